@@ -1,0 +1,25 @@
+# Everything a fresh machine needs: Rust, gcc, make, git and a network; the rest is installed or asked for.
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+.PHONY: help chat test bench model
+
+help: ## list what there is to make
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+chat: ## build for this machine and talk to the bundled model; options in ARGS="--locale en"
+	@scripts/setup.sh
+	env $$(scripts/cpu-flags.sh) cargo build --locked --release --bin madang
+	@$(TARGET)/release/madang chat $(ARGS)
+
+test: ## run every check and say how long each took; one of them with SUITES="lint tests"
+	@scripts/setup.sh lints
+	@scripts/test.sh $(SUITES)
+
+bench: ## measure what it costs
+	@scripts/setup.sh
+	env $$(scripts/cpu-flags.sh) cargo bench --locked $(ARGS)
+
+model: ## train the bundled model again (over an hour on two cores); see models/README.md
+	@$(MAKE) -C models model

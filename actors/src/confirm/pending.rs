@@ -1,0 +1,168 @@
+//! The table of questions which wait for a person, with their deadlines.
+
+use std::collections::{BTreeSet, HashMap};
+
+use tokio::time::Instant;
+
+use crate::protocol::{Answer, AnswerError, CallId, Question};
+
+/// Open questions, each with whoever waits for it.
+#[derive(Debug)]
+pub(super) struct Pending<W> {
+    open: HashMap<CallId, Open<W>>,
+    /// Invariant: one entry for each of `open`.
+    deadlines: BTreeSet<(Instant, CallId)>,
+    max_open: usize,
+}
+
+#[derive(Debug)]
+struct Open<W> {
+    question: Question,
+    due: Instant,
+    waiter: W,
+}
+
+impl<W> Pending<W> {
+    pub(super) fn new(max_open: usize) -> Self {
+        Self { open: HashMap::new(), deadlines: BTreeSet::new(), max_open }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Opens a question, in place of one about the same call; gives the waiter back if too many are open.
+    pub(super) fn ask(&mut self, question: Question, due: Instant, waiter: W) -> Result<(), W> {
+        let call = question.call;
+        if self.withdraw(call).is_none() && self.open.len() >= self.max_open {
+            return Err(waiter);
+        }
+        self.deadlines.insert((due, call));
+        self.open.insert(call, Open { question, due, waiter });
+        Ok(())
+    }
+
+    /// Closes the question that this answers. A wrong answer leaves it open, and one that comes too late is none.
+    pub(super) fn answer(&mut self, answer: &Answer, now: Instant) -> Result<W, AnswerError> {
+        let open = self.open.get(&answer.call).ok_or(AnswerError::NotOpen)?;
+        if open.due <= now {
+            return Err(AnswerError::NotOpen);
+        }
+        if open.question.user != answer.user {
+            return Err(AnswerError::NotYours);
+        }
+        if open.question.digest != answer.digest {
+            return Err(AnswerError::WrongDigest);
+        }
+        self.withdraw(answer.call).ok_or(AnswerError::NotOpen)
+    }
+
+    /// Closes a question without an answer.
+    pub(super) fn withdraw(&mut self, call: CallId) -> Option<W> {
+        let open = self.open.remove(&call)?;
+        self.deadlines.remove(&(open.due, call));
+        Some(open.waiter)
+    }
+
+    /// Closes every question that is due.
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<W> {
+        let mut expired = Vec::new();
+        while let Some((_, call)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
+            expired.extend(self.withdraw(call));
+        }
+        expired
+    }
+
+    /// When the first question is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Decision, Digest, SessionId, Timestamp, UserId};
+    use std::time::Duration;
+    use uuid::Uuid;
+
+    fn question(call: u128) -> Question {
+        Question {
+            call: CallId::new(Uuid::from_u128(call)),
+            session: SessionId::new("s").unwrap(),
+            user: UserId::new("kim").unwrap(),
+            tool: "add_habit".into(),
+            arguments: serde_json::json!({}),
+            consequence: String::new(),
+            digest: Digest::new([7; 32]),
+            expires_at: Timestamp::from_millis(0),
+        }
+    }
+
+    fn answer(call: u128) -> Answer {
+        let question = question(call);
+        Answer {
+            call: question.call,
+            digest: question.digest,
+            decision: Decision::Approve,
+            user: question.user,
+        }
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_none() {
+        let mut pending = Pending::new(8);
+        let due = soon();
+        pending.ask(question(1), due, "waiter").unwrap();
+        assert_eq!(pending.answer(&answer(1), due), Err(AnswerError::NotOpen));
+        assert_eq!(pending.expire(due), ["waiter"]);
+    }
+
+    #[test]
+    fn exactly_one_of_two_answers_wins() {
+        let mut pending = Pending::new(8);
+        pending.ask(question(1), soon(), "waiter").unwrap();
+        assert_eq!(pending.answer(&answer(1), Instant::now()), Ok("waiter"));
+        assert_eq!(pending.answer(&answer(1), Instant::now()), Err(AnswerError::NotOpen));
+    }
+
+    #[test]
+    fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
+        let mut pending = Pending::new(8);
+        pending.ask(question(1), soon(), "waiter").unwrap();
+        let foreign = Answer { user: UserId::new("lee").unwrap(), ..answer(1) };
+        assert_eq!(pending.answer(&foreign, Instant::now()), Err(AnswerError::NotYours));
+        let stale = Answer { digest: Digest::new([8; 32]), ..answer(1) };
+        assert_eq!(pending.answer(&stale, Instant::now()), Err(AnswerError::WrongDigest));
+        assert_eq!(pending.answer(&answer(2), Instant::now()), Err(AnswerError::NotOpen));
+        assert_eq!(pending.answer(&answer(1), Instant::now()), Ok("waiter"));
+    }
+
+    #[test]
+    fn questions_expire_in_the_order_of_their_deadlines() {
+        let mut pending = Pending::new(8);
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        for (call, due) in [(1, at(3)), (2, at(1)), (3, at(2))] {
+            pending.ask(question(call), due, call).unwrap();
+        }
+        assert_eq!(pending.next_due(), Some(at(1)));
+        assert_eq!(pending.expire(at(2)), [2, 3]);
+        assert_eq!((pending.len(), pending.next_due()), (1, Some(at(3))));
+    }
+
+    #[test]
+    fn asking_again_replaces_the_first_asking_and_counts_once() {
+        let mut pending = Pending::new(1);
+        let now = Instant::now();
+        pending.ask(question(1), now, "first").unwrap();
+        pending.ask(question(1), now + Duration::from_secs(1), "again").unwrap();
+        assert_eq!(pending.ask(question(2), now, "too many"), Err("too many"));
+        assert_eq!(pending.expire(now), Vec::<&str>::new());
+        assert_eq!(pending.withdraw(question(1).call), Some("again"));
+    }
+}

@@ -1,0 +1,92 @@
+//! The ConfirmActor: one winner for each question, and an end for each that nobody answers.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorRef};
+use serde_json::json;
+use tokio::{
+    sync::oneshot::{self, Receiver},
+    time::Instant,
+};
+use uuid::Uuid;
+
+use super::{ConfirmActor, ConfirmMsg, Verdict};
+use crate::{
+    mailbox::answer,
+    protocol::{
+        Answer, AnswerError, CallId, Decision, Digest, Limits, Question, SessionId, Timestamp,
+        UserId,
+    },
+};
+
+async fn confirm(limits: Limits) -> ActorRef<ConfirmMsg> {
+    ConfirmActor::spawn(None, ConfirmActor, Arc::new(limits)).await.unwrap().0
+}
+
+fn question(call: u128) -> Question {
+    Question {
+        call: CallId::new(Uuid::from_u128(call)),
+        session: SessionId::new("s").unwrap(),
+        user: UserId::new("kim").unwrap(),
+        tool: "add_habit".into(),
+        arguments: json!({}),
+        consequence: String::new(),
+        digest: Digest::new([7; 32]),
+        expires_at: Timestamp::from_millis(0),
+    }
+}
+
+fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Verdict> {
+    let (reply, verdict) = oneshot::channel();
+    let due = Instant::now() + Duration::from_secs(60);
+    actor.cast(ConfirmMsg::Ask { question: Box::new(question(call)), due, reply }).unwrap();
+    verdict
+}
+
+fn approve(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Result<(), AnswerError>> {
+    let Question { call, digest, user, .. } = question(call);
+    let (reply, counts) = oneshot::channel();
+    let answer = Answer { call, digest, decision: Decision::Approve, user };
+    actor.cast(ConfirmMsg::Answer { answer, reply }).unwrap();
+    counts
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_wins_and_counts_once_it_is_recorded() {
+    let actor = confirm(Limits::default()).await;
+    let verdict = ask(&actor, 1);
+    let mut first = approve(&actor, 1);
+    let second = approve(&actor, 1);
+    assert_eq!(second.await.unwrap(), Err(AnswerError::NotOpen));
+    assert!(first.try_recv().is_err(), "it does not count before it is recorded");
+    let Verdict::Decided { decision: Decision::Approve, recorded, .. } = verdict.await.unwrap()
+    else {
+        panic!("the question was approved");
+    };
+    answer(recorded, Ok(()));
+    assert_eq!(first.await.unwrap(), Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_expires_at_its_time() {
+    let actor = confirm(Limits::default()).await;
+    let begin = Instant::now();
+    let verdict = ask(&actor, 1);
+    assert!(matches!(verdict.await.unwrap(), Verdict::Expired));
+    assert_eq!(begin.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_questions_are_refused_and_a_withdrawn_one_makes_room() {
+    let limits = Limits { max_open_questions: 1, ..Limits::default() };
+    let actor = confirm(limits).await;
+    let first = ask(&actor, 1);
+    assert!(matches!(ask(&actor, 2).await.unwrap(), Verdict::Overloaded));
+    actor.cast(ConfirmMsg::Withdraw { call: question(1).call }).unwrap();
+    assert!(first.await.is_err(), "nobody decides it any more");
+    let (reply, open) = oneshot::channel();
+    let third = ask(&actor, 3);
+    actor.cast(ConfirmMsg::OpenQuestions { reply }).unwrap();
+    assert_eq!(open.await.unwrap(), 1);
+    assert!(matches!(third.await.unwrap(), Verdict::Expired));
+}

@@ -1,0 +1,47 @@
+//! The shell of the DispatcherActor: it keeps no state of its own besides the calls that run.
+
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use super::{Around, DispatcherMsg, call};
+use crate::mailbox::answer;
+
+/// Brings calls to their end. Killing it changes no outcome: calls run on their own.
+#[derive(Debug)]
+pub struct DispatcherActor;
+
+impl Actor for DispatcherActor {
+    type Msg = DispatcherMsg;
+    type State = Arc<Around>;
+    type Arguments = Arc<Around>;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        around: Arc<Around>,
+    ) -> Result<Arc<Around>, ActorProcessingErr> {
+        Ok(around)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        msg: DispatcherMsg,
+        around: &mut Arc<Around>,
+    ) -> Result<(), ActorProcessingErr> {
+        match msg {
+            // Checking up to 1 MiB of arguments is slow work, so it does not happen here.
+            DispatcherMsg::Dispatch { request, reply } => {
+                drop(around.tasks.spawn(call::begin(*request, reply, around.clone())));
+            }
+            DispatcherMsg::RunningCalls { reply } => {
+                answer(
+                    reply,
+                    around.limits.max_running_calls - around.places().available_permits(),
+                );
+            }
+        }
+        Ok(())
+    }
+}

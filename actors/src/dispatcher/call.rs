@@ -1,0 +1,228 @@
+//! One running call: a CallActor, linked to nobody, that supervises its Run. Exactly one supervision event ends it.
+//!
+//! ractor's supervision turns a panic into an event; so a handler's panic becomes a `ToolErr`, and no stop or kill of
+//! dispatcher, session or supervisor can cut a handler off (facts, section 1).
+
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::error;
+
+use super::{
+    Around,
+    check::{CheckedCall, check},
+    clear::clear,
+    msg::{CallEnd, DispatchRequest, DispatcherEvent},
+    record::{Finished, Record, settle},
+    run,
+};
+use crate::{
+    mailbox::{Recipient, Reply, answer},
+    port::BoxFuture,
+    protocol::{AnswerError, Fault, Text, ToolOutcome},
+};
+
+/// Checks a call and starts its actors. A refusal needs none.
+pub(super) async fn begin(
+    request: DispatchRequest,
+    reply: Reply<DispatcherEvent>,
+    around: Arc<Around>,
+) {
+    let checked = match check(request, &around) {
+        Ok(checked) => checked,
+        Err(refused) => {
+            let (request, outcome) = *refused;
+            return refuse(request, outcome, reply, around).await;
+        }
+    };
+    let Ok(place) = around.places().clone().try_acquire_owned() else {
+        let request = checked.request().clone();
+        let outcome = ToolOutcome::error("overloaded", Text::Overloaded.in_locale(request.locale));
+        return refuse(request, outcome, reply, around).await;
+    };
+    let running = around.tasks.token();
+    let call = Call {
+        checked: Some(checked),
+        reply: Some(reply),
+        around,
+        _place: place,
+        _running: running,
+    };
+    if let Err(error) = CallActor::spawn(None, CallActor, call).await {
+        error!(%error, "failed to start a call; its asker reads the ledger");
+    }
+}
+
+async fn refuse(
+    request: DispatchRequest,
+    outcome: ToolOutcome,
+    reply: Reply<DispatcherEvent>,
+    around: Arc<Around>,
+) {
+    // Arguments that were refused are kept as the text that the model wrote.
+    let arguments = request.call.arguments.to_string().into();
+    let end =
+        Record::new(around, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
+    reply.send(DispatcherEvent::Ended(Box::new(end)));
+}
+
+/// Supervises one run. Nobody supervises it, and nobody holds its ref.
+struct CallActor;
+
+struct Call {
+    checked: Option<CheckedCall>,
+    reply: Option<Reply<DispatcherEvent>>,
+    around: Arc<Around>,
+    _place: OwnedSemaphorePermit,
+    _running: TaskTrackerToken,
+}
+
+struct Supervised {
+    request: DispatchRequest,
+    reply: Option<Reply<DispatcherEvent>>,
+    call: Call,
+}
+
+enum CallMsg {
+    /// A plain handler passed its deadline: the asker is told, the handler goes on.
+    Early(Box<CallEnd>),
+}
+
+impl From<CallEnd> for CallMsg {
+    fn from(end: CallEnd) -> Self {
+        Self::Early(Box::new(end))
+    }
+}
+
+impl Actor for CallActor {
+    type Msg = CallMsg;
+    type State = Supervised;
+    type Arguments = Call;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<CallMsg>,
+        mut call: Call,
+    ) -> Result<Supervised, ActorProcessingErr> {
+        let checked = call.checked.take().ok_or("a call is started once")?;
+        let (request, reply) = (checked.request().clone(), call.reply.take());
+        let work = Box::pin(pipeline(checked, call.around.clone(), me.clone()));
+        Run::spawn_linked(None, Run, work, me.get_cell()).await?;
+        Ok(Supervised { request, reply, call })
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<CallMsg>,
+        msg: CallMsg,
+        call: &mut Supervised,
+    ) -> Result<(), ActorProcessingErr> {
+        match msg {
+            CallMsg::Early(end) => call.answer(*end),
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<CallMsg>,
+        event: SupervisionEvent,
+        call: &mut Supervised,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
+                // An answer that was given early leaves none.
+                if let Some(end) = state.take::<RunState>().ok().and_then(|run| run.end) {
+                    call.answer(end);
+                }
+            }
+            SupervisionEvent::ActorTerminated(_, None, reason) => {
+                call.panicked(reason.as_deref().unwrap_or("ended without a state")).await;
+            }
+            SupervisionEvent::ActorFailed(_, panic) => call.panicked(&panic.to_string()).await,
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {
+                return Ok(());
+            }
+        }
+        me.stop(None);
+        Ok(())
+    }
+}
+
+impl Supervised {
+    fn answer(&mut self, end: CallEnd) {
+        if let Some(reply) = self.reply.take() {
+            reply.send(DispatcherEvent::Ended(Box::new(end)));
+        }
+    }
+
+    async fn panicked(&mut self, panic: &str) {
+        let request = self.request.clone();
+        error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
+        let end = settle(&self.call.around, request, &Fault::PANIC).await;
+        self.answer(end);
+    }
+}
+
+/// Executes one pipeline and nothing else.
+struct Run;
+
+struct RunState {
+    work: Option<Work>,
+    end: Option<CallEnd>,
+}
+
+type Work = BoxFuture<'static, Option<CallEnd>>;
+
+enum Never {}
+
+impl Actor for Run {
+    type Msg = Never;
+    type State = RunState;
+    type Arguments = Work;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Never>,
+        work: Work,
+    ) -> Result<RunState, ActorProcessingErr> {
+        Ok(RunState { work: Some(work), end: None })
+    }
+
+    async fn post_start(
+        &self,
+        me: ActorRef<Never>,
+        state: &mut RunState,
+    ) -> Result<(), ActorProcessingErr> {
+        // Never `Err`: so `ActorFailed` is always a panic.
+        if let Some(work) = state.work.take() {
+            state.end = work.await;
+        }
+        me.stop(None);
+        Ok(())
+    }
+}
+
+/// Clear, run, record: one straight function.
+async fn pipeline(
+    checked: CheckedCall,
+    around: Arc<Around>,
+    call: ActorRef<CallMsg>,
+) -> Option<CallEnd> {
+    let mut record = Record::new(around.clone(), checked.request().clone());
+    let cleared = match clear(checked, &mut record, &around).await {
+        Ok(cleared) => cleared,
+        Err((checked, not_cleared)) => {
+            let end =
+                record.end(checked.arguments().clone(), Vec::new(), not_cleared.finished).await;
+            if let Some(recorded) = not_cleared.recorded {
+                let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
+                answer(recorded, counts);
+            }
+            return Some(end);
+        }
+    };
+    run::run(cleared, &mut record, &around, &Recipient::actor(call)).await
+}

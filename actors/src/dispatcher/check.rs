@@ -1,0 +1,71 @@
+//! The first step of a call: look up, validate. Only this file makes a [`CheckedCall`].
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tracing::{info, warn};
+
+use super::{Around, msg::DispatchRequest};
+use crate::{
+    ledger::digest,
+    protocol::{Digest, Text, ToolOutcome},
+    registry::RegisteredTool,
+};
+
+/// A call whose tool exists and whose arguments fit its schema.
+#[derive(Debug)]
+pub(super) struct CheckedCall {
+    request: DispatchRequest,
+    tool: Arc<RegisteredTool>,
+    arguments: Value,
+    digest: Digest,
+}
+
+impl CheckedCall {
+    pub(super) const fn request(&self) -> &DispatchRequest {
+        &self.request
+    }
+
+    pub(super) fn tool(&self) -> &RegisteredTool {
+        &self.tool
+    }
+
+    pub(super) const fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    pub(super) const fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// Looks the tool up and validates the arguments; a refusal gives the request back with the outcome.
+pub(super) fn check(
+    request: DispatchRequest,
+    around: &Around,
+) -> Result<CheckedCall, Box<(DispatchRequest, ToolOutcome)>> {
+    let name = &request.call.name;
+    let tool = match around.registry.get(name) {
+        Ok(tool) => tool.clone(),
+        Err(error) => {
+            warn!(call = %request.call.id, %error, "refused a call");
+            let reason = Text::UnknownTool(name).in_locale(request.locale);
+            return Err(Box::new((request, ToolOutcome::error("unknown_tool", reason))));
+        }
+    };
+    let checked = match tool.check(&request.call.arguments, &around.limits) {
+        Ok(checked) => checked,
+        Err(problems) => {
+            info!(call = %request.call.id, tool = %name, %problems, "refused a call");
+            let reason =
+                Text::BadArguments(&problems.in_locale(request.locale)).in_locale(request.locale);
+            return Err(Box::new((request, ToolOutcome::error("validation", reason))));
+        }
+    };
+    if !checked.removed.is_empty() {
+        info!(call = %request.call.id, tool = %name, removed = ?checked.removed, "removed arguments that the schema does not know");
+    }
+    let digest =
+        digest(tool.spec(), &checked.arguments, &request.user, &request.session, request.call.id);
+    Ok(CheckedCall { request, tool, arguments: checked.arguments, digest })
+}

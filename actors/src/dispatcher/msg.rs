@@ -1,0 +1,127 @@
+//! What others may ask of the DispatcherActor, and what it tells them.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    mailbox::{Recipient, Reply},
+    port::{LedgerRow, Write},
+    protocol::{
+        Asker, CallId, CallRecord, ConfirmationEnd, Locale, OnDismiss, Question, SessionId,
+        ToolCall, TurnId, UserId,
+    },
+};
+
+/// What others may ask of the [`DispatcherActor`](super::DispatcherActor).
+#[derive(Debug)]
+pub enum DispatcherMsg {
+    /// Bring a call to its end.
+    Dispatch {
+        /// The call and whose it is.
+        request: Box<DispatchRequest>,
+        /// Exactly one `Ended` or `Lost` ends it.
+        reply: Reply<DispatcherEvent>,
+    },
+    /// How many calls run.
+    RunningCalls {
+        /// The number.
+        reply: oneshot::Sender<usize>,
+    },
+}
+
+/// A call, and whose it is.
+#[derive(Debug, Clone)]
+pub struct DispatchRequest {
+    /// The session that asks.
+    pub session: SessionId,
+    /// Whose data it is about.
+    pub user: UserId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The call's place in the transcript.
+    pub seq: u64,
+    /// The call.
+    pub call: ToolCall,
+    /// The language of reasons and questions.
+    pub locale: Locale,
+    /// The user's time zone.
+    pub time_zone: Arc<str>,
+    /// Whether anybody can be asked.
+    pub asker: Asker,
+    /// Whether the turn was dismissed, and what that means.
+    pub dismissal: Dismissal,
+    /// Hears of questions.
+    pub news: Recipient<DispatcherEvent>,
+    /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
+    /// it. Empty where the session lives.
+    pub preamble: Vec<Write>,
+}
+
+impl DispatchRequest {
+    /// The request behind a call of the ledger that nobody waits for.
+    #[must_use]
+    pub fn of(row: LedgerRow) -> Self {
+        let locale = Locale::default();
+        Self {
+            session: row.session,
+            user: row.user,
+            turn: row.turn,
+            seq: row.seq,
+            call: ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments },
+            locale,
+            time_zone: locale.time_zone().into(),
+            asker: Asker::Nobody,
+            dismissal: Dismissal::default(),
+            news: Recipient::nobody(),
+            preamble: Vec::new(),
+        }
+    }
+}
+
+/// Whether a turn was dismissed, and what that means.
+#[derive(Debug, Clone, Default)]
+pub struct Dismissal {
+    /// Cancelled by `dismiss()`, and by nothing else.
+    pub token: CancellationToken,
+    /// What it means.
+    pub mode: OnDismiss,
+}
+
+/// What the DispatcherActor tells its asker.
+#[derive(Debug)]
+pub enum DispatcherEvent {
+    /// A person is asked.
+    Asked {
+        /// The question.
+        question: Box<Question>,
+    },
+    /// The question is not open any more.
+    QuestionEnded {
+        /// The call that waited.
+        call: CallId,
+        /// How.
+        end: ConfirmationEnd,
+    },
+    /// The call ended.
+    Ended(Box<CallEnd>),
+    /// The reply was lost: the ledger knows what became of the call.
+    Lost {
+        /// The call.
+        call: CallId,
+        /// Its place in the transcript.
+        seq: u64,
+    },
+}
+
+/// The end of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallEnd {
+    /// Its place in the transcript.
+    pub seq: u64,
+    /// How it ended.
+    pub record: CallRecord,
+    /// The store has it. False only while the store cannot be written.
+    pub is_recorded: bool,
+}

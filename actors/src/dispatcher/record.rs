@@ -1,0 +1,237 @@
+//! What the ledger is told of a call, and what it says when a reply was lost.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tracing::error;
+
+use super::{
+    Around,
+    msg::{CallEnd, DispatchRequest},
+};
+use crate::{
+    ledger::{CallState, Ended, Proposal, Transition},
+    port::{LedgerFilter, LedgerRow, StoreError, Write},
+    protocol::{
+        CallRecord, CallResult, Effect, EffectPolicy, Fault, OnDismiss, Text, Timestamp,
+        ToolOutcome, UserId,
+    },
+};
+
+/// Writes down one call. It knows which steps the ledger has, so that each is written once.
+#[derive(Debug)]
+pub(super) struct Record {
+    around: Arc<Around>,
+    request: DispatchRequest,
+    proposed_at: Timestamp,
+    is_proposed: bool,
+    was_dismissed_at_begin: bool,
+}
+
+/// How a call ended, before it is recorded.
+#[derive(Debug, Clone)]
+pub(super) struct Finished {
+    pub(super) outcome: ToolOutcome,
+    pub(super) effect: Effect,
+    pub(super) decided_by: Option<UserId>,
+}
+
+impl Finished {
+    /// An end before the handler began.
+    pub(super) const fn unrun(outcome: ToolOutcome) -> Self {
+        Self { outcome, effect: Effect::None, decided_by: None }
+    }
+}
+
+impl Record {
+    pub(super) fn new(around: Arc<Around>, request: DispatchRequest) -> Self {
+        let proposed_at = around.clock.now();
+        let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
+        Self { around, request, proposed_at, is_proposed: false, was_dismissed_at_begin }
+    }
+
+    /// The steps as facts, the proposal before them where the ledger has none yet.
+    pub(super) fn writes(&self, steps: Vec<Transition>) -> Vec<Write> {
+        let request = &self.request;
+        let proposal = (!self.is_proposed).then(|| {
+            Transition::Proposed(Proposal {
+                turn: request.turn,
+                seq: request.seq,
+                name: request.call.name.clone(),
+                arguments: request.call.arguments.clone(),
+                user: request.user.clone(),
+            })
+        });
+        let at = self.around.clock.now();
+        let step = |(at, transition)| Write::Call {
+            session: request.session.clone(),
+            call: request.call.id,
+            at,
+            transition,
+        };
+        let preamble = if self.is_proposed { Vec::new() } else { request.preamble.clone() };
+        let proposal = proposal.map(|proposal| (self.proposed_at, proposal));
+        let steps =
+            proposal.into_iter().chain(steps.into_iter().map(|transition| (at, transition)));
+        preamble.into_iter().chain(steps.map(step)).collect()
+    }
+
+    /// Makes steps durable.
+    pub(super) async fn write(&mut self, steps: Vec<Transition>) -> Result<(), StoreError> {
+        self.around.store.write(self.writes(steps)).await?;
+        self.is_proposed = true;
+        Ok(())
+    }
+
+    /// The step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
+    pub(super) fn ended(&self, finished: &Finished) -> Ended {
+        let dismissal = &self.request.dismissal;
+        let is_late = dismissal.token.is_cancelled();
+        let counts = dismissal.mode == OnDismiss::Stop || !self.was_dismissed_at_begin;
+        let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
+        let result =
+            if is_late && counts && ran { CallResult::Discarded } else { CallResult::Shown };
+        Ended {
+            outcome: finished.outcome.clone(),
+            effect: finished.effect,
+            result,
+            decided_by: finished.decided_by.clone(),
+        }
+    }
+
+    /// Records the end and gives what became of the call.
+    pub(super) async fn end(
+        &mut self,
+        arguments: Value,
+        mut steps: Vec<Transition>,
+        finished: Finished,
+    ) -> CallEnd {
+        let ended = self.ended(&finished);
+        steps.push(Transition::Ended(ended.clone()));
+        let written = self.write(steps).await;
+        self.told(arguments, ended, written).await
+    }
+
+    /// Records the real end of a call whose asker was told `timeout` with effect `unknown`.
+    pub(super) async fn settle_late(&mut self, late: &Finished) {
+        let settled = Transition::Settled { effect: late.effect };
+        if let Err(cause) = self.write(vec![settled]).await {
+            error!(call = %self.request.call.id, %cause, "failed to record the late end of a call");
+        }
+    }
+
+    /// What became of a call whose end was written with this result. Only the ledger decides.
+    pub(super) async fn told(
+        &self,
+        arguments: Value,
+        ended: Ended,
+        written: Result<(), StoreError>,
+    ) -> CallEnd {
+        match written {
+            Ok(()) => self.call_end(arguments, ended, true),
+            Err(cause) => {
+                let request = &self.request;
+                error!(call = %request.call.id, %cause, "failed to record the end of a call");
+                if let Some(end) = self.end_in_ledger().await {
+                    return end;
+                }
+                let effect =
+                    if ended.effect == Effect::None { Effect::None } else { Effect::Unknown };
+                let text =
+                    if effect == Effect::None { Text::StoreFailed } else { Text::EndUnknown };
+                let outcome = ToolOutcome::error("store", text.in_locale(request.locale));
+                self.call_end(arguments, Ended { outcome, effect, ..ended }, false)
+            }
+        }
+    }
+
+    /// The end that the ledger has, if it has one.
+    async fn end_in_ledger(&self) -> Option<CallEnd> {
+        let row = row(&self.around, &self.request).await.ok()??;
+        end_of(row)
+    }
+
+    fn call_end(&self, arguments: Value, ended: Ended, is_recorded: bool) -> CallEnd {
+        let outcome = (ended.result == CallResult::Shown).then_some(ended.outcome);
+        let record = CallRecord {
+            id: self.request.call.id,
+            name: self.request.call.name.clone(),
+            arguments,
+            outcome,
+            effect: ended.effect,
+            result: ended.result,
+            proposed_at: self.proposed_at,
+            ended_at: self.around.clock.now(),
+        };
+        CallEnd { seq: self.request.seq, record, is_recorded }
+    }
+}
+
+async fn row(around: &Around, request: &DispatchRequest) -> Result<Option<LedgerRow>, StoreError> {
+    let filter = LedgerFilter {
+        session: Some(request.session.clone()),
+        call: Some(request.call.id),
+        ..LedgerFilter::default()
+    };
+    Ok(around.store.store().calls(&filter).await?.pop())
+}
+
+fn end_of(row: LedgerRow) -> Option<CallEnd> {
+    let (outcome, effect, result, ended_at) =
+        (row.outcome?, row.effect?, row.result?, row.ended_at?);
+    let record = CallRecord {
+        id: row.call,
+        name: row.name,
+        arguments: row.arguments,
+        outcome: (result == CallResult::Shown).then_some(outcome),
+        effect,
+        result,
+        proposed_at: row.proposed_at,
+        ended_at,
+    };
+    Some(CallEnd { seq: row.seq, record, is_recorded: true })
+}
+
+/// Brings a call whose pipeline is gone to its end: the end that the ledger has, or `handler_error` with this fault.
+///
+/// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
+/// transaction that was undone with it; else nobody can tell.
+pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Fault) -> CallEnd {
+    let (row, may_have_begun) = match row(around, &request).await {
+        Ok(row) => {
+            let began = row.as_ref().is_some_and(|row| row.state == CallState::Running);
+            (row, began)
+        }
+        Err(cause) => {
+            error!(call = %request.call.id, %cause, "failed to read the ledger");
+            (None, true)
+        }
+    };
+    if let Some(end) = row.clone().and_then(end_of) {
+        return end;
+    }
+    let effect = if may_have_begun && !leaves_no_trace(around, &request) {
+        Effect::Unknown
+    } else {
+        Effect::None
+    };
+    let arguments = row
+        .as_ref()
+        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
+    let reason = Text::HandlerFailed(fault).in_locale(request.locale);
+    let mut record = Record::new(around.clone(), request);
+    if let Some(row) = row {
+        record.is_proposed = true;
+        record.proposed_at = row.proposed_at;
+    }
+    let finished =
+        Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None };
+    record.end(arguments, Vec::new(), finished).await
+}
+
+fn leaves_no_trace(around: &Around, request: &DispatchRequest) -> bool {
+    around
+        .registry
+        .get(&request.call.name)
+        .is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read || tool.tool().needs().is_some())
+}

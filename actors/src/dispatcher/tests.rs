@@ -1,0 +1,348 @@
+//! Calls through the dispatcher, with the memory store below and fake tools inside: the rows of the dispatch table,
+//! questions, bounds, late ends, and what is left when an actor is killed.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+
+use super::{DispatcherMsg, settle};
+use crate::{
+    protocol::{
+        Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
+        OnDismiss, ToolOutcome,
+    },
+    testing::{
+        End, FakeTool, Gate, Payload, ScriptedModel,
+        yard::{OneCall, PATIENCE, Yard, in_time, kind},
+    },
+};
+
+/// A moment that is over soon.
+const SHORT: Duration = Duration::from_millis(30);
+
+async fn yard_with(change: impl FnOnce(&mut Limits), tools: Vec<FakeTool>) -> Yard {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    Yard::with(limits, ScriptedModel::new([]), tools).await
+}
+
+fn hasty(tool: FakeTool) -> FakeTool {
+    tool.with_spec(|spec| spec.timeout(SHORT))
+}
+
+#[tokio::test]
+async fn each_end_of_a_handler_is_one_outcome_with_the_effect_that_it_had() {
+    let lock = Arc::new(std::sync::Mutex::new(()));
+    let ends = [
+        (End::Echo, "ok"),
+        (End::Refuse("r3_quota", "three already"), "r3_quota"),
+        (End::Give(ToolOutcome::error("own", "its own")), "own"),
+        (End::Give(ToolOutcome::cancelled(CancelReason::Denied)), "denied"),
+        (End::Fail(Fault::SERIALIZE), "handler_error"),
+        (End::Panic("secret"), "handler_error"),
+        (End::PanicWith(Payload), "handler_error"),
+        (End::PanicHolding(lock.clone()), "handler_error"),
+    ];
+    for (end, word) in ends {
+        let is_unexpected = word == "handler_error";
+        let tools = [
+            FakeTool::read("read").end(end.clone()),
+            FakeTool::read_store("look").end(end.clone()),
+            FakeTool::write("mail").end(end.clone()),
+            FakeTool::transactional("save").end(end.clone()),
+        ];
+        let yard = Yard::new(tools).await;
+        let done = if word == "ok" { Effect::Committed } else { Effect::None };
+        let mailed = if is_unexpected { Effect::Unknown } else { done };
+        for (tool, effect) in
+            [("read", Effect::None), ("look", Effect::None), ("mail", mailed), ("save", done)]
+        {
+            let ended = yard.call(tool, r#"{"a":1}"#).await;
+            assert_eq!(kind(&ended), format!("{word}, {effect:?}"), "{tool} {end:?}");
+            assert!(ended.is_recorded);
+            if is_unexpected {
+                assert!(!ended.record.outcome.unwrap().to_string().contains("secret"));
+            }
+        }
+        assert_eq!(yard.store.connection().values().len(), usize::from(word == "ok"));
+        let rows = yard.settled().await;
+        assert_eq!(rows.len(), 4);
+        assert_eq!(rows[3].effect, Some(done), "{end:?}");
+    }
+    assert!(lock.is_poisoned());
+}
+
+#[tokio::test]
+async fn refusals_need_no_handler_and_are_recorded() {
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let tool = FakeTool::transactional("save").parameters(schema);
+    let runs = tool.runs();
+    let yard = Yard::new([tool]).await;
+    for (name, arguments, word) in [
+        ("gone", "{}", "unknown_tool"),
+        ("save", r#"{"name":1}"#, "validation"),
+        ("save", "[", "validation"),
+    ] {
+        let ended = yard.call(name, arguments).await;
+        assert_eq!(kind(&ended), format!("{word}, None"));
+        assert_eq!(ended.record.arguments, json!(arguments), "the raw text is kept");
+    }
+    assert_eq!(runs.count(), 0);
+    assert_eq!(yard.settled().await.len(), 3);
+}
+
+#[tokio::test]
+async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
+    let tool = FakeTool::destructive_transactional("save").consequence("Saves.");
+    let runs = tool.runs();
+    let yard = Yard::new([tool]).await;
+    for (decision, expected) in
+        [(Decision::Approve, "ok, Committed"), (Decision::Deny, "denied, None")]
+    {
+        let mut call = yard.begin("save", r#"{"a":1}"#).await;
+        let question = call.question().await;
+        assert_eq!((&*question.tool, &*question.consequence), ("save", "Saves."));
+        yard.answer(&question, decision).await.unwrap();
+        assert_eq!(kind(&call.end().await), expected);
+        assert!(yard.answer(&question, Decision::Approve).await.is_err(), "used up");
+    }
+    let nobody = |request: &mut super::DispatchRequest| request.asker = Asker::Nobody;
+    let mut unreachable = yard.begin_with("save", "{}", nobody).await;
+    assert_eq!(kind(&unreachable.end().await), "unreachable, None");
+    assert_eq!(runs.count(), 1);
+    let rows = yard.settled().await;
+    let deciders: Vec<_> = rows.iter().map(|row| row.decided_by.is_some()).collect();
+    assert_eq!(deciders, [true, true, false]);
+}
+
+#[tokio::test]
+async fn the_predicate_decides_which_arguments_are_asked_about() {
+    let tool = FakeTool::destructive("mail").asks(|arguments| arguments["to"] != "me");
+    let yard = Yard::new([tool]).await;
+    assert_eq!(kind(&yard.call("mail", r#"{"to":"me"}"#).await), "ok, Committed");
+    let mut asked = yard.begin("mail", r#"{"to":"all"}"#).await;
+    let question = asked.question().await;
+    yard.answer(&question, Decision::Deny).await.unwrap();
+    assert_eq!(kind(&asked.end().await), "denied, None");
+}
+
+/// Two threads, and many tries: whoever answers must never be quicker than the question.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
+    let yard = Yard::new([FakeTool::destructive("mail")]).await;
+    for _ in 0..200 {
+        let mut call = yard.begin("mail", "{}").await;
+        let question = call.question().await;
+        yard.answer(&question, Decision::Approve).await.unwrap();
+        assert_eq!(kind(&call.end().await), "ok, Committed");
+    }
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_question_expires_and_too_many_are_refused() {
+    let yard = yard_with(
+        |limits| {
+            limits.confirmation_timeout = SHORT;
+            limits.max_open_questions = 0;
+        },
+        vec![FakeTool::destructive("mail")],
+    )
+    .await;
+    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
+    let yard = yard_with(
+        |limits| limits.confirmation_timeout = SHORT,
+        vec![FakeTool::destructive("mail")],
+    )
+    .await;
+    let mut call = yard.begin("mail", "{}").await;
+    call.question().await;
+    let expired = ConfirmationEnd::Cancelled { reason: CancelReason::Expired };
+    let super::DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
+        panic!("the question ends before the call does");
+    };
+    assert_eq!(end, expired);
+    assert_eq!(kind(&call.end().await), "expired, None");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_beginning_it_is_discarded()
+ {
+    for mode in [OnDismiss::Stop, OnDismiss::Finish] {
+        let gate = Gate::new();
+        let tools = [FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
+        let yard = Yard::new(tools).await;
+        let with_mode = |request: &mut super::DispatchRequest| request.dismissal.mode = mode;
+        let mut asked = yard.begin_with("mail", "{}", with_mode).await;
+        asked.question().await;
+        asked.request.dismissal.token.cancel();
+        assert_eq!(kind(&asked.end().await), "dismissed, None");
+        let mut running = yard.begin_with("post", "{}", with_mode).await;
+        in_time(gate.arrived(1)).await;
+        running.request.dismissal.token.cancel();
+        gate.open();
+        let ended = running.end().await;
+        assert_eq!(kind(&ended), "discarded, Committed");
+        assert_eq!(ended.record.result, CallResult::Discarded);
+        yard.settled().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lost_question_is_asked_again_and_heard_of_again() {
+    let yard = Yard::new([FakeTool::destructive("mail")]).await;
+    let mut call = yard.begin("mail", "{}").await;
+    call.question().await;
+    yard.tree.confirm.actor().kill();
+    let again = call.question().await;
+    yard.answer(&again, Decision::Approve).await.unwrap();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end() {
+    let gate = Gate::new();
+    let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = Yard::new([tool]).await;
+    let mut first = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    let mut second = yard.begin("mail", "{}").await;
+    gate.release();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    in_time(gate.arrived(2)).await;
+    gate.release();
+    assert_eq!(kind(&second.end().await), "ok, Committed");
+
+    // A handler that never ends keeps its place: others are told instead of waiting with it.
+    let stuck = Gate::new();
+    let tool = hasty(FakeTool::write("mail")).gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
+    let yard = Yard::new([tool]).await;
+    assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
+    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
+    stuck.open();
+    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed), "its late end");
+    assert_eq!(runs.count(), 2);
+}
+
+#[tokio::test]
+async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics() {
+    for (end, effect) in [
+        (End::Echo, Effect::Committed),
+        (End::Refuse("no", "not done"), Effect::None),
+        (End::Panic("late"), Effect::Unknown),
+    ] {
+        let gate = Gate::new();
+        let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
+        assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
+        gate.open();
+        let rows = yard.settled().await;
+        assert_eq!((rows.len(), rows[0].effect), (1, Some(effect)), "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its_real_end() {
+    let gate = Gate::new();
+    let tool = hasty(FakeTool::write("mail")).gate(&gate);
+    let yard = Yard::new([tool]).await;
+    let mut call = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    yard.store.fail_next_begin();
+    let told = call.end().await;
+    assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
+    gate.open();
+    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+}
+
+#[tokio::test]
+async fn a_transaction_past_its_deadline_is_undone_and_the_next_one_runs() {
+    let gate = Gate::new();
+    let tools = vec![FakeTool::transactional("slow").gate(&gate), FakeTool::transactional("save")];
+    let yard = yard_with(|limits| limits.transaction_deadline = SHORT, tools).await;
+    assert_eq!(kind(&yard.call("slow", "{}").await), "timeout, None");
+    assert_eq!(kind(&yard.call("save", "{}").await), "ok, Committed");
+    assert_eq!(yard.store.connection().values().into_keys().collect::<Vec<_>>(), ["save"]);
+    yard.settled().await;
+}
+
+/// A call whose handler waits with the open transaction in its hands.
+async fn holding_the_transaction() -> (Yard, OneCall, Gate) {
+    let gate = Gate::new();
+    let tool = FakeTool::transactional("save").gate(&gate);
+    let yard = yard_with(|limits| limits.transaction_deadline = PATIENCE, vec![tool]).await;
+    let call = yard.begin("save", "{}").await;
+    in_time(gate.arrived(1)).await;
+    (yard, call, gate)
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_leaves_nothing_and_says_so() {
+    let (yard, mut call, gate) = holding_the_transaction().await;
+    yard.store.fail_next_commit();
+    gate.open();
+    let ended = call.end().await;
+    assert_eq!((kind(&ended).as_str(), ended.is_recorded), ("store, None", true));
+    assert!(yard.store.connection().values().is_empty());
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_commit_whose_reply_is_lost_is_told_by_the_ledger() {
+    let (yard, mut call, gate) = holding_the_transaction().await;
+    yard.store.lose_next_commit_reply();
+    gate.open();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    assert_eq!(yard.store.connection().values().len(), 1);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn killing_the_store_actor_while_a_handler_holds_the_transaction_loses_nothing() {
+    let (yard, mut call, gate) = holding_the_transaction().await;
+    let gone = yard.tree.store_actor.actor();
+    gone.kill();
+    in_time(yard.tree.store_actor.after(&gone)).await;
+    gate.open();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    assert_eq!(yard.store.connection().values().len(), 1);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn killing_the_dispatcher_changes_no_outcome() {
+    let gate = Gate::new();
+    let yard = Yard::new([FakeTool::write("mail").gate(&gate)]).await;
+    let mut call = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    let gone = yard.tree.dispatcher.actor();
+    gone.kill();
+    in_time(yard.tree.dispatcher.after(&gone)).await;
+    let running = |reply| DispatcherMsg::RunningCalls { reply };
+    assert_eq!(yard.tree.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
+    gate.open();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
+    let gate = Gate::new();
+    let tools = [FakeTool::write("mail").gate(&gate), FakeTool::write("never")];
+    let yard = Yard::new(tools).await;
+    let mut ended = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    gate.open();
+    let end = ended.end().await;
+    let settled = settle(&yard.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
+    assert_eq!(settled.record.outcome, end.record.outcome, "the end that the ledger has");
+    let unheard = yard.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
+    let mut request = unheard.request.clone();
+    request.call.id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
+    request.seq = 2;
+    let settled = settle(&yard.tree.around, request, &Fault::REPLY_LOST).await;
+    assert_eq!(kind(&settled), "handler_error, None", "it had not begun");
+    yard.settled().await;
+}

@@ -1,0 +1,151 @@
+//! The chain of hashes over a session's transitions: each hash covers the one before it.
+//!
+//! Verified against a length and head that are kept elsewhere, the chain shows every change, insertion and removal.
+//! Without such a head it cannot show that the whole end was cut off and the session row rewritten to match.
+
+use sha2::{Digest as _, Sha256};
+
+use super::{Transition, canonical};
+use crate::protocol::{CallId, Digest, SessionId, Timestamp};
+
+/// The length and last hash of a session's chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainEnd {
+    /// How many transitions.
+    pub length: u64,
+    /// The hash of the last; zeros for none.
+    pub head: Digest,
+}
+
+impl ChainEnd {
+    /// The end of an empty chain.
+    pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
+}
+
+/// One transition as it stands in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// The call.
+    pub call: CallId,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The step.
+    pub transition: Transition,
+    /// The hash that was written with it.
+    pub hash: Digest,
+}
+
+/// The hash of a transition that follows `head`.
+#[must_use]
+pub fn next_hash(
+    head: &Digest,
+    session: &SessionId,
+    call: CallId,
+    at: Timestamp,
+    transition: &Transition,
+) -> Digest {
+    let body =
+        serde_json::to_value(transition).expect("transitions are plain data with string keys");
+    let mut hash = Sha256::new();
+    hash.update(head.bytes());
+    hash.update((session.as_str().len() as u64).to_be_bytes());
+    hash.update(session.as_str().as_bytes());
+    hash.update(call.uuid().as_bytes());
+    hash.update(at.millis().to_be_bytes());
+    hash.update(canonical(&body).as_bytes());
+    Digest::new(hash.finalize().into())
+}
+
+/// Checks the links of a session from the first to its end.
+///
+/// # Errors
+/// [`ChainError`] names the first link that does not fit.
+pub fn verify<'a>(
+    session: &SessionId,
+    links: impl IntoIterator<Item = &'a Link>,
+    end: &ChainEnd,
+) -> Result<(), ChainError> {
+    let mut found = ChainEnd::EMPTY;
+    for link in links {
+        found.length += 1;
+        found.head = next_hash(&found.head, session, link.call, link.at, &link.transition);
+        if found.head != link.hash {
+            return Err(ChainError::Changed { position: found.length });
+        }
+    }
+    if found == *end {
+        Ok(())
+    } else {
+        Err(ChainError::OtherEnd { found: found.length, expected: end.length })
+    }
+}
+
+/// Where a chain is broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    /// The transition at this position, or one before it, is not what was written.
+    #[error("the ledger was changed at or before transition {position}")]
+    Changed {
+        /// Counted from 1.
+        position: u64,
+    },
+    /// The chain is whole but does not end where it should.
+    #[error("the ledger has {found} transitions where {expected} were expected, or another end")]
+    OtherEnd {
+        /// How many there are.
+        found: u64,
+        /// How many there should be.
+        expected: u64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::UserId;
+    use uuid::Uuid;
+
+    fn chain(session: &SessionId, count: u8) -> (Vec<Link>, ChainEnd) {
+        let mut end = ChainEnd::EMPTY;
+        let links = (0..count)
+            .map(|n| {
+                let transition = Transition::Approved {
+                    digest: Digest::new([n; 32]),
+                    by: UserId::new("kim").unwrap(),
+                };
+                let (call, at) =
+                    (CallId::new(Uuid::from_u128(n.into())), Timestamp::from_millis(n.into()));
+                let hash = next_hash(&end.head, session, call, at, &transition);
+                end = ChainEnd { length: end.length + 1, head: hash };
+                Link { call, at, transition, hash }
+            })
+            .collect();
+        (links, end)
+    }
+
+    #[test]
+    fn every_change_insertion_and_removal_is_found() {
+        let session = SessionId::new("s").unwrap();
+        let (links, end) = chain(&session, 4);
+        assert_eq!(verify(&session, &links, &end), Ok(()));
+
+        let mut changed = links.clone();
+        changed[1].at = Timestamp::from_millis(99);
+        assert_eq!(verify(&session, &changed, &end), Err(ChainError::Changed { position: 2 }));
+
+        let mut removed = links.clone();
+        removed.remove(1);
+        assert_eq!(verify(&session, &removed, &end), Err(ChainError::Changed { position: 2 }));
+
+        let cut = &links[..3];
+        assert_eq!(
+            verify(&session, cut, &end),
+            Err(ChainError::OtherEnd { found: 3, expected: 4 })
+        );
+
+        let mut swapped = links.clone();
+        swapped.swap(2, 3);
+        assert_eq!(verify(&session, &swapped, &end), Err(ChainError::Changed { position: 3 }));
+        assert!(verify(&SessionId::new("other").unwrap(), &links, &end).is_err());
+    }
+}

@@ -1,0 +1,238 @@
+//! The states of a tool call and the only ways from one to the next (spec, section 7.1).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::protocol::{
+    CallId, CallResult, Digest, Effect, SessionId, Timestamp, ToolOutcome, TurnId, UserId,
+};
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// The model asked for it.
+    Proposed,
+    /// A person is asked.
+    Awaiting,
+    /// A person said yes.
+    Approved,
+    /// Its handler has begun.
+    Running,
+    /// It has its outcome.
+    Ended,
+}
+
+impl CallState {
+    /// Its name in databases.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Proposed => "proposed",
+            Self::Awaiting => "awaiting",
+            Self::Approved => "approved",
+            Self::Running => "running",
+            Self::Ended => "ended",
+        }
+    }
+
+    /// The state of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Proposed, Self::Awaiting, Self::Approved, Self::Running, Self::Ended]
+            .into_iter()
+            .find(|state| state.name() == name)
+    }
+}
+
+/// One step of a call. Written to an append-only table; each is idempotent by call and state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Transition {
+    /// The model asked for it.
+    Proposed(Proposal),
+    /// A person is asked about exactly these arguments.
+    Awaiting {
+        /// The validated arguments.
+        arguments: Value,
+        /// What the answer will be bound to.
+        digest: Digest,
+        /// When the question expires.
+        expires_at: Timestamp,
+    },
+    /// A person said yes to this digest.
+    Approved {
+        /// What was shown.
+        digest: Digest,
+        /// Who decided.
+        by: UserId,
+    },
+    /// The handler begins with these arguments.
+    Running {
+        /// The validated arguments.
+        arguments: Value,
+        /// The hash of what is about to run.
+        digest: Digest,
+    },
+    /// The call has its outcome.
+    Ended(Ended),
+    /// The real end of a handler whose asker had been told `timeout`: its effect is not unknown any more.
+    Settled {
+        /// What it did to the world after all.
+        effect: Effect,
+    },
+}
+
+/// What the model asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// The turn that it belongs to.
+    pub turn: TurnId,
+    /// Its place in the transcript.
+    pub seq: u64,
+    /// The tool's name as the model wrote it.
+    pub name: Arc<str>,
+    /// The raw text of the arguments.
+    pub arguments: Arc<str>,
+    /// Whose data it is about.
+    pub user: UserId,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The outcome.
+    pub outcome: ToolOutcome,
+    /// What it did to the world.
+    pub effect: Effect,
+    /// Whether the outcome is given to anybody.
+    pub result: CallResult,
+    /// Who decided, where a person said no.
+    pub decided_by: Option<UserId>,
+}
+
+/// A step that no call may take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("call {call} of session {session} cannot go from {from:?} to {to:?}")]
+pub struct IllegalTransition {
+    /// The call.
+    pub call: CallId,
+    /// Its session.
+    pub session: SessionId,
+    /// Where it stands; `None`: it is not in the ledger.
+    pub from: Option<CallState>,
+    /// Where it was to go.
+    pub to: CallState,
+}
+
+impl Transition {
+    /// The state that the step leads to.
+    #[must_use]
+    pub const fn to(&self) -> CallState {
+        match self {
+            Self::Proposed(_) => CallState::Proposed,
+            Self::Awaiting { .. } => CallState::Awaiting,
+            Self::Approved { .. } => CallState::Approved,
+            Self::Running { .. } => CallState::Running,
+            Self::Ended(_) | Self::Settled { .. } => CallState::Ended,
+        }
+    }
+
+    /// Whether a call that stands at `from` may take this step.
+    #[must_use]
+    pub const fn may_follow(&self, from: Option<CallState>) -> bool {
+        use CallState::{Approved, Awaiting, Ended, Proposed, Running};
+        if matches!(self, Self::Settled { .. }) {
+            return matches!(from, Some(Ended));
+        }
+        matches!(
+            (from, self.to()),
+            (None, Proposed)
+                | (Some(Proposed), Awaiting | Running | Ended)
+                | (Some(Awaiting), Approved | Ended)
+                | (Some(Approved), Running | Ended)
+                | (Some(Running), Ended)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CallState::{Approved, Awaiting, Ended as End, Proposed, Running};
+    use super::*;
+    use crate::protocol::ToolOutcome;
+    use uuid::Uuid;
+
+    fn step(to: CallState) -> Transition {
+        let digest = Digest::new([0; 32]);
+        let user = UserId::new("kim").unwrap();
+        match to {
+            Proposed => Transition::Proposed(Proposal {
+                turn: TurnId::new(Uuid::nil()),
+                seq: 1,
+                name: "t".into(),
+                arguments: "{}".into(),
+                user,
+            }),
+            Awaiting => Transition::Awaiting {
+                arguments: Value::Null,
+                digest,
+                expires_at: Timestamp::from_millis(0),
+            },
+            Approved => Transition::Approved { digest, by: user },
+            Running => Transition::Running { arguments: Value::Null, digest },
+            End => Transition::Ended(Ended {
+                outcome: ToolOutcome::ok(Value::Null),
+                effect: Effect::None,
+                result: CallResult::Shown,
+                decided_by: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn only_the_steps_of_the_specification_are_legal() {
+        let all = [Proposed, Awaiting, Approved, Running, End];
+        let legal: Vec<_> = std::iter::once(None)
+            .chain(all.map(Some))
+            .flat_map(|from| all.map(|to| (from, to)))
+            .filter(|(from, to)| step(*to).may_follow(*from))
+            .collect();
+        assert_eq!(
+            legal,
+            [
+                (None, Proposed),
+                (Some(Proposed), Awaiting),
+                (Some(Proposed), Running),
+                (Some(Proposed), End),
+                (Some(Awaiting), Approved),
+                (Some(Awaiting), End),
+                (Some(Approved), Running),
+                (Some(Approved), End),
+                (Some(Running), End),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_an_ended_call_can_be_settled() {
+        let settled = Transition::Settled { effect: Effect::Committed };
+        let legal = |from| settled.may_follow(from);
+        assert!(legal(Some(End)));
+        assert!(
+            ![None, Some(Proposed), Some(Awaiting), Some(Approved), Some(Running)]
+                .into_iter()
+                .any(legal)
+        );
+    }
+
+    #[test]
+    fn a_state_is_found_by_its_name() {
+        for state in [Proposed, Awaiting, Approved, Running, End] {
+            assert_eq!(CallState::from_name(state.name()), Some(state));
+        }
+        assert_eq!(CallState::from_name("gone"), None);
+    }
+}

@@ -1,0 +1,23 @@
+//! What runs inside Madang: the vocabulary, the ports, and the five actors with their supervisor.
+//!
+//! Read in this order: `protocol` (plain data), `port` (what the outside implements), `registry`, `ledger`, then the
+//! actors. Modules further down this list never import those after them; `tests/layers.rs` checks it.
+
+#![forbid(unsafe_code)]
+
+#[cfg(panic = "abort")]
+compile_error!("Madang turns panics into outcomes, which needs `panic = \"unwind\"`");
+
+pub mod confirm;
+pub mod dispatcher;
+pub mod ledger;
+pub mod llm;
+pub mod mailbox;
+pub mod port;
+pub mod protocol;
+pub mod registry;
+pub mod session;
+pub mod store;
+pub mod supervisor;
+#[cfg(feature = "testing")]
+pub mod testing;

@@ -1,0 +1,148 @@
+//! The LlmActor with a model driven by hand: one end for each completion, a bounded fair queue, deadlines.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorRef};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{LlmActor, LlmArguments, LlmEvent, LlmMsg};
+use crate::{
+    mailbox::{Recipient, Reply},
+    port::{ChatModel, Deltas, ModelError},
+    protocol::{CompletionId, CompletionRequest, Limits, Locale, SessionId, UserId},
+    testing::model_pair,
+};
+
+struct Llm {
+    actor: ActorRef<LlmMsg>,
+    heard: UnboundedReceiver<LlmEvent>,
+    news: Recipient<LlmEvent>,
+}
+
+impl Llm {
+    async fn new(model: impl ChatModel, limits: Limits) -> Self {
+        let arguments = LlmArguments { model: Arc::new(model), limits: Arc::new(limits) };
+        let (actor, _) = LlmActor::spawn(None, LlmActor, arguments).await.unwrap();
+        let (sender, heard) = mpsc::unbounded_channel();
+        Self { actor, heard, news: Recipient::channel(sender) }
+    }
+
+    fn ask(&self, number: u128, user: &str) -> CancellationToken {
+        let (id, cancel) = (CompletionId::new(Uuid::from_u128(number)), CancellationToken::new());
+        let request = CompletionRequest {
+            id,
+            session: SessionId::new(number.to_string()).unwrap(),
+            user: UserId::new(user).unwrap(),
+            system: None,
+            messages: Vec::new(),
+            tools: Arc::new([]),
+            locale: Locale::Ko,
+            max_tokens: 8,
+        };
+        let lost = LlmEvent::Ended {
+            completion: id,
+            result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
+        };
+        let reply = Reply::new(self.news.clone(), lost);
+        let complete = LlmMsg::Complete {
+            request: Box::new(request),
+            deltas: Deltas::ignored(),
+            cancel: cancel.clone(),
+            reply,
+        };
+        self.actor.cast(complete).unwrap();
+        cancel
+    }
+
+    async fn ended(&mut self) -> (u128, String) {
+        let LlmEvent::Ended { completion, result } = self.heard.recv().await.unwrap();
+        let how = match result {
+            Ok(completion) => completion.text,
+            Err(ModelError::Cancelled { .. }) => "cancelled".to_owned(),
+            Err(ModelError::Failed { kind, .. }) => kind.into_owned(),
+        };
+        (completion.uuid().as_u128(), how)
+    }
+}
+
+fn ended(number: u128, how: &str) -> (u128, String) {
+    (number, how.to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn completions_beyond_what_the_model_serves_wait_and_users_take_turns() {
+    let (model, mut script) = model_pair();
+    let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
+    for (number, user) in [(1, "kim"), (2, "kim"), (3, "kim"), (4, "lee")] {
+        llm.ask(number, user);
+    }
+    for number in [1, 2, 4, 3] {
+        script.next().await.say("ok");
+        assert_eq!(llm.ended().await, ended(number, "ok"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_refuses_honestly_and_what_nobody_wants_makes_room() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
+    let mut llm = Llm::new(model.max_concurrent(1), limits).await;
+    llm.ask(1, "kim");
+    let running = script.next().await;
+    let unwanted = llm.ask(2, "kim");
+    llm.ask(3, "kim");
+    assert_eq!(llm.ended().await, ended(3, "Overloaded"));
+    unwanted.cancel();
+    llm.ask(4, "kim");
+    assert_eq!(llm.ended().await, ended(2, "cancelled"));
+    running.say("ok");
+    assert_eq!(llm.ended().await, ended(1, "ok"));
+    script.next().await.say("ok");
+    assert_eq!(llm.ended().await, ended(4, "ok"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_completion_past_its_deadline_is_a_timeout_running_or_waiting() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { completion_timeout: Duration::from_secs(5), ..Limits::default() };
+    let mut llm = Llm::new(model.max_concurrent(1), limits).await;
+    llm.ask(1, "kim");
+    let running = script.next().await;
+    llm.ask(2, "kim");
+    let mut both = [llm.ended().await, llm.ended().await];
+    both.sort();
+    assert_eq!(both, [ended(1, "Timeout"), ended(2, "Timeout")]);
+    assert!(running.is_cancelled(), "the model is told");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_completion_ends_and_a_panicking_model_frees_its_place() {
+    let (model, mut script) = model_pair();
+    let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
+    let cancel = llm.ask(1, "kim");
+    let running = script.next().await;
+    cancel.cancel();
+    running.cancelled().await;
+    assert_eq!(llm.ended().await, ended(1, "cancelled"));
+    llm.ask(2, "kim");
+    script.next().await.panic("inside the model");
+    assert_eq!(llm.ended().await, ended(2, ModelError::ENGINE_DIED));
+    llm.ask(3, "kim");
+    script.next().await.say("ok");
+    assert_eq!(llm.ended().await, ended(3, "ok"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_hears_when_the_actor_is_killed() {
+    let (model, mut script) = model_pair();
+    let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
+    llm.ask(1, "kim");
+    let _running = script.next().await;
+    llm.ask(2, "kim");
+    llm.actor.kill();
+    let mut both = [llm.ended().await, llm.ended().await];
+    both.sort();
+    assert_eq!(both, [ended(1, "EngineDied"), ended(2, "EngineDied")]);
+}

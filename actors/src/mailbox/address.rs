@@ -1,0 +1,89 @@
+//! Where an actor is found, also after its supervisor had to start it anew.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use ractor::{ActorRef, Message, MessagingErr};
+use tokio::sync::{oneshot, watch};
+
+/// The address of an actor. Cheap to clone; after a restart every clone leads to the new actor.
+pub struct Address<M>(Arc<watch::Sender<ActorRef<M>>>);
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// The actor is gone, or died before it answered.
+    #[error("the actor is gone")]
+    Closed,
+    /// It did not answer in time.
+    #[error("the actor did not answer in time")]
+    Timeout,
+}
+
+impl<M: Message> Address<M> {
+    /// The address of this actor.
+    #[must_use]
+    pub fn new(actor: ActorRef<M>) -> Self {
+        Self(Arc::new(watch::Sender::new(actor)))
+    }
+
+    /// The actor that is there now.
+    #[must_use]
+    pub fn actor(&self) -> ActorRef<M> {
+        self.0.borrow().clone()
+    }
+
+    /// The actor was started anew.
+    pub fn moved(&self, actor: ActorRef<M>) {
+        self.0.send_replace(actor);
+    }
+
+    /// Waits until another actor than this one is there.
+    pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
+        let mut moves = self.0.subscribe();
+        let there = moves.wait_for(|actor| actor.get_id() != gone.get_id()).await;
+        there.expect("the sender lives in `self`").clone()
+    }
+
+    /// Sends a message, or gives it back if the actor is gone.
+    ///
+    /// # Errors
+    /// The message itself.
+    pub fn send(&self, msg: M) -> Result<(), Option<M>> {
+        let sent = self.0.borrow().cast(msg);
+        match sent {
+            Ok(()) => Ok(()),
+            Err(MessagingErr::SendErr(msg)) => Err(Some(msg)),
+            Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => Err(None),
+        }
+    }
+
+    /// Asks, and waits for the answer until the deadline. Dropping the future leaves the question with the actor.
+    ///
+    /// # Errors
+    /// [`AskError`] if there is no answer.
+    pub async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> M,
+        deadline: Duration,
+    ) -> Result<T, AskError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(question(reply)).map_err(|_| AskError::Closed)?;
+        match tokio::time::timeout(deadline, answer).await {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(_)) => Err(AskError::Closed),
+            Err(_) => Err(AskError::Timeout),
+        }
+    }
+}
+
+impl<M> Clone for Address<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<M> fmt::Debug for Address<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Address")
+    }
+}

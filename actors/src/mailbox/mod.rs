@@ -1,0 +1,9 @@
+//! What actors share about talking to each other: where somebody is, how to ask, whom to tell.
+
+mod address;
+mod recipient;
+mod reply;
+
+pub use address::{Address, AskError};
+pub use recipient::Recipient;
+pub use reply::{Reply, answer};

@@ -1,0 +1,26 @@
+//! The time of day. Tests bring their own; deadlines use tokio's clock instead.
+
+use std::{
+    fmt,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::protocol::Timestamp;
+
+/// Tells the time of day.
+pub trait Clock: Send + Sync + fmt::Debug + 'static {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// The operating system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        // A clock before 1970 is as wrong as any; 0 keeps the order of what follows.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}

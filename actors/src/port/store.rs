@@ -1,0 +1,312 @@
+//! The store port: durable facts go in through one open transaction, reads go beside it.
+
+use std::{
+    any::{Any, TypeId},
+    error::Error,
+    fmt,
+    sync::Arc,
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::BoxFuture;
+use crate::{
+    ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
+    protocol::{
+        CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp, ToolOutcome,
+        TurnEnding, TurnError, TurnId, Usage, UserId,
+    },
+};
+
+/// A durable store. Futures of [`Transaction`] are never dropped by the runtime; futures of reads may be.
+pub trait Store: Send + Sync + fmt::Debug + 'static {
+    /// The type behind [`Transaction::connection`] and [`Reader::connection`].
+    fn connection_type(&self) -> ConnectionType;
+
+    /// How many transactions may be open at once. SQLite: 1.
+    fn writers(&self) -> usize {
+        1
+    }
+
+    /// Opens a write transaction.
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>>;
+
+    /// Lends a connection that cannot write, for reading tools.
+    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>>;
+
+    /// Gives whose session it is; `None` if it was never opened.
+    fn owner<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>>;
+
+    /// Gives a session with its transcript, the calls that have ended included; `None` if it was never opened.
+    fn session<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
+
+    /// Gives the calls that match, in the order in which they were proposed.
+    fn calls<'a>(
+        &'a self,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>>;
+
+    /// Gives all transitions of a session in the order of their chain, and where the session row says it ends.
+    fn links<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>>;
+
+    /// Ends the store after everything else has ended: files are closed, locks released.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// An open write transaction. Dropped without `commit`, nothing of it ever happened.
+pub trait Transaction: Send {
+    /// Begins a part that can be undone by itself. Parts nest: `keep` and `undo` end the innermost.
+    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Keeps what came since the savepoint. Fails if somebody ended the transaction in between.
+    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Undoes what came since the savepoint, and ends it.
+    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Writes one fact. A refusal ([`StoreError::Illegal`], [`StoreError::Refused`]) leaves the transaction usable, but
+    /// may leave a part of the fact behind until the savepoint around it is undone.
+    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Writes facts in their order, up to the first that is refused. A store may do it in fewer steps.
+    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            for write in writes {
+                self.write(write).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The driver's own connection, e.g. `SqliteConnection`.
+    fn connection(&mut self) -> &mut (dyn Any + Send);
+
+    /// Makes all that was kept durable.
+    fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
+}
+
+/// A connection that cannot write. Given back when dropped.
+pub trait Reader: Send {
+    /// The driver's own connection, e.g. `SqliteConnection`.
+    fn connection(&mut self) -> &mut (dyn Any + Send);
+}
+
+/// Names the type of connection that a store lends and a tool needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionType {
+    id: TypeId,
+    name: &'static str,
+}
+
+impl ConnectionType {
+    /// The name of this type.
+    #[must_use]
+    pub fn of<C: Any>() -> Self {
+        Self { id: TypeId::of::<C>(), name: std::any::type_name::<C>() }
+    }
+}
+
+impl fmt::Display for ConnectionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// One durable fact.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// The session exists and belongs to this user. Writing it again changes nothing; another user is refused.
+    Session {
+        /// The session.
+        session: SessionId,
+        /// Its user.
+        user: UserId,
+        /// When it was opened.
+        at: Timestamp,
+    },
+    /// A turn began.
+    TurnStarted {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// When.
+        at: Timestamp,
+        /// How.
+        ending: TurnEnding,
+        /// Why it failed, if it did.
+        error: Option<TurnError>,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// An entry of the transcript that is no tool call. A second entry of the same number is refused.
+    Message {
+        /// The session.
+        session: SessionId,
+        /// The entry.
+        message: ChatMessage,
+    },
+    /// A step of a tool call. Writing the step that the call took last again changes nothing; an illegal one is
+    /// refused. With `Ended` the call becomes an entry of the transcript, under the number it was proposed with.
+    Call {
+        /// The session.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// When.
+        at: Timestamp,
+        /// The step.
+        transition: Transition,
+    },
+}
+
+/// Why the store did not do what was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// A call cannot take this step. Nothing of the job was written.
+    #[error(transparent)]
+    Illegal(#[from] IllegalTransition),
+    /// The fact contradicts what is stored. Nothing of the job was written.
+    #[error("the store refused: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The store cannot be used now. Nothing of the job was written.
+    #[error("the store is unavailable")]
+    Unavailable {
+        /// The cause.
+        #[source]
+        cause: Arc<dyn Error + Send + Sync>,
+    },
+    /// The commit gave no answer that can be trusted: only the ledger knows whether the job was written.
+    #[error("the end of the commit is not known")]
+    Unknown {
+        /// The cause.
+        #[source]
+        cause: Arc<dyn Error + Send + Sync>,
+    },
+    /// Too many jobs wait already. Nothing of the job was written.
+    #[error("too many writes are waiting for the store")]
+    Overloaded,
+    /// The store did not answer in time, or its actor is gone: only the ledger knows whether the job was written.
+    #[error("the store did not answer")]
+    Silent,
+}
+
+impl StoreError {
+    /// A refusal.
+    #[must_use]
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused { reason: reason.into() }
+    }
+
+    /// The store cannot be used now.
+    #[must_use]
+    pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable { cause: cause.into().into() }
+    }
+
+    /// The end of a commit is not known.
+    #[must_use]
+    pub fn unknown(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unknown { cause: cause.into().into() }
+    }
+
+    /// Whether the job may have been written all the same, so that the ledger must be read.
+    #[must_use]
+    pub const fn may_have_happened(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Silent)
+    }
+}
+
+/// What the store says of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSession {
+    /// The session itself.
+    pub row: SessionRow,
+    /// Its transcript, in order.
+    pub messages: Vec<ChatMessage>,
+    /// The turn that has begun and not ended, if the process died in it.
+    pub open_turn: Option<TurnId>,
+}
+
+/// A session without its transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its id.
+    pub session: SessionId,
+    /// Whose it is.
+    pub user: UserId,
+    /// When it was opened first.
+    pub opened_at: Timestamp,
+    /// The highest number that an entry of its transcript or a proposed call has; 0 for none.
+    pub last_seq: u64,
+}
+
+/// Which calls of the ledger are asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LedgerFilter {
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only this call.
+    pub call: Option<CallId>,
+    /// Only calls that have not ended.
+    pub only_open: bool,
+}
+
+/// All that the ledger says of a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LedgerRow {
+    /// The session.
+    pub session: SessionId,
+    /// The call.
+    pub call: CallId,
+    /// The turn.
+    pub turn: TurnId,
+    /// Its place in the transcript.
+    pub seq: u64,
+    /// Whose data it is about.
+    pub user: UserId,
+    /// The tool's name as the model wrote it.
+    pub name: Arc<str>,
+    /// The validated arguments, once there are any; until then, and where they were refused, the raw text.
+    pub arguments: Value,
+    /// The raw text of the arguments as the model wrote it.
+    pub raw_arguments: Arc<str>,
+    /// What the approval and the run are bound to.
+    pub digest: Option<Digest>,
+    /// Where it stands.
+    pub state: CallState,
+    /// How it ended.
+    pub outcome: Option<ToolOutcome>,
+    /// What it did to the world; `None` until it has ended.
+    pub effect: Option<Effect>,
+    /// Whether its outcome was given to anybody.
+    pub result: Option<CallResult>,
+    /// Who decided.
+    pub decided_by: Option<UserId>,
+    /// When it was proposed.
+    pub proposed_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}

@@ -1,0 +1,74 @@
+//! One call of a model: what it is asked, what it streams, how it ends.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
+
+/// What a model is asked. `tool_choice` is always `auto` (seed 001).
+#[derive(Debug, Clone)]
+pub struct CompletionRequest {
+    /// Names the completion.
+    pub id: CompletionId,
+    /// The session that asks; a model may keep its prefix.
+    pub session: SessionId,
+    /// The user that asks; a fair queue counts by it.
+    pub user: UserId,
+    /// The system text, if the embedder gave one.
+    pub system: Option<Arc<str>>,
+    /// The chat so far.
+    pub messages: Vec<PromptMessage>,
+    /// All tools that may be called.
+    pub tools: Arc<[ToolSpec]>,
+    /// The session's language.
+    pub locale: Locale,
+    /// The most tokens it may generate.
+    pub max_tokens: u32,
+}
+
+/// A piece of a completion, as it is generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompletionDelta<'a> {
+    /// Text for the person.
+    Text(&'a str),
+    /// The model thinking aloud: kept in the event stream for those who want it, never part of the answer.
+    Thinking(&'a str),
+}
+
+/// A completion that came to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Completion {
+    /// The text, without thinking and without tool calls.
+    pub text: String,
+    /// The tool calls, in order.
+    pub tool_calls: Vec<WantedCall>,
+    /// Why it ended.
+    pub finish: FinishReason,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// Why a completion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model was done.
+    #[default]
+    Stop,
+    /// It asks for tools.
+    ToolCalls,
+    /// It reached its bound on tokens or context.
+    Length,
+}
+
+/// What a completion cost, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt_tokens: u32,
+    /// Of these, tokens that were still known from before.
+    pub cached_tokens: u32,
+    /// Tokens that were generated.
+    pub completion_tokens: u32,
+}

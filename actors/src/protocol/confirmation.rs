@@ -1,0 +1,145 @@
+//! A person's yes or no: the question, the answer, and the digest that binds one to the other.
+
+use std::{fmt, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, SessionId, Timestamp, UserId};
+
+/// Whether anybody can be asked in a turn. A property of the turn, not a count of subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asker {
+    /// Nobody: a destructive call is cancelled as unreachable.
+    #[default]
+    Nobody,
+    /// A person who holds a handle of the session.
+    Person,
+}
+
+/// What dismissing the screen means for the turn that runs (spec, section 2). In both, a handler that has begun commits
+/// its writes and its result is discarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDismiss {
+    /// The model's stream and open questions end at once, and no new round starts.
+    #[default]
+    Stop,
+    /// The loop goes on, an open question counts as dismissed, and the closed screen hears nothing more.
+    Finish,
+}
+
+/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Wraps a hash.
+    #[must_use]
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Gives the hash.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        const NOT_A_DIGEST: &str = "a digest has 64 hexadecimal digits";
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(NOT_A_DIGEST);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| NOT_A_DIGEST)?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| NOT_A_DIGEST)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// What a person is asked before a destructive call runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The call that waits.
+    pub call: CallId,
+    /// Its session.
+    pub session: SessionId,
+    /// Who may answer.
+    pub user: UserId,
+    /// The tool's name.
+    pub tool: Arc<str>,
+    /// The validated arguments: exactly what will run.
+    pub arguments: Value,
+    /// What will happen, in the session's language; from the tool, never from the model.
+    pub consequence: String,
+    /// Binds the answer to all of the above.
+    pub digest: Digest,
+    /// After this the call is cancelled as expired.
+    pub expires_at: Timestamp,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Run it, once, with exactly these arguments.
+    Approve,
+    /// Do not.
+    Deny,
+}
+
+/// A person's answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The call that waits.
+    pub call: CallId,
+    /// What was shown.
+    pub digest: Digest,
+    /// The decision.
+    pub decision: Decision,
+    /// Who answers.
+    pub user: UserId,
+}
+
+/// Why an answer does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// No such question is open: it was answered, expired, dismissed, or never asked.
+    #[error("no such question is open")]
+    NotOpen,
+    /// The answer is for other arguments than those that were shown.
+    #[error("the answer is for another question than the one that is open")]
+    WrongDigest,
+    /// The question is for another user.
+    #[error("the question is for another user")]
+    NotYours,
+    /// The answer could not be recorded; nothing was run.
+    #[error("the answer could not be recorded")]
+    NotRecorded,
+}

@@ -1,0 +1,75 @@
+//! What the model reads of an outcome: bounded JSON without metadata (spec, section 2).
+
+use serde_json::{Map, Value, json};
+
+use super::ToolOutcome;
+
+/// Writes the envelope of an outcome in at most `max_bytes` of UTF-8.
+///
+/// A list that does not fit is cut to as many whole items as do, with `count` the total and `_truncated: true`. Data
+/// without a list becomes a hint that names the `narrower` tool. Errors and cancellations are kept whole.
+#[must_use]
+pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize) -> String {
+    match outcome {
+        ToolOutcome::Ok(ok) => {
+            let whole = ok_envelope(&ok.data);
+            if whole.len() <= max_bytes {
+                return whole;
+            }
+            cut_list(&ok.data, max_bytes).unwrap_or_else(|| hint(narrower))
+        }
+        ToolOutcome::Err(error) => {
+            json!({ "status": "error", "code": error.code, "reason": error.reason }).to_string()
+        }
+        ToolOutcome::Cancelled(cancelled) => {
+            json!({ "status": "cancelled", "reason": cancelled.reason.envelope_text() }).to_string()
+        }
+    }
+}
+
+fn ok_envelope(data: &Value) -> String {
+    json!({ "status": "ok", "data": data }).to_string()
+}
+
+fn hint(narrower: Option<&str>) -> String {
+    let hint = match narrower {
+        Some(tool) => format!("the data is too large; ask {tool} for a part of it"),
+        None => "the data is too large to be shown".to_owned(),
+    };
+    ok_envelope(&json!({ "_truncated": true, "_hint": hint }))
+}
+
+/// Cuts the one list of the data, a bare array or the largest array among an object's fields. `None` without a list, or
+/// where even the empty list does not fit.
+fn cut_list(data: &Value, max_bytes: usize) -> Option<String> {
+    let (key, items) = match data {
+        Value::Array(items) => ("items", items),
+        Value::Object(fields) => largest_list(fields)?,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    };
+    let with = |kept: usize| {
+        let mut fields = data.as_object().cloned().unwrap_or_default();
+        if fields.get("count").and_then(Value::as_u64).is_none() {
+            fields.insert("count".to_owned(), json!(items.len()));
+        }
+        fields.insert(key.to_owned(), Value::Array(items[..kept].to_vec()));
+        fields.insert("_truncated".to_owned(), Value::Bool(true));
+        ok_envelope(&Value::Object(fields))
+    };
+    // Sizes grow with the number of items, so the largest that fits is found by halving.
+    let fits = |kept: usize| with(kept).len() <= max_bytes;
+    if !fits(0) {
+        return None;
+    }
+    let (mut fitting, mut too_many) = (0, items.len());
+    while too_many - fitting > 1 {
+        let middle = fitting.midpoint(too_many);
+        if fits(middle) { fitting = middle } else { too_many = middle }
+    }
+    Some(with(fitting))
+}
+
+fn largest_list(fields: &Map<String, Value>) -> Option<(&str, &Vec<Value>)> {
+    let lists = fields.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_array()?)));
+    lists.max_by_key(|(_, items)| items.iter().map(|item| item.to_string().len()).sum::<usize>())
+}

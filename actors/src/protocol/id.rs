@@ -1,0 +1,141 @@
+//! Names of things: sessions, users, turns, completions, calls, and moments in time.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Why a text cannot be the name of a session or a user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} must have 1 to {max_bytes} bytes and no control characters", max_bytes = InvalidId::MAX_BYTES)]
+pub struct InvalidId {
+    what: &'static str,
+}
+
+impl InvalidId {
+    /// The longest name of a session or user, in bytes of UTF-8: long enough for an e-mail address or a URL path,
+    /// short enough to be part of every row.
+    pub const MAX_BYTES: usize = 256;
+}
+
+/// An id that the embedder chooses: any short text.
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Takes a name of 1 to 256 bytes without control characters.
+            ///
+            /// # Errors
+            /// [`InvalidId`] for any other text.
+            pub fn new(name: impl Into<Arc<str>>) -> Result<Self, InvalidId> {
+                let name = name.into();
+                let fits = (1..=InvalidId::MAX_BYTES).contains(&name.len());
+                if !fits || name.chars().any(char::is_control) {
+                    return Err(InvalidId { what: $what });
+                }
+                Ok(Self(name))
+            }
+
+            /// Gives the name as it was chosen.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+            fn try_from(name: String) -> Result<Self, InvalidId> {
+                Self::new(name)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// Names one chat. Chosen by the embedder, or a fresh UUID as text.
+    SessionId,
+    "a session's id"
+);
+text_id!(
+    /// Names the person a session belongs to.
+    UserId,
+    "a user's id"
+);
+
+/// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in secret.
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps a UUID; version 7 sorts by time.
+            #[must_use]
+            pub const fn new(id: Uuid) -> Self {
+                Self(id)
+            }
+
+            /// Gives the UUID.
+            #[must_use]
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// Names one turn: from the user's text to the final answer.
+    TurnId
+);
+uuid_id!(
+    /// Names one completion: one call of the model.
+    CompletionId
+);
+uuid_id!(
+    /// Names one tool call. Every step of a call is idempotent by this id.
+    CallId
+);
+
+/// A moment, in milliseconds since the Unix epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// Takes milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Gives milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// The moment this much later; saturates at the end of time.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,107 @@
+//! Every bound on a queue, a buffer or a wait, with its default and the reason for it.
+
+use std::time::Duration;
+
+/// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Rounds in a turn: a chain of search, query and add takes three, the answer a fourth (seed 001, MAX_TURNS).
+    pub max_rounds: u32,
+    /// Calls taken from one completion of a model family that asks for several at once: more is a model gone astray.
+    pub max_calls_per_completion: usize,
+    /// Tokens one completion may generate: an answer of several paragraphs, and an end to endless babble.
+    pub max_completion_tokens: u32,
+    /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
+    pub max_user_text_bytes: usize,
+    /// Bytes of a call's raw arguments (spec 2).
+    pub max_arguments_bytes: usize,
+    /// Levels of a call's arguments: deeper values overflow the validator's stack (spec 2).
+    pub max_arguments_depth: usize,
+    /// Bytes of an envelope: what a small model can read again and again (spec 2, our decision).
+    pub max_envelope_bytes: usize,
+    /// Steps that checking a call's arguments may take: some 0.2 s. Alternatives inside alternatives double the steps
+    /// with each level.
+    pub max_validation_steps: u64,
+    /// Problems that a refused call is told, so that the model can mend it.
+    pub max_validation_problems: usize,
+    /// Bytes of these problems.
+    pub max_validation_bytes: usize,
+    /// How long a plain handler may take before its asker is told `timeout`; it is never cut off.
+    pub tool_timeout: Duration,
+    /// How long a transactional handler may hold the writer's transaction: others wait behind it (spec 7.2).
+    pub transaction_deadline: Duration,
+    /// How long a person may think about a question: a coffee break.
+    pub confirmation_timeout: Duration,
+    /// Questions open at once in a runtime: each is a running call that waits.
+    pub max_open_questions: usize,
+    /// Calls running at once in a runtime: each is two actors.
+    pub max_running_calls: usize,
+    /// Completions waiting for a model: at some seconds each, more would wait for minutes.
+    pub max_waiting_completions: usize,
+    /// How long a completion may take from its asking to its end, the wait in the queue included.
+    pub completion_timeout: Duration,
+    /// Jobs in one commit of the store: the gain of a larger group is small (facts, section 3).
+    pub max_batch_jobs: usize,
+    /// How long a batch may take jobs before it commits: what has been written waits no longer for its answer.
+    pub batch_closes_after: Duration,
+    /// Jobs waiting for the store's writer: about ten seconds of a slow disk.
+    pub max_waiting_writes: usize,
+    /// How long anybody waits for the store before saying that it is unavailable.
+    pub store_timeout: Duration,
+    /// How long one actor waits for another's answer that needs no slow work.
+    pub ask_timeout: Duration,
+    /// Events that a session keeps for slow subscribers; older ones are read from the store.
+    pub max_feed_events: usize,
+    /// Bytes of streaming text that a session keeps: what a completion of the bound above can produce, and more.
+    pub max_streaming_bytes: usize,
+    /// Messages that wait for a session to wake: a person types no more in that time.
+    pub max_waiting_for_wake: usize,
+    /// How long a session stays awake without a turn.
+    pub session_idle: Duration,
+    /// User turns after which clearing is suggested (seed 001).
+    pub suggest_clear_after: u32,
+    /// Restarts of one actor within `restart_window` before the runtime reports itself unhealthy.
+    pub max_restarts: usize,
+    /// The window in which restarts are counted.
+    pub restart_window: Duration,
+    /// How long shutdown waits for running handlers and the writer before it says that they are still running.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_rounds: 4,
+            max_calls_per_completion: 8,
+            max_completion_tokens: 1_024,
+            max_user_text_bytes: 64 * 1024,
+            max_arguments_bytes: 1024 * 1024,
+            max_arguments_depth: 64,
+            max_envelope_bytes: 2_048,
+            max_validation_steps: 4 << 20,
+            max_validation_problems: 16,
+            max_validation_bytes: 1_024,
+            tool_timeout: Duration::from_secs(30),
+            transaction_deadline: Duration::from_millis(250),
+            confirmation_timeout: Duration::from_secs(10 * 60),
+            max_open_questions: 4_096,
+            max_running_calls: 4_096,
+            max_waiting_completions: 1_024,
+            completion_timeout: Duration::from_secs(5 * 60),
+            max_batch_jobs: 1_024,
+            batch_closes_after: Duration::from_millis(50),
+            max_waiting_writes: 65_536,
+            store_timeout: Duration::from_secs(30),
+            ask_timeout: Duration::from_secs(5),
+            max_feed_events: 256,
+            max_streaming_bytes: 256 * 1024,
+            max_waiting_for_wake: 64,
+            session_idle: Duration::from_secs(60),
+            suggest_clear_after: 8,
+            max_restarts: 8,
+            restart_window: Duration::from_secs(60),
+            shutdown_timeout: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The vocabulary: plain data that every actor and every port speaks (spec, section 1). No async, no clock, no ids made in secret.
+
+mod chat;
+mod completion;
+mod confirmation;
+mod envelope;
+mod event;
+mod id;
+mod limits;
+mod locale;
+mod outcome;
+mod problem;
+mod texts;
+mod tool_call;
+mod tool_spec;
+mod transcript;
+
+pub use chat::{ChatMessage, Content, Ending, Notice};
+pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
+pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
+pub use envelope::envelope;
+pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
+pub use id::{CallId, CompletionId, InvalidId, SessionId, Timestamp, TurnId, UserId};
+pub use limits::Limits;
+pub use locale::Locale;
+pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
+pub use problem::{Breach, Problem};
+pub use texts::{Fault, Text};
+pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
+pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
+pub use transcript::{PromptMessage, prompt, visible};

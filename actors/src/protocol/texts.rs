@@ -1,0 +1,306 @@
+//! The one table of every text that a person sees, in Korean and English. Strings in the seeds are exact.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Breach, CancelReason, Effect, Locale, Notice};
+
+/// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fault(Cow<'static, str>);
+
+impl Fault {
+    /// The handler panicked.
+    pub const PANIC: Self = Self(Cow::Borrowed("Panic"));
+    /// The outcome could not be serialised.
+    pub const SERIALIZE: Self = Self(Cow::Borrowed("Serialize"));
+    /// The reply was lost and the ledger knows no end.
+    pub const REPLY_LOST: Self = Self(Cow::Borrowed("ReplyLost"));
+
+    /// The type that an error gives itself.
+    #[must_use]
+    pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
+        Self(name.into())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An error that gives itself no type is an `Error`.
+impl Default for Fault {
+    fn default() -> Self {
+        Self(Cow::Borrowed("Error"))
+    }
+}
+
+/// A text for a person; `text.in_locale(..)` gives its words.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Text<'a> {
+    /// No tool of this name is registered.
+    UnknownTool(&'a str),
+    /// The arguments break the schema; the problems are listed.
+    BadArguments(&'a str),
+    /// One thing that is wrong with the arguments.
+    Breach(&'a Breach),
+    /// The handler failed unexpectedly.
+    HandlerFailed(&'a Fault),
+    /// The handler passed its deadline.
+    TimedOut {
+        /// The deadline.
+        seconds: f64,
+        /// What it may have done.
+        effect: Effect,
+    },
+    /// A bound was reached.
+    Overloaded,
+    /// The store is unavailable or full; nothing was run.
+    StoreFailed,
+    /// The call was recorded as begun, and nobody can tell how it ended.
+    EndUnknown,
+    /// More rounds were asked for than are allowed (seed 001).
+    TooManyRounds,
+    /// The model failed (seed 001).
+    ModelFailed(&'a str),
+    /// The turn could not be stored.
+    TurnNotStored,
+    /// A system notice.
+    Notice(Notice),
+    /// Why a call was cancelled.
+    Cancelled(CancelReason),
+    /// What the model is told of a call whose result was discarded.
+    Discarded {
+        /// The tool.
+        tool: &'a str,
+        /// What it did.
+        effect: Effect,
+    },
+    /// What a question says where the tool gives no consequence of its own.
+    RunTool(&'a str),
+}
+
+impl Text<'_> {
+    /// The words in this language.
+    #[must_use]
+    pub fn in_locale(&self, locale: Locale) -> String {
+        Words { text: self, locale }.to_string()
+    }
+}
+
+struct Words<'a> {
+    text: &'a Text<'a>,
+    locale: Locale,
+}
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pick = |ko: &'static str, en: &'static str| self.locale.pick(ko, en);
+        match self.text {
+            Text::UnknownTool(name) => {
+                write!(f, "{}: {name}", pick("알 수 없는 도구", "unknown tool"))
+            }
+            Text::BadArguments(problems) => {
+                write!(f, "{}: {problems}", pick("인자 오류", "invalid arguments"))
+            }
+            Text::Breach(breach) => write_breach(f, breach, self.locale),
+            Text::HandlerFailed(fault) => {
+                write!(f, "{}: {}", pick("도구 실행 실패", "the tool failed"), fault.name())
+            }
+            Text::TimedOut { seconds, effect } => {
+                match self.locale {
+                    Locale::Ko => write!(f, "도구가 {seconds}초 안에 끝나지 않았습니다."),
+                    Locale::En => write!(f, "The tool did not finish within {seconds} s."),
+                }?;
+                f.write_str(match effect {
+                    Effect::Unknown => {
+                        pick(" 이미 적용되었을 수도 있습니다.", " It may have taken effect.")
+                    }
+                    Effect::Committed => {
+                        pick(" 그러나 적용되었습니다.", " It took effect all the same.")
+                    }
+                    Effect::None => pick(" 아무것도 바뀌지 않았습니다.", " Nothing was changed."),
+                })
+            }
+            Text::Overloaded => f.write_str(pick(
+                "지금은 요청이 너무 많습니다. 잠시 뒤에 다시 시도해 주세요.",
+                "Too much is going on right now. Please try again in a moment.",
+            )),
+            Text::StoreFailed => f.write_str(pick(
+                "저장소를 쓸 수 없어 실행하지 않았습니다.",
+                "The store is not available, so nothing was run.",
+            )),
+            Text::EndUnknown => f.write_str(pick(
+                "실행이 시작되었지만 결과를 확인할 수 없습니다. 적용되었을 수도 있습니다.",
+                "It had begun, but how it ended is not known. It may have taken effect.",
+            )),
+            Text::TooManyRounds => f.write_str(pick(
+                "도구 호출 루프가 너무 길어 중단했습니다.",
+                "Stopped, because the chain of tool calls became too long.",
+            )),
+            Text::ModelFailed(kind) => {
+                write!(f, "{}: {kind}", pick("LLM 응답 실패", "the model failed"))
+            }
+            Text::TurnNotStored => f.write_str(pick(
+                "대화를 저장할 수 없어 중단했습니다.",
+                "Stopped, because the chat could not be stored.",
+            )),
+            Text::Notice(Notice::SuggestClear) => f.write_str(pick(
+                "지난 대화를 정리할까요?",
+                "Shall we clear the conversation so far?",
+            )),
+            Text::Cancelled(reason) => f.write_str(match reason {
+                CancelReason::Denied => {
+                    pick("사용자가 허락하지 않았습니다.", "You did not allow it.")
+                }
+                CancelReason::Expired => pick(
+                    "제때 답이 없어 취소했습니다.",
+                    "Cancelled, because no answer came in time.",
+                ),
+                CancelReason::Unreachable => pick(
+                    "확인해 줄 사람이 없어 실행하지 않았습니다.",
+                    "Not run, because nobody could be asked.",
+                ),
+                CancelReason::Dismissed => {
+                    pick("화면을 닫아 취소했습니다.", "Cancelled, because the screen was closed.")
+                }
+            }),
+            Text::Discarded { tool, effect } => {
+                write!(f, "{tool}: ")?;
+                f.write_str(match effect {
+                    Effect::None => pick(
+                        "화면이 닫혀 결과를 버렸습니다. 적용되지 않았습니다.",
+                        "the screen was closed and the result discarded. It did not take effect.",
+                    ),
+                    Effect::Committed => pick(
+                        "화면이 닫혀 결과를 버렸지만, 적용되었습니다.",
+                        "the screen was closed and the result discarded, but it took effect.",
+                    ),
+                    Effect::Unknown => pick(
+                        "화면이 닫혀 결과를 버렸습니다. 적용되었을 수도 있습니다.",
+                        "the screen was closed and the result discarded. It may have taken effect.",
+                    ),
+                })
+            }
+            Text::RunTool(name) => match self.locale {
+                Locale::Ko => write!(f, "도구 {name}을(를) 실행합니다."),
+                Locale::En => write!(f, "Runs the tool {name}."),
+            },
+        }
+    }
+}
+
+/// JSON's own words (`string`, `object`, names of formats) are the same in every language.
+fn write_breach(f: &mut fmt::Formatter<'_>, breach: &Breach, locale: Locale) -> fmt::Result {
+    // Both languages put the quantity into the middle of the sentence.
+    let around =
+        |f: &mut fmt::Formatter<'_>, ko: [&str; 2], en: [&str; 2], middle: &dyn fmt::Display| {
+            let [before, after] = locale.pick(ko, en);
+            write!(f, "{before}{middle}{after}")
+        };
+    match breach {
+        Breach::TooLong { max_bytes } => {
+            around(f, ["", "바이트를 넘습니다"], ["longer than ", " bytes"], max_bytes)
+        }
+        Breach::TooDeep { max_levels } => {
+            around(f, ["", "단계보다 깊습니다"], ["nested deeper than ", " levels"], max_levels)
+        }
+        Breach::TooComplex => {
+            f.write_str(locale.pick("검사하기에 너무 복잡합니다", "too complex to be checked"))
+        }
+        Breach::NotJson { line, column } => match locale {
+            Locale::Ko => write!(f, "올바른 JSON이 아닙니다 ({line}행 {column}열)"),
+            Locale::En => write!(f, "not valid JSON (line {line}, column {column})"),
+        },
+        Breach::NotAnObject => {
+            f.write_str(locale.pick("JSON 객체여야 합니다", "must be a JSON object"))
+        }
+        Breach::Missing => f.write_str(locale.pick("꼭 있어야 합니다", "is required")),
+        Breach::Unknown(keys) => {
+            around(f, ["허용되지 않은 키: ", ""], ["keys not allowed: ", ""], &Listed(keys))
+        }
+        Breach::Type(types) => {
+            around(f, ["", " 형식이어야 합니다"], ["must be of type ", ""], &Listed(types))
+        }
+        Breach::OneOf(values) => {
+            around(f, ["다음 중 하나여야 합니다: ", ""], ["must be one of ", ""], &Listed(values))
+        }
+        Breach::AtLeast(bound) => {
+            around(f, ["", " 이상이어야 합니다"], ["must be at least ", ""], bound)
+        }
+        Breach::AtMost(bound) => {
+            around(f, ["", " 이하여야 합니다"], ["must be at most ", ""], bound)
+        }
+        Breach::Above(bound) => {
+            around(f, ["", "보다 커야 합니다"], ["must be greater than ", ""], bound)
+        }
+        Breach::Below(bound) => {
+            around(f, ["", "보다 작아야 합니다"], ["must be less than ", ""], bound)
+        }
+        Breach::MultipleOf(factor) => {
+            around(f, ["", "의 배수여야 합니다"], ["must be a multiple of ", ""], factor)
+        }
+        Breach::MinLength(bound) => {
+            around(f, ["", "자 이상이어야 합니다"], ["needs at least ", " characters"], bound)
+        }
+        Breach::MaxLength(bound) => {
+            around(f, ["", "자 이하여야 합니다"], ["takes at most ", " characters"], bound)
+        }
+        Breach::MinItems(bound) => {
+            around(f, ["항목이 ", "개 이상이어야 합니다"], ["needs at least ", " items"], bound)
+        }
+        Breach::MaxItems(bound) => {
+            around(f, ["항목이 ", "개 이하여야 합니다"], ["takes at most ", " items"], bound)
+        }
+        Breach::MinProperties(bound) => {
+            around(f, ["키가 ", "개 이상이어야 합니다"], ["needs at least ", " keys"], bound)
+        }
+        Breach::MaxProperties(bound) => {
+            around(f, ["키가 ", "개 이하여야 합니다"], ["takes at most ", " keys"], bound)
+        }
+        Breach::Pattern(pattern) => {
+            around(f, ["", " 패턴에 맞아야 합니다"], ["must match the pattern ", ""], pattern)
+        }
+        Breach::Format(format) => {
+            around(f, ["올바른 ", " 값이 아닙니다"], ["is not a valid ", ""], format)
+        }
+        Breach::NotUnique => f.write_str(locale.pick("같은 항목이 있습니다", "has equal items")),
+        Breach::NoSuchItem => {
+            f.write_str(locale.pick("필요한 항목이 없습니다", "lacks an item of the kind needed"))
+        }
+        Breach::KeyName => {
+            f.write_str(locale.pick("키 이름이 올바르지 않습니다", "has a key of a wrong name"))
+        }
+        Breach::NotAllowed => f.write_str(locale.pick("허용되지 않습니다", "is not allowed")),
+        Breach::NoForm => {
+            f.write_str(locale.pick("허용된 형태가 아닙니다", "has none of the allowed forms"))
+        }
+        Breach::SeveralForms => f.write_str(
+            locale.pick("여러 형태에 동시에 맞습니다", "has more than one of the allowed forms"),
+        ),
+        Breach::Misfit { expected: Some(expected) } => around(
+            f,
+            ["올바르지 않습니다. 필요한 값: ", ""],
+            ["does not fit, expected ", ""],
+            expected,
+        ),
+        Breach::Misfit { expected: None } => {
+            f.write_str(locale.pick("올바르지 않습니다", "does not fit"))
+        }
+    }
+}
+
+struct Listed<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, item) in self.0.iter().enumerate() {
+            write!(f, "{}{item}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! The model's wish to use a tool, and the record of what became of it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, Timestamp, ToolOutcome};
+
+/// A call as the model wrote it: a name and the raw text of its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedCall {
+    /// The tool's name, registered or not.
+    pub name: Arc<str>,
+    /// The arguments as the model wrote them; JSON if it did well.
+    pub arguments: Arc<str>,
+}
+
+/// A call with the id that the runtime gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Every step of the call is idempotent by this id.
+    pub id: CallId,
+    /// The tool's name, registered or not.
+    pub name: Arc<str>,
+    /// The raw text of the arguments.
+    pub arguments: Arc<str>,
+}
+
+/// What a call did to the world, as far as the ledger knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Nothing: it did not run, only read, or was undone.
+    None,
+    /// It took effect.
+    Committed,
+    /// It may have taken effect: nobody can tell.
+    Unknown,
+}
+
+/// Whether the outcome was given to the person and the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallResult {
+    /// It was.
+    Shown,
+    /// The turn had been dismissed: the data is given to nobody, the effect stays.
+    Discarded,
+}
+
+/// A tool call's entry in the transcript, which is its ledger entry: there is no copy that could disagree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The call's id.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: Arc<str>,
+    /// The arguments that were validated, or the raw text as a JSON string where they were refused.
+    pub arguments: Value,
+    /// How it ended; `None` where the result was discarded. The ledger keeps it all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ToolOutcome>,
+    /// What it did to the world.
+    pub effect: Effect,
+    /// Whether the outcome was given to anybody.
+    pub result: CallResult,
+    /// When it was proposed.
+    pub proposed_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+}
+
+impl CallRecord {
+    /// The tool asked for the turn to end after this round (seed 004).
+    #[must_use]
+    pub fn stops_loop(&self) -> bool {
+        self.outcome.as_ref().is_some_and(ToolOutcome::stops_loop)
+    }
+}

@@ -1,0 +1,166 @@
+//! The description of a tool: what the model reads, and what the dispatcher must know before it runs one.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What a tool may do to the world (spec, section 2). Unannotated means `Destructive`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectPolicy {
+    /// Changes nothing: runs without a question, beside other reads, and gets no handle that can write.
+    Read,
+    /// Changes something that needs no question.
+    Write,
+    /// Changes something that a person must confirm, unless the tool's predicate says no for these arguments.
+    #[default]
+    Destructive,
+}
+
+/// Description of a tool: name, description, category, parameters, effect, and how it is run.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// Snake case: `^[a-z][a-z0-9_]*$`.
+    pub name: Arc<str>,
+    /// What it does, for the model; never blank.
+    pub description: Arc<str>,
+    /// Groups tools, e.g. `habit`; may be empty.
+    pub category: Arc<str>,
+    /// A JSON Schema (draft-07 form) of type object.
+    pub parameters: Arc<Value>,
+    /// What it may do to the world.
+    pub effect: EffectPolicy,
+    /// Running it twice with the same arguments has the effect of running it once.
+    pub is_idempotent: bool,
+    /// How long its handler may take before the asker is told `timeout`; `None` takes the default of `Limits`.
+    pub timeout: Option<Duration>,
+    /// How many of its handlers may run at once in this runtime; `None` leaves it to `Limits`.
+    pub max_concurrent: Option<usize>,
+    /// A tool that gives a part of this one's data: named to the model when the data did not fit the envelope.
+    pub narrower: Option<Arc<str>>,
+}
+
+impl ToolSpec {
+    /// Describes a tool whose effect is `Destructive` until said otherwise.
+    #[must_use]
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        description: impl Into<Arc<str>>,
+        parameters: Value,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            category: "".into(),
+            parameters: Arc::new(parameters),
+            effect: EffectPolicy::default(),
+            is_idempotent: false,
+            timeout: None,
+            max_concurrent: None,
+            narrower: None,
+        }
+    }
+
+    /// Puts the tool into a category.
+    #[must_use]
+    pub fn category(mut self, category: impl Into<Arc<str>>) -> Self {
+        self.category = category.into();
+        self
+    }
+
+    /// Says what the tool may do to the world.
+    #[must_use]
+    pub fn effect(mut self, effect: EffectPolicy) -> Self {
+        self.effect = effect;
+        self
+    }
+
+    /// Says that running it twice has the effect of running it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.is_idempotent = true;
+        self
+    }
+
+    /// Bounds how long its handler may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Bounds how many of its handlers run at once.
+    #[must_use]
+    pub fn max_concurrent(mut self, count: usize) -> Self {
+        self.max_concurrent = Some(count);
+        self
+    }
+
+    /// Names the tool that gives a part of this one's data.
+    #[must_use]
+    pub fn narrower(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.narrower = Some(name.into());
+        self
+    }
+
+    /// Checks what does not need a schema compiler: name, description, and parameters of type object.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the first thing that is wrong.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let mut letters = self.name.chars();
+        let begins = letters.next().is_some_and(|c| c.is_ascii_lowercase());
+        if !begins || !letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
+            return Err(SpecError::Name(self.name.clone()));
+        }
+        if self.description.trim().is_empty() {
+            return Err(SpecError::Description(self.name.clone()));
+        }
+        if self.parameters.get("type") != Some(&json!("object")) {
+            return Err(SpecError::NotAnObject(self.name.clone()));
+        }
+        Ok(())
+    }
+
+    /// The plain form: `{name, description, parameters}`.
+    #[must_use]
+    pub fn to_plain(&self) -> Value {
+        json!({ "name": &*self.name, "description": &*self.description, "parameters": &*self.parameters })
+    }
+
+    /// The OpenAI form: `{"type":"function","function":{..}}`.
+    #[must_use]
+    pub fn to_openai(&self) -> Value {
+        json!({ "type": "function", "function": self.to_plain() })
+    }
+
+    /// The Anthropic form: with `input_schema` in place of `parameters`.
+    #[must_use]
+    pub fn to_anthropic(&self) -> Value {
+        json!({ "name": &*self.name, "description": &*self.description, "input_schema": &*self.parameters })
+    }
+}
+
+/// What is wrong with a tool's description.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// The name is not snake case.
+    #[error("tool name {0:?} is not snake case (a-z, 0-9, _, beginning with a letter)")]
+    Name(Arc<str>),
+    /// The description is blank.
+    #[error("tool {0} has no description")]
+    Description(Arc<str>),
+    /// The parameters are not a schema of type object.
+    #[error("the parameters of tool {0} are not a JSON Schema of type object")]
+    NotAnObject(Arc<str>),
+    /// The parameters are no valid JSON Schema.
+    #[error("the parameters of tool {tool} are not a valid JSON Schema: {problem}")]
+    Schema {
+        /// The tool.
+        tool: Arc<str>,
+        /// What the schema compiler says.
+        problem: String,
+    },
+}

@@ -1,0 +1,84 @@
+//! From the stored chat to what a person sees and what the model reads.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallId, ChatMessage, Content, Limits, Locale, Text, ToolSpec, envelope};
+
+/// One entry of what the model reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum PromptMessage {
+    /// What the user typed.
+    User {
+        /// The text.
+        text: Arc<str>,
+    },
+    /// What the model said.
+    Model {
+        /// The text.
+        text: Arc<str>,
+    },
+    /// A call that the model made, always together with what came of it: a call without its result breaks every
+    /// chat template.
+    ToolCall {
+        /// The call's id.
+        call: CallId,
+        /// The tool.
+        name: Arc<str>,
+        /// The arguments, as JSON text.
+        arguments: Arc<str>,
+        /// What the model is told came of it.
+        envelope: Arc<str>,
+    },
+}
+
+/// The entries since the last clearing: what a person sees.
+#[must_use]
+pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
+    let begin = messages
+        .iter()
+        .rposition(|message| message.content == Content::Cleared)
+        .map_or(0, |mark| mark + 1);
+    &messages[begin..]
+}
+
+/// What the model reads of a chat: the entries since the last clearing, without notices. The outcome of a call whose
+/// result was discarded is replaced by whether it took effect (spec, section 7.3).
+#[must_use]
+pub fn prompt(
+    messages: &[ChatMessage],
+    tools: &[ToolSpec],
+    locale: Locale,
+    limits: &Limits,
+) -> Vec<PromptMessage> {
+    let read = |message: &ChatMessage| match &message.content {
+        Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
+        Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
+        Content::ToolCall(record) => {
+            let envelope = match &record.outcome {
+                Some(outcome) => {
+                    let narrower = tools
+                        .iter()
+                        .find(|t| t.name == record.name)
+                        .and_then(|t| t.narrower.as_deref());
+                    envelope(outcome, narrower, limits.max_envelope_bytes)
+                }
+                None => {
+                    let reason = Text::Discarded { tool: &record.name, effect: record.effect }
+                        .in_locale(locale);
+                    serde_json::json!({ "status": "discarded", "effect": record.effect, "reason": reason }).to_string()
+                }
+            };
+            Some(PromptMessage::ToolCall {
+                call: record.id,
+                name: record.name.clone(),
+                arguments: record.arguments.to_string().into(),
+                envelope: envelope.into(),
+            })
+        }
+        Content::Notice { .. } | Content::Cleared => None,
+    };
+    visible(messages).iter().filter_map(read).collect()
+}

@@ -1,0 +1,187 @@
+//! From the text that a model wrote to a JSON object, without ever overflowing the stack.
+
+use serde_json::{Map, Value};
+
+use crate::protocol::{Breach, Limits};
+
+/// serde_json itself refuses what is deeper, so a larger limit would promise too much.
+const MAX_PARSER_LEVELS: usize = 127;
+
+/// Reads raw arguments. Empty text counts as `{}`: models write nothing where there is nothing to say.
+///
+/// Of equal keys the last one counts, as everywhere in JSON.
+pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Breach> {
+    if raw.len() > limits.max_arguments_bytes {
+        return Err(Breach::TooLong { max_bytes: limits.max_arguments_bytes });
+    }
+    if raw.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    let max_levels = limits.max_arguments_depth.min(MAX_PARSER_LEVELS);
+    if text_levels(raw) > max_levels {
+        return Err(Breach::TooDeep { max_levels });
+    }
+    match serde_json::from_str(raw) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(Breach::NotAnObject),
+        Err(error) => Err(Breach::NotJson { line: error.line(), column: error.column() }),
+    }
+}
+
+/// Checks arguments that are a value already, as [`parse`] does with text. A refused value is taken apart without
+/// recursion, since dropping it could overflow the stack too.
+pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Value>, Breach> {
+    let max_levels = limits.max_arguments_depth.min(MAX_PARSER_LEVELS);
+    if is_deeper(&arguments, max_levels) {
+        dismantle(arguments);
+        return Err(Breach::TooDeep { max_levels });
+    }
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(Breach::NotAnObject)
+        }
+    }
+}
+
+/// How deep brackets are nested outside strings. For text that is no JSON any number will do, as long as it counts
+/// every bracket that a parser could follow.
+fn text_levels(raw: &str) -> usize {
+    let (mut levels, mut deepest) = (0_usize, 0);
+    let mut in_string = false;
+    let mut bytes = raw.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => {
+                bytes.next();
+            }
+            b'{' | b'[' if !in_string => {
+                levels += 1;
+                deepest = deepest.max(levels);
+            }
+            b'}' | b']' if !in_string => levels = levels.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Whether lists and objects lie in each other deeper than this.
+pub(super) fn is_deeper(value: &Value, max_levels: usize) -> bool {
+    let mut waiting = vec![(value, 1)];
+    while let Some((value, level)) = waiting.pop() {
+        match value {
+            Value::Array(_) | Value::Object(_) if level > max_levels => return true,
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, level + 1))),
+            Value::Object(fields) => {
+                waiting.extend(fields.values().map(|field| (field, level + 1)))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
+}
+
+fn dismantle(value: Value) {
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(fields) => waiting.extend(fields.into_iter().map(|(_, field)| field)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn parsed(raw: &str) -> Result<Value, Breach> {
+        parse(raw, &Limits::default()).map(Value::Object)
+    }
+
+    #[test]
+    fn what_a_model_may_write_as_arguments() {
+        let table = [
+            (r#"{"a":1}"#, Ok(json!({ "a": 1 }))),
+            (" \n{ }\t", Ok(json!({}))),
+            ("", Ok(json!({}))),
+            (" \n\t ", Ok(json!({}))),
+            (r#"{"a":1,"b":2,"a":3}"#, Ok(json!({ "a": 3, "b": 2 }))),
+            (r#"{"가":"{[\"\\"}"#, Ok(json!({ "가": "{[\"\\" }))),
+            ("[1]", Err(Breach::NotAnObject)),
+            ("null", Err(Breach::NotAnObject)),
+            ("\"{}\"", Err(Breach::NotAnObject)),
+            ("{\"a\":", Err(Breach::NotJson { line: 1, column: 5 })),
+            ("{'a': 1}", Err(Breach::NotJson { line: 1, column: 2 })),
+            ("{}\n{}", Err(Breach::NotJson { line: 2, column: 1 })),
+            (r#"{"a":"\ud800"}"#, Err(Breach::NotJson { line: 1, column: 13 })),
+            (r#"{"a":1e999}"#, Err(Breach::NotJson { line: 1, column: 10 })),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(parsed(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn sixty_four_levels_are_read_and_one_more_is_refused() {
+        let nested = |levels: usize| {
+            format!("{}{}{}", r#"{"a":"#.repeat(levels - 1), "{}", "}".repeat(levels - 1))
+        };
+        assert!(parsed(&nested(64)).is_ok());
+        assert_eq!(parsed(&nested(65)), Err(Breach::TooDeep { max_levels: 64 }));
+        let fields = (0..65).fold(json!({}), |inner, _| json!({ "a": inner }));
+        assert_eq!(accept(fields, &Limits::default()), Err(Breach::TooDeep { max_levels: 64 }));
+    }
+
+    #[test]
+    fn ten_thousand_levels_are_refused_and_overflow_nothing() {
+        for raw in
+            ["[".repeat(10_000), "{\"a\":".repeat(10_000), "]".repeat(10_000) + &"[".repeat(10_000)]
+        {
+            assert_eq!(parsed(&raw), Err(Breach::TooDeep { max_levels: 64 }));
+        }
+    }
+
+    #[test]
+    fn a_value_of_a_hundred_thousand_levels_is_refused_and_taken_apart() {
+        let mut value = json!({});
+        for _ in 0..100_000 {
+            value = Value::Array(vec![value]);
+        }
+        assert_eq!(accept(value, &Limits::default()), Err(Breach::TooDeep { max_levels: 64 }));
+    }
+
+    #[test]
+    fn ten_megabytes_are_refused_unread() {
+        let raw = format!("{{\"a\":\"{}\"}}", "x".repeat(10 << 20));
+        assert_eq!(parsed(&raw), Err(Breach::TooLong { max_bytes: 1024 * 1024 }));
+    }
+
+    #[test]
+    fn a_limit_beyond_the_parser_s_own_is_cut_to_it() {
+        let limits = Limits { max_arguments_depth: 100_000, ..Limits::default() };
+        let nested = |levels: usize| {
+            format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
+        };
+        assert!(parse(&nested(MAX_PARSER_LEVELS), &limits).is_ok());
+        assert_eq!(
+            parse(&nested(MAX_PARSER_LEVELS + 1), &limits),
+            Err(Breach::TooDeep { max_levels: MAX_PARSER_LEVELS })
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(raw in "[\\[\\]{}\",:\\\\a1 \u{ac00}]{0,300}") {
+            if let Ok(read) = parse(&raw, &Limits::default()) {
+                prop_assert!(!is_deeper(&Value::Object(read), 64));
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong with tools outside the dispatcher: duplicate, not found, validation, execution.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use super::Problems;
+use crate::protocol::{Fault, SpecError};
+
+/// Why a tool was not registered. Nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// Another tool has this name.
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateTool),
+    /// Its description is wrong.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The registry has been filled before; it stays as it is.
+    #[error("the tool registry is already initialised with {count} tools")]
+    AlreadyInitialised {
+        /// How many tools it holds.
+        count: usize,
+    },
+}
+
+/// A tool of this name is registered already.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a tool named {name} is already registered")]
+pub struct DuplicateTool {
+    /// The name.
+    pub name: Arc<str>,
+}
+
+/// No tool of this name is registered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tool named {name:?} is registered")]
+pub struct ToolNotFound {
+    /// The name that was asked for.
+    pub name: Arc<str>,
+}
+
+/// Why a call outside the dispatcher has no outcome of the tool's own.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The arguments break the schema.
+    #[error("failed to validate the arguments")]
+    Validation(#[from] Problems),
+    /// The tool could not be run to its end.
+    #[error(transparent)]
+    Execution(#[from] Execution),
+}
+
+/// An unexpected end of a handler.
+#[derive(thiserror::Error)]
+#[error("failed to run the tool {tool}: {}", fault.name())]
+pub struct Execution {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The type, which is all that a model or a user is told.
+    pub fault: Fault,
+    /// The cause, for the log.
+    #[source]
+    pub cause: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl fmt::Debug for Execution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Execution")
+            .field("tool", &self.tool)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}

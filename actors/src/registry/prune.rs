@@ -1,0 +1,121 @@
+//! Removing keys that a schema does not know, and counting what checking the rest will cost.
+
+use serde_json::{Map, Value};
+
+use super::shape::{Holding, Shape};
+use crate::protocol::Breach;
+
+/// What [`prune`] found on its way.
+#[derive(Debug, Default)]
+pub(super) struct Pruned {
+    /// JSON Pointers to the keys that were removed.
+    pub(super) removed: Vec<String>,
+    /// Schemas that the validator will visit, at most.
+    pub(super) steps: u64,
+}
+
+/// Removes keys that the schema neither names nor says anything about. Where it speaks of other keys, be it to allow or
+/// to forbid them, they stay, and the validator has the word; so they do where it names no keys at all.
+///
+/// Every schema that could hold at a place has a say, so a key of any alternative stays.
+pub(super) fn prune(
+    shape: &Shape,
+    arguments: &mut Map<String, Value>,
+    max_steps: u64,
+) -> Result<Pruned, Breach> {
+    let mut pruning = Pruning { shape, max_steps, place: String::new(), pruned: Pruned::default() };
+    pruning.count(shape.holding_at_root(), 1)?;
+    pruning.object(arguments, shape.holding_at_root())?;
+    Ok(pruning.pruned)
+}
+
+struct Pruning<'a> {
+    shape: &'a Shape,
+    max_steps: u64,
+    place: String,
+    pruned: Pruned,
+}
+
+impl Pruning<'_> {
+    /// Recurses by the depth of the arguments, which was bounded before.
+    fn value(&mut self, value: &mut Value, holding: &Holding) -> Result<(), Breach> {
+        self.count(holding, 1)?;
+        match value {
+            Value::Object(fields) => self.object(fields, holding),
+            Value::Array(items) => self.array(items, holding),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+
+    fn object(&mut self, fields: &mut Map<String, Value>, holding: &Holding) -> Result<(), Breach> {
+        let shape = self.shape;
+        let parts = || holding.iter().map(|(part, visits)| (shape.part(*part), *visits));
+        let names_keys = parts().any(|(part, _)| part.properties.is_some());
+        if names_keys && !parts().any(|(part, _)| part.minds_other_keys) {
+            fields.retain(|key, _| {
+                let is_known = parts()
+                    .any(|(part, _)| part.properties.as_ref().is_some_and(|p| p.contains_key(key)));
+                if !is_known {
+                    self.pruned.removed.push(joined(&self.place, key));
+                }
+                is_known
+            });
+        }
+        let key_names =
+            shape.holding_for(parts().flat_map(|(part, visits)| each(&part.key_names, visits)));
+        self.count(&key_names, fields.len() as u64)?;
+        for (key, field) in fields {
+            let children = parts().flat_map(|(part, visits)| {
+                let named = part.properties.as_ref().and_then(|properties| properties.get(key));
+                each(&part.other_keys, visits).chain(named.map(|child| (child, visits)))
+            });
+            let below = shape.holding_for(children);
+            let parent = self.place.len();
+            self.place = joined(&self.place, key);
+            self.value(field, &below)?;
+            self.place.truncate(parent);
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, items: &mut [Value], holding: &Holding) -> Result<(), Breach> {
+        let shape = self.shape;
+        let parts = || holding.iter().map(|(part, visits)| (shape.part(*part), *visits));
+        let positions = parts().map(|(part, _)| part.first_items.len()).max().unwrap_or(0);
+        let at = |index: usize| {
+            shape.holding_for(parts().flat_map(move |(part, visits)| {
+                let here = part.first_items.get(index);
+                let others = if here.is_some() { &[][..] } else { &part.other_items };
+                each(&part.all_items, visits)
+                    .chain(each(others, visits))
+                    .chain(here.map(|child| (child, visits)))
+            }))
+        };
+        let beyond = at(positions);
+        for (index, item) in items.iter_mut().enumerate() {
+            let parent = self.place.len();
+            self.place = joined(&self.place, &index.to_string());
+            if index < positions {
+                self.value(item, &at(index))
+            } else {
+                self.value(item, &beyond)
+            }?;
+            self.place.truncate(parent);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, holding: &Holding, times: u64) -> Result<(), Breach> {
+        let visits = holding.values().fold(1, |sum: u64, visits| sum.saturating_add(*visits));
+        self.pruned.steps = visits.saturating_mul(times).saturating_add(self.pruned.steps);
+        if self.pruned.steps > self.max_steps { Err(Breach::TooComplex) } else { Ok(()) }
+    }
+}
+
+fn each(children: &[usize], visits: u64) -> impl Iterator<Item = (&usize, u64)> {
+    children.iter().map(move |child| (child, visits))
+}
+
+fn joined(place: &str, key: &str) -> String {
+    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
+}

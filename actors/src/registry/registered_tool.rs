@@ -1,0 +1,184 @@
+//! A tool with its compiled schema: arguments go in raw and come out checked.
+
+use std::{fmt, sync::Arc};
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+use tracing::{error, info};
+
+use super::{
+    CallError, Execution, Problems, arguments,
+    problems::problems_of,
+    prune::prune,
+    shape::Shape,
+    unwind::{Panicked, Unwind, caught},
+};
+use crate::{
+    port::{Access, Prepared, Tool, ToolContext, ToolFault},
+    protocol::{Breach, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec},
+};
+
+/// Arguments that cost more steps than this are told their first problem only: each problem holds some memory.
+const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
+
+/// A registered tool: the schema is compiled once and shared by all calls.
+pub struct RegisteredTool {
+    tool: Arc<dyn Tool>,
+    shape: Shape,
+    validator: Validator,
+}
+
+/// Arguments that the schema allows, without the keys that it does not know.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct CheckedArguments {
+    /// The arguments: an object.
+    pub arguments: Value,
+    /// JSON Pointers to the keys that were removed.
+    pub removed: Vec<String>,
+}
+
+impl RegisteredTool {
+    /// Checks a tool's description and compiles its schema.
+    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, SpecError> {
+        let spec = tool.spec();
+        spec.check()?;
+        let refused = |problem: String| SpecError::Schema { tool: spec.name.clone(), problem };
+        let shape = Shape::of(&spec.parameters).map_err(refused)?;
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft7)
+            .should_validate_formats(true)
+            // Types of whole numbers give themselves formats such as `uint8`, beside the bounds that are checked.
+            .should_ignore_unknown_formats(true)
+            // An engine in linear time: the default one backtracks for seconds.
+            .with_pattern_options(PatternOptions::regex())
+            .offline()
+            .build(&spec.parameters)
+            .map_err(|error| {
+                refused(format!("{error} (at {:?})", error.instance_path().as_str()))
+            })?;
+        Ok(Self { tool, shape, validator })
+    }
+
+    /// Gives the description.
+    #[must_use]
+    pub fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    /// Gives the tool.
+    #[must_use]
+    pub fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
+    }
+
+    /// Reads and validates arguments as a model wrote them.
+    ///
+    /// # Errors
+    /// [`Problems`], as many as their bounded text can tell.
+    pub fn check(&self, raw: &str, limits: &Limits) -> Result<CheckedArguments, Problems> {
+        let arguments = arguments::parse(raw, limits).map_err(|breach| whole(breach, limits))?;
+        self.checked(Value::Object(arguments), limits)
+    }
+
+    /// Validates arguments that are a value already, under the default limits.
+    ///
+    /// # Errors
+    /// [`Problems`], all of them.
+    pub fn validate(&self, arguments: Value) -> Result<CheckedArguments, Problems> {
+        let limits = Limits::default();
+        let arguments =
+            arguments::accept(arguments, &limits).map_err(|breach| whole(breach, &limits))?;
+        self.checked(Value::Object(arguments), &limits)
+    }
+
+    /// Validates and runs outside the dispatcher: nobody is asked, and nothing is recorded. For tools that need no
+    /// connection. Never panics.
+    ///
+    /// # Errors
+    /// [`CallError`] where the tool gave no outcome of its own; a rule that it found broken is an outcome.
+    pub async fn run(&self, arguments: Value, ctx: &ToolContext) -> Result<ToolOutcome, CallError> {
+        let CheckedArguments { arguments, removed } = self.validate(arguments)?;
+        if !removed.is_empty() {
+            info!(tool = %self.spec().name, ?removed, "removed arguments that the schema does not know");
+        }
+        let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
+        let ended = Unwind::new(async {
+            if let Some(connection) = self.tool.needs() {
+                let cause = format!(
+                    "it needs a connection ({connection}), which only the dispatcher lends"
+                );
+                return Err(ToolFault::unexpected(Fault::default(), cause));
+            }
+            self.tool.call(arguments, Prepared::default(), ctx, Access::None).await
+        });
+        match ended.await {
+            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Err(ToolFault::Rule(rule))) => Ok(ToolOutcome::Err(rule)),
+            Ok(Err(ToolFault::Unexpected { fault, cause })) => {
+                Err(failed(fault, Some(cause)).into())
+            }
+            Err(Panicked) => Err(failed(Fault::PANIC, None).into()),
+        }
+    }
+
+    /// [`run`](Self::run), with every end as an outcome in the words of the context's language.
+    pub async fn call(&self, arguments: Value, ctx: &ToolContext) -> ToolOutcome {
+        match self.run(arguments, ctx).await {
+            Ok(outcome) => outcome,
+            Err(CallError::Validation(problems)) => {
+                let problems = problems.in_locale(ctx.locale);
+                ToolOutcome::error(
+                    "validation",
+                    Text::BadArguments(&problems).in_locale(ctx.locale),
+                )
+            }
+            Err(CallError::Execution(failure)) => {
+                let cause = failure.cause.as_ref().map(tracing::field::display);
+                error!(tool = %failure.tool, fault = failure.fault.name(), cause, "failed to run a tool");
+                ToolOutcome::error(
+                    "handler_error",
+                    Text::HandlerFailed(&failure.fault).in_locale(ctx.locale),
+                )
+            }
+        }
+    }
+
+    fn checked(&self, mut arguments: Value, limits: &Limits) -> Result<CheckedArguments, Problems> {
+        let Value::Object(fields) = &mut arguments else {
+            return Err(whole(Breach::NotAnObject, limits));
+        };
+        let pruned = prune(&self.shape, fields, limits.max_validation_steps)
+            .map_err(|breach| whole(breach, limits))?;
+        if self.validator.is_valid(&arguments) {
+            return match caught(|| self.tool.accepts(&arguments)) {
+                Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
+                // A panic will happen again where the handler is run, and be an outcome there.
+                Ok(Ok(())) | Err(Panicked) => {
+                    Ok(CheckedArguments { arguments, removed: pruned.removed })
+                }
+            };
+        }
+        let mut problems = Vec::new();
+        if pruned.steps > STEPS_FOR_ALL_PROBLEMS {
+            if let Err(error) = self.validator.validate(&arguments) {
+                problems_of(&error, &mut problems);
+            }
+        } else {
+            for error in self.validator.iter_errors(&arguments) {
+                problems_of(&error, &mut problems);
+            }
+        }
+        Err(Problems::new(problems, limits))
+    }
+}
+
+impl fmt::Debug for RegisteredTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegisteredTool").field("name", &self.spec().name).finish_non_exhaustive()
+    }
+}
+
+fn whole(breach: Breach, limits: &Limits) -> Problems {
+    Problems::new(vec![Problem::of_whole(breach)], limits)
+}

@@ -1,0 +1,183 @@
+//! All tools of a runtime, in the order in which they were registered.
+
+use std::{collections::HashMap, slice, sync::Arc};
+
+use serde_json::Value;
+use tracing::info;
+
+use super::{DuplicateTool, RegisteredTool, RegistryError, ToolNotFound};
+use crate::{port::Tool, protocol::ToolSpec};
+
+/// The tools of one runtime: filled at start, then only read, by any number of calls at once. It knows no concrete tool.
+#[derive(Debug, Clone, Default)]
+pub struct ToolRegistry {
+    tools: Vec<Arc<RegisteredTool>>,
+    places: HashMap<Arc<str>, usize>,
+}
+
+impl ToolRegistry {
+    /// Begins without tools.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool; chains: `registry.register(a)?.register(b)?`.
+    ///
+    /// # Errors
+    /// [`RegistryError`] for a name that is taken, or a description that is wrong; the registry stays as it was.
+    pub fn register(&mut self, tool: impl Tool) -> Result<&mut Self, RegistryError> {
+        self.register_all([Arc::new(tool) as Arc<dyn Tool>])
+    }
+
+    /// Adds all of these tools, or none.
+    ///
+    /// # Errors
+    /// [`RegistryError`] names the first tool that cannot be added; the registry stays as it was.
+    pub fn register_all(
+        &mut self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<&mut Self, RegistryError> {
+        let mut grown = self.clone();
+        let before = self.len();
+        for tool in tools {
+            grown.add(Arc::new(RegisteredTool::new(tool)?))?;
+        }
+        *self = grown;
+        info!(added = self.len() - before, count = self.len(), "registered tools");
+        Ok(self)
+    }
+
+    /// Fills an empty registry. A second start finds it filled and changes nothing.
+    ///
+    /// # Errors
+    /// [`RegistryError::AlreadyInitialised`] on a registry that holds tools, and what `register_all` says.
+    pub fn initialise(
+        &mut self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<&mut Self, RegistryError> {
+        if !self.is_empty() {
+            return Err(RegistryError::AlreadyInitialised { count: self.len() });
+        }
+        self.register_all(tools)
+    }
+
+    /// Looks a tool up, in the same time however many there are.
+    ///
+    /// # Errors
+    /// [`ToolNotFound`] for a name that was never registered.
+    pub fn get(&self, name: &str) -> Result<&Arc<RegisteredTool>, ToolNotFound> {
+        let place = self.places.get(name).ok_or_else(|| ToolNotFound { name: name.into() })?;
+        Ok(&self.tools[*place])
+    }
+
+    /// Whether a tool of this name is registered.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// Gives all tools in their order.
+    pub fn iter(&self) -> slice::Iter<'_, Arc<RegisteredTool>> {
+        self.tools.iter()
+    }
+
+    /// Gives all names in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<Arc<str>> {
+        self.iter().map(|tool| tool.spec().name.clone()).collect()
+    }
+
+    /// Gives all categories in the order of their first tools.
+    #[must_use]
+    pub fn categories(&self) -> Vec<Arc<str>> {
+        let mut categories: Vec<Arc<str>> = Vec::new();
+        for tool in &self.tools {
+            if !categories.contains(&tool.spec().category) {
+                categories.push(tool.spec().category.clone());
+            }
+        }
+        categories
+    }
+
+    /// Gives the tools of one category in their order.
+    #[must_use]
+    pub fn by_category(&self, category: &str) -> Vec<Arc<RegisteredTool>> {
+        self.iter().filter(|tool| &*tool.spec().category == category).cloned().collect()
+    }
+
+    /// Gives a registry of only these tools, in this order; they are shared, not compiled again.
+    ///
+    /// # Errors
+    /// [`ToolNotFound`] for the first name that is not registered.
+    pub fn subset<N: AsRef<str>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+    ) -> Result<Self, ToolNotFound> {
+        let mut subset = Self::new();
+        for name in names {
+            let tool = self.get(name.as_ref())?;
+            if !subset.has(name.as_ref()) {
+                subset.push(Arc::clone(tool));
+            }
+        }
+        Ok(subset)
+    }
+
+    /// Says how many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Gives all tools as plain `{name, description, parameters}`.
+    #[must_use]
+    pub fn specs(&self) -> Vec<Value> {
+        self.exported(ToolSpec::to_plain)
+    }
+
+    /// Gives all tools in the form of the OpenAI API.
+    #[must_use]
+    pub fn to_openai(&self) -> Vec<Value> {
+        self.exported(ToolSpec::to_openai)
+    }
+
+    /// Gives all tools in the form of the Anthropic API.
+    #[must_use]
+    pub fn to_anthropic(&self) -> Vec<Value> {
+        self.exported(ToolSpec::to_anthropic)
+    }
+
+    fn exported(&self, form: fn(&ToolSpec) -> Value) -> Vec<Value> {
+        self.iter().map(|tool| form(tool.spec())).collect()
+    }
+
+    fn add(&mut self, tool: Arc<RegisteredTool>) -> Result<(), DuplicateTool> {
+        if self.has(&tool.spec().name) {
+            return Err(DuplicateTool { name: tool.spec().name.clone() });
+        }
+        self.push(tool);
+        Ok(())
+    }
+
+    /// The name must be free.
+    fn push(&mut self, tool: Arc<RegisteredTool>) {
+        self.places.insert(tool.spec().name.clone(), self.tools.len());
+        self.tools.push(tool);
+    }
+}
+
+impl<'a> IntoIterator for &'a ToolRegistry {
+    type Item = &'a Arc<RegisteredTool>;
+    type IntoIter = slice::Iter<'a, Arc<RegisteredTool>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

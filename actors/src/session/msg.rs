@@ -1,0 +1,186 @@
+//! What others may ask of a SessionActor, and what it answers.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::{
+    dispatcher::DispatcherEvent,
+    llm::LlmEvent,
+    port::StoreError,
+    protocol::{
+        Asker, ChatMessage, Locale, OnDismiss, Question, TurnEnding, TurnError, TurnId, Usage,
+    },
+};
+
+/// What others may ask of a [`SessionActor`](super::SessionActor).
+#[derive(Debug)]
+pub enum SessionMsg {
+    /// Begin a turn.
+    Ask {
+        /// What the user typed.
+        text: Arc<str>,
+        /// How the turn is run.
+        options: TurnOptions,
+        /// Hears, once the user's message is stored, which turn began.
+        began: oneshot::Sender<Result<TurnId, TurnRefused>>,
+        /// Hears how the turn ended.
+        ended: oneshot::Sender<TurnEnd>,
+    },
+    /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
+    Dismiss {
+        /// Hears that it was, before anything that was running has ended.
+        reply: oneshot::Sender<Result<(), DismissError>>,
+    },
+    /// Clear the chat: state and model begin after a mark.
+    Clear {
+        /// Hears once the mark is stored.
+        reply: oneshot::Sender<Result<(), ClearError>>,
+    },
+    /// What a screen shows.
+    State {
+        /// The state.
+        reply: oneshot::Sender<SessionState>,
+    },
+    /// The runtime shuts down: stop the turn that runs, begin no other, and end.
+    Close {
+        /// Hears when the turn has ended.
+        reply: oneshot::Sender<()>,
+    },
+    /// A write of the session's own came back.
+    Stored {
+        /// What was written.
+        written: Outgoing,
+        /// Whether it was.
+        result: Result<(), StoreError>,
+    },
+    /// The model's news.
+    Llm(LlmEvent),
+    /// The dispatcher's news.
+    Dispatcher(DispatcherEvent),
+    /// The time after which the session may sleep has passed.
+    Idle,
+}
+
+/// What a session has given to the store and not yet shown.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// Entries of the transcript.
+    pub(super) messages: Vec<ChatMessage>,
+    /// The turn ends with it.
+    pub(super) end: Option<TurnEnd>,
+    /// Whoever asked for the clearing.
+    pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+}
+
+impl From<LlmEvent> for SessionMsg {
+    fn from(event: LlmEvent) -> Self {
+        Self::Llm(event)
+    }
+}
+
+impl From<DispatcherEvent> for SessionMsg {
+    fn from(event: DispatcherEvent) -> Self {
+        Self::Dispatcher(event)
+    }
+}
+
+/// How a turn is run.
+#[derive(Debug, Clone, Default)]
+pub struct TurnOptions {
+    /// Whether anybody can be asked to confirm.
+    pub asker: Asker,
+    /// What dismissing means.
+    pub on_dismiss: OnDismiss,
+    /// The language of reasons, questions and notices.
+    pub locale: Locale,
+    /// The user's time zone; `None` takes Asia/Seoul for Korean, else UTC.
+    pub time_zone: Option<Arc<str>>,
+}
+
+/// Why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), where the store alone knows.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TurnRefused {
+    /// The text is empty after trimming: nothing happens.
+    #[error("the text is empty")]
+    Empty,
+    /// A turn is running.
+    #[error("a turn is running")]
+    Busy,
+    /// The text is too long.
+    #[error("the text has {bytes} bytes, {max_bytes} are allowed")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        max_bytes: usize,
+    },
+    /// Too much waits for this session to wake.
+    #[error("too much is waiting for this session")]
+    Overloaded,
+    /// The user's message could not be stored.
+    #[error("failed to store the user's message")]
+    Store(#[source] StoreError),
+    /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why nothing was dismissed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DismissError {
+    /// No turn is running.
+    #[error("no turn is running")]
+    NoTurn,
+    /// Too much waits for this session to wake.
+    #[error("too much is waiting for this session")]
+    Overloaded,
+    /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why the chat was not cleared.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ClearError {
+    /// A turn is running.
+    #[error("a turn is running")]
+    Busy,
+    /// Too much waits for this session to wake.
+    #[error("too much is waiting for this session")]
+    Overloaded,
+    /// The mark could not be stored.
+    #[error("failed to store the clearing")]
+    Store(#[source] StoreError),
+    /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// The turn.
+    pub turn: TurnId,
+    /// How.
+    pub ending: TurnEnding,
+    /// Why it failed, if it did.
+    pub error: Option<TurnError>,
+    /// What its completions cost in all.
+    pub usage: Usage,
+}
+
+/// What a screen shows (spec, section 3).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionState {
+    /// The entries since the last clearing, in order.
+    pub messages: Vec<ChatMessage>,
+    /// The model is answering: the input is disabled.
+    pub is_streaming: bool,
+    /// The text so far; empty at the start and between rounds, `None` at every end.
+    pub streaming_text: Option<String>,
+    /// The last error in the words of the session's language; `None` is well.
+    pub error: Option<String>,
+    /// Who is asked for what.
+    pub question: Option<Question>,
+}

@@ -1,0 +1,196 @@
+//! What a session gives to the store, and shows when it is there.
+
+use ractor::ActorRef;
+use tokio::{sync::oneshot, time::Instant};
+use tracing::{debug, error};
+
+use super::{
+    awake::{Awake, RunningCall},
+    msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
+    recover::has_happened,
+    turn::TurnInput,
+    wiring::History,
+};
+use crate::{
+    mailbox::answer,
+    port::{StoreError, Write},
+    protocol::{ChatMessage, Content, EventKind, Locale, Text, TurnEnding, TurnError, TurnId},
+};
+
+impl Awake {
+    /// Gives something to the store; it is shown when it comes back. The order of writes is the order of these calls.
+    pub(super) fn store(
+        &self,
+        me: &ActorRef<SessionMsg>,
+        mut writes: Vec<Write>,
+        outgoing: Outgoing,
+    ) {
+        if self.wiring.history == History::Stored {
+            let session = self.place.door.session();
+            writes.extend(outgoing.messages.iter().map(|message| Write::Message {
+                session: session.clone(),
+                message: message.clone(),
+            }));
+        }
+        let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
+        let (begun, first) = (door.begins(), writes.first().cloned());
+        let committed = wiring.store.begin_write(writes);
+        drop(self.wiring.tasks.spawn(async move {
+            let mut result = committed.await;
+            if let (Err(cause), Some(first)) = (&result, &first)
+                && cause.may_have_happened()
+                && has_happened(door.session(), first, &wiring).await
+            {
+                result = Ok(());
+            }
+            drop(begun);
+            if me.cast(SessionMsg::Stored { written: outgoing, result }).is_err() {
+                debug!("the session ended before its write came back");
+            }
+        }));
+    }
+
+    pub(super) fn stored(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        written: Outgoing,
+        result: Result<(), StoreError>,
+    ) {
+        let Outgoing { messages, end, clear } = written;
+        match result {
+            Ok(()) => {
+                let opens =
+                    messages.iter().any(|message| matches!(message.content, Content::User { .. }));
+                for message in messages {
+                    self.show(me, message);
+                }
+                if let Some(end) = end {
+                    self.ended(end);
+                }
+                if let Some(reply) = clear {
+                    self.is_clearing = false;
+                    answer(reply, Ok(()));
+                }
+                if opens {
+                    self.opened(me);
+                }
+                self.end_if_closing(me);
+            }
+            Err(cause) => self.not_stored(me, end, clear, cause),
+        }
+    }
+
+    /// The store could not keep what this session says: the turn is over, and the session wakes anew from the store,
+    /// or goes on from memory where that is all there is.
+    pub(super) fn not_stored(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        end: Option<TurnEnd>,
+        clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+        cause: StoreError,
+    ) {
+        error!(session = %self.place.door.session(), %cause, "failed to store the chat");
+        self.is_clearing = false;
+        if let Some(reply) = clear {
+            answer(reply, Err(ClearError::Store(cause.clone())));
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.abandon();
+            if let Some(began) = turn.began.take() {
+                answer(began, Err(TurnRefused::Store(cause)));
+                self.turn = None;
+            } else {
+                let usage = end.map(|end| end.usage).unwrap_or_default();
+                let error = Some(TurnError::Store);
+                let turn = turn.id;
+                self.ended(TurnEnd { turn, ending: TurnEnding::Failed, error, usage });
+            }
+        }
+        match self.wiring.history {
+            History::Stored => {
+                // Whoever comes from now on wakes the next actor, and is not lost with this one.
+                self.place.door.died(me.get_id());
+                me.stop(None);
+            }
+            History::InMemory => {
+                self.chat.skip_missing();
+                self.end_if_closing(me);
+            }
+        }
+    }
+
+    pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        if let Some(began) = turn.began.take() {
+            answer(began, Ok(turn.id));
+        }
+        self.on(me, TurnInput::Opened);
+    }
+
+    pub(super) fn ended(&mut self, end: TurnEnd) {
+        let Some(turn) = self.turn.take() else { return };
+        self.active_at = Instant::now();
+        self.error = self.tell_end(&end, turn.options.locale);
+        answer(turn.ended, end);
+    }
+
+    /// Tells how a turn ended, and gives its error in words.
+    pub(super) fn tell_end(&self, end: &TurnEnd, locale: Locale) -> Option<String> {
+        let text = end.error.as_ref().map(|error| error_text(error, locale));
+        if let (Some(error), Some(text)) = (end.error.clone(), text.clone()) {
+            self.tell_in(end.turn, EventKind::Error { error, text });
+        }
+        self.tell_in(end.turn, EventKind::TurnEnded { ending: end.ending, usage: end.usage });
+        text
+    }
+
+    /// Shows an entry that the store has, and those that waited for it. The turn hears of a call's end only now: before,
+    /// the model would be asked again without it.
+    pub(super) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
+        let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
+        let mut ended = Vec::new();
+        for message in self.chat.arrived(message) {
+            let kind = match message.content {
+                Content::User { text } => EventKind::UserMessage { text },
+                Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+                Content::ToolCall(record) => {
+                    ended.push((record.id, record.stops_loop()));
+                    EventKind::ToolCallEnded { record: *record }
+                }
+                Content::Notice { notice } => {
+                    EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
+                }
+                Content::Cleared => EventKind::Cleared,
+            };
+            self.place.door.feed().tell(message.turn, message.at, kind);
+        }
+        for (call, stops_loop) in ended {
+            let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
+            if let Some(RunningCall { index, .. }) = running {
+                self.on(me, TurnInput::CallEnded { index, stops_loop });
+            }
+        }
+    }
+
+    pub(super) fn tell(&self, kind: EventKind) {
+        if let Some(turn) = &self.turn {
+            self.tell_in(turn.id, kind);
+        }
+    }
+
+    pub(super) fn tell_in(&self, turn: TurnId, kind: EventKind) {
+        self.place.door.feed().tell(turn, self.wiring.around.clock.now(), kind);
+    }
+
+    pub(super) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.wiring.around.clock.now(), content }
+    }
+}
+
+fn error_text(error: &TurnError, locale: Locale) -> String {
+    match error {
+        TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
+        TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
+        TurnError::Store => Text::TurnNotStored.in_locale(locale),
+    }
+}

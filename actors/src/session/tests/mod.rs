@@ -1,0 +1,299 @@
+//! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
+
+mod interleavings;
+mod turn;
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::{Door, History, Sent, SessionMsg, TurnRefused, Wiring};
+use crate::{
+    dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
+    mailbox::Address,
+    protocol::{
+        CallRecord, CallResult, Completion, Content, Decision, Effect, EventKind, Limits,
+        PromptMessage, Timestamp, ToolOutcome, TurnEnding, TurnError, WantedCall,
+    },
+    testing::{
+        FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair,
+        yard::{PATIENCE, Yard, in_time},
+    },
+};
+
+fn calling(text: &str, names: &[&str]) -> Completion {
+    let call = |name: &&str| WantedCall { name: (*name).into(), arguments: "{}".into() };
+    Completion {
+        text: text.to_owned(),
+        tool_calls: names.iter().map(call).collect(),
+        ..Completion::default()
+    }
+}
+
+async fn by_hand(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+    // Handlers wait at their gate for as long as the test wants.
+    let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
+    let (model, script) = model_pair();
+    (Yard::with(limits, model, tools).await, script)
+}
+
+async fn asleep(door: &Arc<Door>) {
+    while door.awake().is_some() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The transcript as words.
+async fn words(yard: &Yard, door: &Arc<Door>) -> Vec<String> {
+    let word = |content| match content {
+        Content::User { text } | Content::Model { text, .. } => text.to_string(),
+        Content::ToolCall(record) => {
+            format!("{} {:?} {:?}", record.name, record.effect, record.result)
+        }
+        other @ (Content::Notice { .. } | Content::Cleared) => format!("{other:?}"),
+    };
+    let messages = yard.state(door).await.messages;
+    let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
+    assert!(seqs.is_sorted_by(|a, b| *b == a + 1), "no gaps: {seqs:?}");
+    messages.into_iter().map(|message| word(message.content)).collect()
+}
+
+#[tokio::test]
+async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
+    let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
+    let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
+    let yard = Yard::with(limits, model, []).await;
+    let door = yard.door("s").await;
+    for _ in 0..3 {
+        let end = yard.ask(&door, "hi").await.unwrap();
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+        in_time(asleep(&door)).await;
+    }
+    assert_eq!(words(&yard, &door).await, ["hi", "Hello."].repeat(3));
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
+    let limits = Limits { max_waiting_for_wake: 2, ..Limits::default() };
+    let yard = Yard::with(limits, ScriptedModel::new([]), []).await;
+    let door = yard.door("s").await;
+    let state = || {
+        let (reply, state) = oneshot::channel();
+        (SessionMsg::State { reply }, state)
+    };
+    let ((first, heard_first), (second, heard_second), (third, _)) = (state(), state(), state());
+    assert!(matches!(door.send(first), Sent::WakeIt));
+    assert!(matches!(door.send(second), Sent::Delivered));
+    assert!(matches!(door.send(third), Sent::Full(SessionMsg::State { .. })));
+    super::open(door.clone(), yard.wiring.clone()).await;
+    in_time(heard_first).await.unwrap();
+    in_time(heard_second).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
+    let yard = Yard::new([]).await;
+    let user = crate::testing::yard::kim();
+    let name = crate::testing::yard::session("never-opened");
+    let door = yard.doors.door(&name, &user, &yard.tree.around.limits).unwrap();
+    assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Store(_))));
+    assert!(door.awake().is_none());
+    yard.door("never-opened").await;
+    assert!(words(&yard, &door).await.is_empty());
+}
+
+/// The session is told of a call's end before the text that the model said with it has come back from the store.
+#[tokio::test]
+async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
+    let (mut yard, mut script) = by_hand([FakeTool::read("look")]).await;
+    let (dispatcher, _) = Quick::spawn(None, Quick, ()).await.unwrap();
+    let wiring = Wiring { dispatcher: Address::new(dispatcher), ..(*yard.wiring).clone() };
+    yard.wiring = Arc::new(wiring);
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "hi").await.unwrap();
+    let paused = yard.store.pause().await;
+    script.next().await.finish(calling("Let me see.", &["look"]));
+    let mut probe = Probe::new(door.feed().subscribe());
+    probe
+        .until(|events| {
+            events.iter().any(|event| matches!(event.kind, EventKind::ToolCallProposed { .. }))
+        })
+        .await;
+    yard.state(&door).await; // so the end of the call was handled too
+    drop(paused);
+    let completion = script.next().await;
+    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+    assert_eq!(read, ["user", "model", "call"]);
+    completion.say("Seen.");
+    in_time(end).await.unwrap();
+}
+
+fn role(message: &PromptMessage) -> &'static str {
+    match message {
+        PromptMessage::User { .. } => "user",
+        PromptMessage::Model { .. } => "model",
+        PromptMessage::ToolCall { .. } => "call",
+    }
+}
+
+/// A dispatcher that is quicker than the store.
+struct Quick;
+
+impl Actor for Quick {
+    type Msg = DispatcherMsg;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Self::Msg>,
+        msg: DispatcherMsg,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        let DispatcherMsg::Dispatch { request, reply } = msg else { return Ok(()) };
+        let at = Timestamp::from_millis(0);
+        let record = CallRecord {
+            id: request.call.id,
+            name: request.call.name,
+            arguments: json!({}),
+            outcome: Some(ToolOutcome::ok(json!({}))),
+            effect: Effect::None,
+            result: CallResult::Shown,
+            proposed_at: at,
+            ended_at: at,
+        };
+        let end = CallEnd { seq: request.seq, record, is_recorded: true };
+        reply.send(DispatcherEvent::Ended(Box::new(end)));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did() {
+    for tool in [FakeTool::transactional("save"), FakeTool::write("save")] {
+        let (gate, runs) = (Gate::new(), tool.runs());
+        let (yard, mut script) = by_hand([tool.gate(&gate)]).await;
+        let door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["save"]));
+        in_time(gate.arrived(1)).await;
+        door.awake().unwrap().kill();
+        assert!(in_time(end).await.is_err(), "whoever waited hears that the actor died");
+        probe.until_turns_ended(1).await;
+        // The next message waits until the handler has ended, so that its real end is what everybody reads.
+        let (again, ()) = tokio::join!(yard.ask(&door, "again"), async {
+            for _ in 0..100 {
+                tokio::task::yield_now().await; // time enough to wake, if it did not wait
+            }
+            gate.open();
+        });
+        let completion = script.next().await;
+        let told: Vec<_> = completion.request().messages.iter().map(role).collect();
+        assert_eq!(told, ["user", "call", "user"]);
+        completion.say("Saved.");
+        in_time(again.unwrap()).await.unwrap();
+        let expected = ["go", "save Committed Discarded", "again", "Saved."];
+        assert_eq!(words(&yard, &door).await, expected);
+        assert_eq!((runs.count(), yard.settled().await.len()), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behind() {
+    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "one").await.unwrap();
+    let completion = script.next().await;
+    door.awake().unwrap().kill();
+    assert!(in_time(end).await.is_err());
+    in_time(completion.cancelled()).await;
+
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "two").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    door.awake().unwrap().kill();
+    assert!(in_time(end).await.is_err());
+    assert_eq!(words(&yard, &door).await, ["one", "two", "mail None Shown"]);
+    assert!(yard.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
+    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    assert_eq!(stored.open_turn, None);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_the_store_refuses_is_refused_and_the_next_one_runs() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    yard.state(&door).await;
+    yard.store.fail_next_begin();
+    assert!(matches!(yard.ask(&door, "lost").await, Err(TurnRefused::Store(_))));
+    let end = yard.ask(&door, "hi").await.unwrap();
+    yard.store.fail_next_begin();
+    script.next().await.say("lost too");
+    let ended = in_time(end).await.unwrap();
+    assert_eq!((ended.ending, ended.error), (TurnEnding::Failed, Some(TurnError::Store)));
+    let end = yard.ask(&door, "again").await.unwrap();
+    script.next().await.say("Hello.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(words(&yard, &door).await, ["hi", "again", "Hello."]);
+}
+
+#[tokio::test]
+async fn what_was_stored_is_not_called_lost_where_only_the_reply_was() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    yard.state(&door).await;
+    yard.store.lose_next_commit_reply();
+    let end = yard.ask(&door, "hi").await.unwrap();
+    let completion = script.next().await;
+    yard.store.lose_next_commit_reply();
+    completion.say("Hello.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
+}
+
+#[tokio::test]
+async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_store() {
+    let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
+    let (model, mut script) = model_pair();
+    let tools = [FakeTool::transactional("save")];
+    let yard = Yard::keeping(History::InMemory, limits, model, tools).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "one").await.unwrap();
+    script.next().await.finish(calling("Saving.", &["save"]));
+    script.next().await.say("Saved.");
+    in_time(end).await.unwrap();
+    yard.store.fail_next_begin();
+    assert!(matches!(yard.ask(&door, "lost").await, Err(TurnRefused::Store(_))));
+    let end = yard.ask(&door, "two").await.unwrap();
+    let completion = script.next().await;
+    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+    assert_eq!(read, ["user", "model", "call", "model", "user"]);
+    completion.say("Hello.");
+    in_time(end).await.unwrap();
+    let texts: Vec<_> =
+        yard.state(&door).await.messages.into_iter().map(|message| message.content).collect();
+    assert_eq!(texts.len(), 6);
+    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    assert_eq!(stored.messages.len(), 1, "only the call");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
+    let (yard, _script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    yard.wiring.closing.cancel();
+    assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Closed)));
+    in_time(yard.doors.close()).await;
+    yard.settled().await;
+}

@@ -1,0 +1,238 @@
+//! One turn as a pure state machine: what came in, what is to be done (spec, section 3).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::protocol::{Ending, OnDismiss, TurnEnding, TurnError, Usage, WantedCall};
+
+/// One turn, from the stored user message to its end.
+#[derive(Debug)]
+pub(super) struct Turn {
+    max_rounds: u32,
+    on_dismiss: OnDismiss,
+    round: u32,
+    usage: Usage,
+    is_stopped: bool,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The user's message is being stored.
+    Opening,
+    /// The model is asked.
+    Completing,
+    /// Calls run.
+    Calling(Calls),
+    /// The end was decided.
+    Ended,
+}
+
+/// The calls of one round, numbered in the order in which the model asked for them.
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: VecDeque<(usize, WantedCall, Sharing)>,
+    running: BTreeSet<usize>,
+    runs_alone: bool,
+    stops_loop: bool,
+}
+
+/// Whether a call may run beside others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// It only reads: beside other readers.
+    Shared,
+    /// It writes: after all before it, before all after it.
+    Alone,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub(super) enum TurnInput {
+    /// The user's message is stored.
+    Opened,
+    /// The model came to its end.
+    Completed { text: String, calls: Vec<(WantedCall, Sharing)>, usage: Usage },
+    /// The model failed; this had been spoken.
+    CompletionFailed { kind: String, spoken: String },
+    /// A call has its outcome in the store.
+    CallEnded { index: usize, stops_loop: bool },
+    /// The screen was dismissed; this had been spoken.
+    Dismissed { spoken: String },
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub(super) enum TurnEffect {
+    /// Ask the model.
+    Complete,
+    /// Nobody wants the completion any more.
+    CancelCompletion,
+    /// Append a text of the model.
+    Say { text: String, ending: Ending },
+    /// Bring this call to its end.
+    Dispatch { index: usize, wanted: WantedCall },
+    /// Store and tell the end of the turn.
+    End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
+}
+
+impl Turn {
+    /// A turn whose user message is being stored.
+    pub(super) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
+        Self {
+            max_rounds,
+            on_dismiss,
+            round: 0,
+            usage: Usage::default(),
+            is_stopped: false,
+            phase: Phase::Opening,
+        }
+    }
+
+    /// The screen shows that the model is answering.
+    pub(super) const fn is_streaming(&self) -> bool {
+        !self.is_stopped && !self.is_over()
+    }
+
+    /// The end was decided.
+    pub(super) const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down.
+    pub(super) const fn stop_on_dismiss(&mut self) {
+        self.on_dismiss = OnDismiss::Stop;
+    }
+
+    /// Takes what happened and says what is to be done, in order.
+    pub(super) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
+        match (input, &mut self.phase) {
+            (_, Phase::Ended) => Vec::new(),
+            (TurnInput::Opened, Phase::Opening) if self.is_stopped => {
+                vec![self.end(TurnEnding::Dismissed, None)]
+            }
+            (TurnInput::Opened, Phase::Opening) => self.next_round(),
+            (TurnInput::Completed { text, calls, usage }, Phase::Completing) => {
+                self.usage.prompt_tokens += usage.prompt_tokens;
+                self.usage.cached_tokens += usage.cached_tokens;
+                self.usage.completion_tokens += usage.completion_tokens;
+                if calls.is_empty() { self.answer(text) } else { self.call(text, calls) }
+            }
+            (TurnInput::CompletionFailed { kind, spoken }, Phase::Completing) => {
+                let end = self.end(TurnEnding::Failed, Some(TurnError::Model { kind }));
+                interrupted(spoken).into_iter().chain([end]).collect()
+            }
+            (TurnInput::CallEnded { index, stops_loop }, Phase::Calling(calls)) => {
+                calls.ended(index, stops_loop);
+                self.go_on_calling()
+            }
+            (TurnInput::Dismissed { .. }, _) if self.on_dismiss == OnDismiss::Finish => Vec::new(),
+            (TurnInput::Dismissed { spoken }, Phase::Completing) => {
+                let end = self.end(TurnEnding::Dismissed, None);
+                [TurnEffect::CancelCompletion]
+                    .into_iter()
+                    .chain(interrupted(spoken))
+                    .chain([end])
+                    .collect()
+            }
+            (TurnInput::Dismissed { .. }, Phase::Calling(calls)) => {
+                calls.waiting.clear();
+                self.is_stopped = true;
+                self.go_on_calling()
+            }
+            (TurnInput::Dismissed { .. }, Phase::Opening) => {
+                self.is_stopped = true;
+                Vec::new()
+            }
+            // What answers a phase that is over comes too late.
+            (
+                TurnInput::Opened
+                | TurnInput::Completed { .. }
+                | TurnInput::CompletionFailed { .. }
+                | TurnInput::CallEnded { .. },
+                Phase::Opening | Phase::Completing | Phase::Calling(_),
+            ) => Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, text: String) -> Vec<TurnEffect> {
+        if text.trim().is_empty() {
+            let kind = crate::port::ModelError::BAD_OUTPUT.to_owned();
+            return vec![self.end(TurnEnding::Failed, Some(TurnError::Model { kind }))];
+        }
+        let end = self.end(TurnEnding::Answered, None);
+        vec![TurnEffect::Say { text, ending: Ending::Complete }, end]
+    }
+
+    fn call(&mut self, text: String, calls: Vec<(WantedCall, Sharing)>) -> Vec<TurnEffect> {
+        let numbered = calls
+            .into_iter()
+            .enumerate()
+            .map(|(index, (wanted, sharing))| (index, wanted, sharing));
+        self.phase = Phase::Calling(Calls { waiting: numbered.collect(), ..Calls::default() });
+        let said =
+            (!text.trim().is_empty()).then_some(TurnEffect::Say { text, ending: Ending::Complete });
+        said.into_iter().chain(self.go_on_calling()).collect()
+    }
+
+    /// Starts the calls whose turn it is; when all have ended, the next round or the end.
+    fn go_on_calling(&mut self) -> Vec<TurnEffect> {
+        let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
+        let begun = calls.start();
+        if !calls.running.is_empty() {
+            return begun;
+        }
+        let stops_loop = calls.stops_loop;
+        if self.is_stopped {
+            vec![self.end(TurnEnding::Dismissed, None)]
+        } else if stops_loop {
+            vec![self.end(TurnEnding::Stopped, None)]
+        } else {
+            self.next_round()
+        }
+    }
+
+    fn next_round(&mut self) -> Vec<TurnEffect> {
+        if self.round >= self.max_rounds {
+            return vec![self.end(TurnEnding::Failed, Some(TurnError::TooManyRounds))];
+        }
+        self.round += 1;
+        self.phase = Phase::Completing;
+        vec![TurnEffect::Complete]
+    }
+
+    fn end(&mut self, ending: TurnEnding, error: Option<TurnError>) -> TurnEffect {
+        self.phase = Phase::Ended;
+        TurnEffect::End { ending, error, usage: self.usage }
+    }
+}
+
+fn interrupted(spoken: String) -> Option<TurnEffect> {
+    (!spoken.trim().is_empty())
+        .then_some(TurnEffect::Say { text: spoken, ending: Ending::Interrupted })
+}
+
+impl Calls {
+    fn start(&mut self) -> Vec<TurnEffect> {
+        let mut begun = Vec::new();
+        while !self.runs_alone
+            && let Some((index, wanted, sharing)) = self.waiting.pop_front()
+        {
+            if sharing == Sharing::Alone && !self.running.is_empty() {
+                self.waiting.push_front((index, wanted, sharing));
+                break;
+            }
+            self.runs_alone = sharing == Sharing::Alone;
+            self.running.insert(index);
+            begun.push(TurnEffect::Dispatch { index, wanted });
+        }
+        begun
+    }
+
+    fn ended(&mut self, index: usize, stops_loop: bool) {
+        self.running.remove(&index);
+        self.stops_loop |= stops_loop;
+        if self.running.is_empty() {
+            self.runs_alone = false;
+        }
+    }
+}

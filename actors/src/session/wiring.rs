@@ -1,0 +1,53 @@
+//! What every session of a runtime is wired to.
+
+use std::sync::Arc;
+
+use ractor::ActorCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    dispatcher::{Around, DispatcherMsg},
+    llm::LlmMsg,
+    mailbox::Address,
+    port::ChatModel,
+    protocol::ToolSpec,
+    store::StoreHandle,
+};
+
+/// What every session of a runtime is wired to.
+#[derive(Debug, Clone)]
+pub struct Wiring {
+    /// Where messages and turns are stored.
+    pub store: StoreHandle,
+    /// The model.
+    pub llm: Address<LlmMsg>,
+    /// Whether the model's family asks for several calls at once.
+    pub model: Arc<dyn ChatModel>,
+    /// Where calls go.
+    pub dispatcher: Address<DispatcherMsg>,
+    /// What surrounds calls: registry, bounds, clock.
+    pub around: Arc<Around>,
+    /// The tools, as the model is told of them.
+    pub specs: Arc<[ToolSpec]>,
+    /// The system text.
+    pub system: Option<Arc<str>>,
+    /// Where the transcript lives.
+    pub history: History,
+    /// The parent of sessions.
+    pub supervisor: ActorCell,
+    /// Work that outlives whoever asked; shutdown waits for it.
+    pub tasks: TaskTracker,
+    /// Cancelled by shutdown: no turn begins any more.
+    pub closing: CancellationToken,
+}
+
+/// Where the transcript lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum History {
+    /// In the store: a session sleeps and wakes with it.
+    #[default]
+    Stored,
+    /// In memory only: it ends with the session's actor, which then never sleeps. Tool calls are recorded all the same.
+    InMemory,
+}

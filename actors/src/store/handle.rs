@@ -1,0 +1,108 @@
+//! How everybody else reaches the store.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    time::timeout,
+};
+
+use super::{Job, Lease, LeaseJob, StoreMsg, WriteJob};
+use crate::{
+    mailbox::{Address, AskError},
+    port::{Store, StoreError, Write},
+    protocol::Limits,
+};
+
+/// How everybody else reaches the store. Cheap to clone.
+///
+/// Dropping its futures is safe: a job that was sent is still done, only nobody hears of it; a lease that nobody takes
+/// comes home.
+#[derive(Debug, Clone)]
+pub struct StoreHandle {
+    store: Arc<dyn Store>,
+    writer: Address<StoreMsg>,
+    places: Arc<Semaphore>,
+    answers_within: Duration,
+}
+
+/// The StoreActor is being restarted.
+#[derive(Debug, thiserror::Error)]
+#[error("the actor in front of the store is gone")]
+struct Gone;
+
+impl StoreHandle {
+    /// A handle to this store, whose actor is found at `writer`. Make one and clone it: it counts what waits.
+    #[must_use]
+    pub fn new(writer: Address<StoreMsg>, store: Arc<dyn Store>, limits: &Limits) -> Self {
+        let places =
+            Arc::new(Semaphore::new(limits.max_waiting_writes.min(Semaphore::MAX_PERMITS)));
+        Self { store, writer, places, answers_within: limits.store_timeout }
+    }
+
+    /// The store itself, for reads.
+    #[must_use]
+    pub const fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// How many jobs wait for a writer. All that was sent from here before has reached the queue by then.
+    ///
+    /// # Errors
+    /// [`AskError`] if the actor is gone or does not answer.
+    pub async fn waiting(&self) -> Result<usize, AskError> {
+        self.writer.ask(|reply| StoreMsg::Waiting { reply }, self.answers_within).await
+    }
+
+    /// Makes facts durable, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`may_have_happened`](StoreError::may_have_happened) tells whether the store must be asked.
+    pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.begin_write(writes).await
+    }
+
+    /// The same, sent before the future is polled: the order of these calls is the order of the writes.
+    ///
+    /// # Errors
+    /// The future gives what [`write`](Self::write) gives.
+    pub fn begin_write(
+        &self,
+        writes: Vec<Write>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.send(|place| Job::Write(WriteJob { writes, reply, place }));
+        in_time(sent, answer, self.answers_within)
+    }
+
+    /// Borrows the writer's open transaction. The label names the borrower in the log.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing was written then.
+    pub fn lease(
+        &self,
+        label: Arc<str>,
+    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
+        let (reply, granted) = oneshot::channel();
+        let sent = self.send(|place| Job::Lend(LeaseJob { label, reply, place }));
+        in_time(sent, granted, self.answers_within)
+    }
+
+    /// Admission comes before the mailbox, which has no bound.
+    fn send(&self, job: impl FnOnce(OwnedSemaphorePermit) -> Job) -> Result<(), StoreError> {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| StoreError::Overloaded)?;
+        self.writer.send(StoreMsg::Job(job(place))).map_err(|_| StoreError::unavailable(Gone))
+    }
+}
+
+async fn in_time<T>(
+    sent: Result<(), StoreError>,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
+    answers_within: Duration,
+) -> Result<T, StoreError> {
+    sent?;
+    match timeout(answers_within, answer).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
+    }
+}

@@ -1,0 +1,33 @@
+//! Whether the writer is held up by somebody who does not give the transaction back.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Counts leases that did not come home in time. A handler that blocks its thread cannot be stopped, only reported.
+#[derive(Debug, Default)]
+pub struct WriterHealth {
+    overdue: AtomicUsize,
+    overdue_ever: AtomicUsize,
+}
+
+impl WriterHealth {
+    /// Leases that are overdue now: while there is one, its writer does nothing else.
+    #[must_use]
+    pub fn overdue_leases(&self) -> usize {
+        self.overdue.load(Relaxed)
+    }
+
+    /// Leases that were ever overdue.
+    #[must_use]
+    pub fn overdue_leases_ever(&self) -> usize {
+        self.overdue_ever.load(Relaxed)
+    }
+
+    pub(super) fn went_overdue(&self) {
+        self.overdue.fetch_add(1, Relaxed);
+        self.overdue_ever.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn came_home_late(&self) {
+        self.overdue.fetch_sub(1, Relaxed);
+    }
+}

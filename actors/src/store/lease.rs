@@ -1,0 +1,115 @@
+//! The loan of the open transaction. However the borrower ends, it comes home.
+
+use std::{any::Any, fmt, sync::Arc, time::Duration};
+
+use tokio::{sync::oneshot, time::timeout};
+use tracing::error;
+
+use crate::port::{StoreError, Transaction, Write};
+
+/// The open transaction of the store's writer, lent to one borrower. Dropped without [`end`](Self::end), all that was
+/// written through it is undone and nothing is recorded.
+///
+/// Others wait behind it, so the borrower keeps to `Limits::transaction_deadline` from the moment it got the lease.
+pub struct Lease {
+    loan: Option<Loan>,
+    label: Arc<str>,
+    answers_within: Duration,
+}
+
+struct Loan {
+    transaction: Box<dyn Transaction>,
+    home: oneshot::Sender<Homecoming>,
+}
+
+/// What becomes of the borrower's writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// They are committed together with the record, or neither is.
+    Keep,
+    /// They are undone before the record is written.
+    Undo,
+}
+
+/// The transaction at home again.
+pub(super) struct Homecoming {
+    pub(super) transaction: Box<dyn Transaction>,
+    /// The borrower's wish; absent after a panic, a kill, a change of mind.
+    pub(super) end: Option<End>,
+}
+
+/// How the borrower wishes the lease to end.
+pub(super) struct End {
+    pub(super) keep: Keep,
+    pub(super) record: Vec<Write>,
+    pub(super) committed: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Lease {
+    /// Lends the transaction; the receiver hears of its homecoming.
+    pub(super) fn lend(
+        transaction: Box<dyn Transaction>,
+        label: Arc<str>,
+        answers_within: Duration,
+    ) -> (Self, oneshot::Receiver<Homecoming>) {
+        let (home, back) = oneshot::channel();
+        (Self { loan: Some(Loan { transaction, home }), label, answers_within }, back)
+    }
+
+    /// The driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the borrower's
+    /// own are welcome; whoever ends the transaction itself loses all that was written through the lease.
+    pub fn connection(&mut self) -> &mut (dyn Any + Send) {
+        self.loan
+            .as_mut()
+            .expect("lent until it ends, which takes the lease")
+            .transaction
+            .connection()
+    }
+
+    /// Who borrowed it.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Gives the transaction back with the record of what was done. The future hears of the commit; the transaction is
+    /// on its way home even if that is never polled.
+    ///
+    /// # Errors
+    /// The future gives what the commit gave. A refused record undoes the borrower's writes too.
+    pub fn end(
+        mut self,
+        keep: Keep,
+        record: Vec<Write>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
+        let (committed, answer) = oneshot::channel();
+        self.go_home(Some(End { keep, record, committed }));
+        let answers_within = self.answers_within;
+        async move {
+            match timeout(answers_within, answer).await {
+                Ok(Ok(result)) => result,
+                Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
+            }
+        }
+    }
+
+    fn go_home(&mut self, end: Option<End>) {
+        let Some(Loan { transaction, home }) = self.loan.take() else { return };
+        if home.send(Homecoming { transaction, end }).is_err() {
+            // Dropped there, the transaction is rolled back; whoever waits for the commit hears that nobody answers.
+            error!(tool = %self.label, "a lease found nobody at home");
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.go_home(None);
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").field("label", &self.label).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,21 @@
+//! The StoreActor: one queue before the store's writer, commits in groups, and the lease of the open transaction.
+//!
+//! The actor only queues. A tracked writer task begins a transaction, gives each job a savepoint of its own, commits
+//! once, and only then answers all. What queues up during a commit is the next group; nobody waits for a group to fill.
+
+mod actor;
+mod handle;
+mod health;
+mod lease;
+mod msg;
+mod queue;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use actor::{StoreActor, StoreArguments};
+pub use handle::StoreHandle;
+pub use health::WriterHealth;
+pub use lease::{Keep, Lease};
+pub use msg::{Job, LeaseJob, StoreMsg, WriteJob};

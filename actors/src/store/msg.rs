@@ -1,0 +1,69 @@
+//! What the StoreActor is asked.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::Lease;
+use crate::{
+    mailbox::answer,
+    port::{StoreError, Write},
+};
+
+/// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
+#[derive(Debug)]
+pub enum StoreMsg {
+    /// Something waits for the writer.
+    Job(Job),
+    /// Asks how many jobs wait for a writer.
+    Waiting {
+        /// Hears the number.
+        reply: oneshot::Sender<usize>,
+    },
+    /// A writer task has ended; it began none of these jobs, or undid them through no fault of theirs.
+    Written {
+        /// They come first in the next group.
+        left: VecDeque<Job>,
+    },
+}
+
+/// What waits for the writer.
+#[derive(Debug)]
+pub enum Job {
+    /// Facts that are written together or not at all.
+    Write(WriteJob),
+    /// Somebody wants to borrow the open transaction.
+    Lend(LeaseJob),
+}
+
+/// Facts that are written together or not at all.
+#[derive(Debug)]
+pub struct WriteJob {
+    /// The facts, in order.
+    pub writes: Vec<Write>,
+    /// Hears of the commit.
+    pub reply: oneshot::Sender<Result<(), StoreError>>,
+    /// Its place among the jobs that may wait; free again when the job is done.
+    pub place: OwnedSemaphorePermit,
+}
+
+/// Somebody wants to borrow the open transaction.
+#[derive(Debug)]
+pub struct LeaseJob {
+    /// Who, for the log: a tool's name.
+    pub label: Arc<str>,
+    /// Gets the lease.
+    pub reply: oneshot::Sender<Result<Lease, StoreError>>,
+    /// Its place among the jobs that may wait; free again when the lease has ended.
+    pub place: OwnedSemaphorePermit,
+}
+
+impl Job {
+    /// Tells whoever waits that nothing of it was done.
+    pub(super) fn refuse(self, error: StoreError) {
+        match self {
+            Self::Write(job) => answer(job.reply, Err(error)),
+            Self::Lend(job) => answer(job.reply, Err(error)),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What waits for the store's writers, and which of it goes into the next group. Pure.
+
+use std::collections::VecDeque;
+
+/// A queue before a number of writers.
+#[derive(Debug)]
+pub(super) struct Queue<J> {
+    waiting: VecDeque<J>,
+    idle_writers: usize,
+    max_batch_jobs: usize,
+}
+
+impl<J> Queue<J> {
+    /// Nothing waits, all writers are idle.
+    pub(super) fn new(writers: usize, max_batch_jobs: usize) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            idle_writers: writers.max(1),
+            max_batch_jobs: max_batch_jobs.max(1),
+        }
+    }
+
+    /// A job comes.
+    pub(super) fn push(&mut self, job: J) {
+        self.waiting.push_back(job);
+    }
+
+    /// How many jobs wait.
+    pub(super) fn waiting_len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// A writer is idle again; what it left undone goes before all that came later.
+    pub(super) fn written(&mut self, mut left: VecDeque<J>) {
+        left.append(&mut self.waiting);
+        self.waiting = left;
+        self.idle_writers += 1;
+    }
+
+    /// Gives an idle writer its group: all that waits, up to the bound.
+    pub(super) fn next_batch(&mut self) -> Option<VecDeque<J>> {
+        if self.idle_writers == 0 || self.waiting.is_empty() {
+            return None;
+        }
+        self.idle_writers -= 1;
+        let rest = self.waiting.split_off(self.waiting.len().min(self.max_batch_jobs));
+        Some(std::mem::replace(&mut self.waiting, rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_while_the_writer_is_busy_is_the_next_group() {
+        let mut queue = Queue::new(1, 10);
+        queue.push(1);
+        assert_eq!(queue.next_batch(), Some([1].into()));
+        queue.push(2);
+        queue.push(3);
+        assert_eq!(queue.next_batch(), None, "one writer, one group at a time");
+        queue.written(VecDeque::new());
+        assert_eq!(queue.next_batch(), Some([2, 3].into()));
+        queue.written(VecDeque::new());
+        assert_eq!(queue.next_batch(), None, "nothing waits");
+    }
+
+    #[test]
+    fn a_group_has_a_bound_and_the_rest_keeps_its_order() {
+        let mut queue = Queue::new(1, 2);
+        (1..=5).for_each(|job| queue.push(job));
+        assert_eq!(queue.next_batch(), Some([1, 2].into()));
+        queue.written(VecDeque::new());
+        assert_eq!(queue.next_batch(), Some([3, 4].into()));
+        queue.written([4].into());
+        queue.push(6);
+        assert_eq!(queue.next_batch(), Some([4, 5].into()), "what was left undone comes first");
+    }
+
+    #[test]
+    fn as_many_groups_run_at_once_as_there_are_writers() {
+        let mut queue = Queue::new(2, 1);
+        (1..=3).for_each(|job| queue.push(job));
+        assert_eq!(queue.next_batch(), Some([1].into()));
+        assert_eq!(queue.next_batch(), Some([2].into()));
+        assert_eq!(queue.next_batch(), None);
+        queue.written(VecDeque::new());
+        assert_eq!(queue.next_batch(), Some([3].into()));
+    }
+}

@@ -1,0 +1,142 @@
+//! Groups of writes: what is committed together, what is told to whom, what is bounded.
+
+use super::{house, house_with, say, session};
+use crate::{
+    port::{Store, StoreError},
+    protocol::Limits,
+    store::Keep,
+};
+
+#[tokio::test]
+async fn what_waits_during_a_commit_is_the_next_group() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "1"));
+    house.barrier().await;
+    let others: Vec<_> = (2..=100).map(|seq| house.handle.begin_write(say(seq, "n"))).collect();
+    house.barrier().await;
+    let before = house.store.commits();
+    drop(paused);
+    first.await.unwrap();
+    for other in others {
+        other.await.unwrap();
+    }
+    assert_eq!(house.store.commits() - before, 2);
+    assert_eq!(house.entries().await, 100);
+}
+
+#[tokio::test]
+async fn a_refused_job_is_undone_as_a_whole_and_its_neighbours_stay() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let one = house.handle.begin_write(say(1, "one"));
+    let refused = house.handle.begin_write([say(2, "half"), say(1, "again")].concat());
+    let two = house.handle.begin_write(say(2, "two"));
+    drop(paused);
+    one.await.unwrap();
+    assert!(matches!(refused.await, Err(StoreError::Refused { .. })));
+    two.await.unwrap();
+    assert_eq!(house.texts().await, ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_failed_commit_is_told_to_the_whole_group_and_the_next_one_goes_on() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let group = [house.handle.begin_write(say(1, "a")), house.handle.begin_write(say(2, "b"))];
+    house.barrier().await;
+    drop(paused);
+    let paused = house.store.pause().await;
+    first.await.unwrap();
+    house.store.fail_next_commit();
+    drop(paused);
+    for write in group {
+        let error = write.await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Unavailable { .. }) && !error.may_have_happened(),
+            "{error:?}"
+        );
+    }
+    house.handle.write(say(1, "c")).await.unwrap();
+    assert_eq!(house.texts().await, ["c"]);
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_commit_is_told_as_unknown() {
+    let house = house().await;
+    house.store.lose_next_commit_reply();
+    let error = house.handle.write(say(1, "a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unknown { .. }) && error.may_have_happened(), "{error:?}");
+    assert_eq!(house.texts().await, ["a"], "only the store knows");
+}
+
+#[tokio::test]
+async fn more_jobs_than_may_wait_are_refused_before_the_mailbox() {
+    let house = house_with(Limits { max_waiting_writes: 2, ..Limits::default() }).await;
+    let paused = house.store.pause().await;
+    let held = [house.handle.begin_write(say(1, "a")), house.handle.begin_write(say(2, "b"))];
+    assert!(matches!(house.handle.write(say(3, "c")).await, Err(StoreError::Overloaded)));
+    assert!(matches!(house.handle.lease("t".into()).await, Err(StoreError::Overloaded)));
+    drop(paused);
+    for write in held {
+        write.await.unwrap();
+    }
+    house.handle.write(say(3, "c")).await.unwrap();
+    assert_eq!(house.texts().await, ["a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn a_group_that_has_begun_is_finished_and_answered_though_the_actor_is_killed() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let running = house.handle.begin_write(say(1, "running"));
+    house.barrier().await;
+    let queued = house.handle.begin_write(say(2, "queued"));
+    house.barrier().await;
+    house.actor.kill();
+    house.ended.await.unwrap();
+    assert!(matches!(queued.await, Err(StoreError::Silent)));
+    assert!(matches!(
+        house.handle.write(say(3, "late")).await,
+        Err(StoreError::Unavailable { .. })
+    ));
+    drop(paused);
+    running.await.unwrap();
+    house.tasks.close();
+    house.tasks.wait().await;
+    let stored = house.store.session(&session()).await.unwrap().unwrap();
+    assert_eq!(stored.row.last_seq, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_too_long_hears_that_the_store_is_silent() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let error = house.handle.write(say(1, "a")).await.unwrap_err();
+    assert!(matches!(error, StoreError::Silent) && error.may_have_happened());
+    assert!(matches!(house.handle.lease("t".into()).await, Err(StoreError::Silent)));
+    drop(paused);
+    house.handle.write(say(2, "b")).await.unwrap();
+    assert_eq!(house.texts().await, ["a", "b"], "what was sent is still written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_closes_after_its_time_and_the_rest_is_the_next() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "a"));
+    house.barrier().await;
+    let lease = house.handle.lease("t".into());
+    let waits = house.handle.begin_write(say(2, "b"));
+    assert_eq!(house.handle.waiting().await.unwrap(), 2);
+    drop(paused);
+    first.await.unwrap();
+    let lease = lease.await.unwrap();
+    tokio::time::sleep(Limits::default().batch_closes_after).await;
+    let before = house.store.commits();
+    lease.end(Keep::Keep, Vec::new()).await.unwrap();
+    waits.await.unwrap();
+    assert_eq!(house.store.commits() - before, 2);
+}

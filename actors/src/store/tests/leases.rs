@@ -1,0 +1,149 @@
+//! Leases: however a borrower ends, the transaction comes home.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::{house, put, record, say};
+use crate::{port::StoreError, protocol::Limits, store::Keep};
+
+#[tokio::test]
+async fn a_failed_commit_with_a_borrower_in_the_group_costs_the_borrower_only() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let before = house.handle.begin_write(say(1, "a"));
+    let lease = house.handle.lease("t".into());
+    let behind = house.handle.begin_write(say(2, "b"));
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    let mut lease = lease.await.unwrap();
+    put(&mut lease, "row");
+    house.store.fail_next_commit();
+    let told = lease.end(Keep::Keep, record(3)).await;
+    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+    before.await.unwrap();
+    behind.await.unwrap();
+    assert_eq!(
+        (house.value("row"), house.texts().await),
+        (None, vec!["a".to_owned(), "b".to_owned()])
+    );
+}
+
+#[tokio::test]
+async fn a_transaction_that_does_not_begin_refuses_writes_and_leases() {
+    let house = house().await;
+    house.store.fail_next_begin();
+    assert!(matches!(house.handle.write(say(1, "a")).await, Err(StoreError::Unavailable { .. })));
+    house.store.fail_next_begin();
+    assert!(matches!(house.handle.lease("t".into()).await, Err(StoreError::Unavailable { .. })));
+    house.handle.write(say(1, "b")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kept_lease_commits_writes_and_record_together() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "row");
+    assert_eq!(house.value("row"), None, "nobody sees it before the commit");
+    lease.end(Keep::Keep, record(1)).await.unwrap();
+    assert_eq!((house.value("row"), house.entries().await), (Some(json!(1)), 1));
+}
+
+#[tokio::test]
+async fn an_undone_lease_leaves_its_record_only() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "row");
+    lease.end(Keep::Undo, record(1)).await.unwrap();
+    assert_eq!((house.value("row"), house.entries().await), (None, 1));
+}
+
+#[tokio::test]
+async fn a_refused_record_undoes_the_handlers_writes_too() {
+    let house = house().await;
+    house.handle.write(say(1, "taken")).await.unwrap();
+    for keep in [Keep::Keep, Keep::Undo] {
+        let mut lease = house.lease().await;
+        put(&mut lease, "row");
+        assert!(matches!(lease.end(keep, record(1)).await, Err(StoreError::Refused { .. })));
+        assert_eq!((house.value("row"), house.texts().await), (None, vec!["taken".to_owned()]));
+    }
+    house.handle.write(say(2, "goes on")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lease_that_is_dropped_or_lost_in_a_panic_is_undone_and_others_go_on() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "dropped");
+    let beside = house.handle.begin_write(say(1, "beside"));
+    drop(lease);
+    beside.await.unwrap();
+
+    let mut lease = house.lease().await;
+    let panicked = tokio::spawn(async move {
+        put(&mut lease, "panicked");
+        std::panic::panic_any(42_u8);
+    });
+    assert!(panicked.await.unwrap_err().is_panic());
+    house.handle.write(say(2, "after")).await.unwrap();
+    assert!(house.store.connection().values().is_empty());
+}
+
+#[tokio::test]
+async fn a_lease_that_nobody_takes_comes_home() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "a"));
+    let nobody = tokio::spawn({
+        let handle = house.handle.clone();
+        async move { handle.lease("t".into()).await }
+    });
+    house.barrier().await;
+    nobody.abort();
+    drop(nobody.await);
+    let last = house.handle.begin_write(say(2, "b"));
+    drop(paused);
+    first.await.unwrap();
+    last.await.unwrap();
+}
+
+#[tokio::test]
+async fn dropping_the_answer_to_a_lease_does_not_lose_its_writes() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "row");
+    drop(lease.end(Keep::Keep, record(1)));
+    house.handle.write(say(2, "barrier")).await.unwrap();
+    assert_eq!((house.value("row"), house.entries().await), (Some(json!(1)), 2));
+}
+
+#[tokio::test]
+async fn a_lease_outlives_the_actor_and_is_committed() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "row");
+    house.actor.kill();
+    house.ended.await.unwrap();
+    lease.end(Keep::Keep, record(1)).await.unwrap();
+    assert_eq!(house.store.connection().get("row"), Some(json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_stays_away_is_reported_until_it_comes_home() {
+    let house = house().await;
+    let lease = house.lease().await;
+    let overdue = async {
+        while house.health.overdue_leases() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Limits::default().transaction_deadline * 5, overdue).await.expect("reported in time");
+    drop(lease);
+    house.handle.write(say(1, "a")).await.unwrap();
+    assert_eq!((house.health.overdue_leases(), house.health.overdue_leases_ever()), (0, 1));
+}

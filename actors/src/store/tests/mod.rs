@@ -1,0 +1,127 @@
+//! The StoreActor on the memory store.
+
+mod groups;
+mod leases;
+
+use std::sync::Arc;
+
+use ractor::{Actor, ActorRef, concurrency::JoinHandle};
+use serde_json::json;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use super::{Lease, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth};
+use crate::{
+    ledger::{Ended, Proposal, Transition},
+    mailbox::Address,
+    port::{Store, Write},
+    protocol::{
+        CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
+        ToolOutcome, TurnId, UserId,
+    },
+    testing::{MemoryConnection, MemoryStore},
+};
+
+/// A StoreActor on an empty memory store, with session `s` and its turn.
+struct House {
+    store: MemoryStore,
+    handle: StoreHandle,
+    actor: ActorRef<StoreMsg>,
+    ended: JoinHandle<()>,
+    tasks: TaskTracker,
+    health: Arc<WriterHealth>,
+}
+
+async fn house() -> House {
+    house_with(Limits::default()).await
+}
+
+async fn house_with(limits: Limits) -> House {
+    let (store, tasks, limits) = (MemoryStore::new(), TaskTracker::new(), Arc::new(limits));
+    let health = Arc::new(WriterHealth::default());
+    let port: Arc<dyn Store> = Arc::new(store.clone());
+    let arguments = StoreArguments {
+        store: port.clone(),
+        limits,
+        tasks: tasks.clone(),
+        health: health.clone(),
+    };
+    let limits = arguments.limits.clone();
+    let (actor, ended) = Actor::spawn(None, StoreActor, arguments).await.unwrap();
+    let handle = StoreHandle::new(Address::new(actor.clone()), port, &limits);
+    let opened = Write::Session { session: session(), user: user(), at: at() };
+    handle
+        .write(vec![opened, Write::TurnStarted { session: session(), turn: turn(), at: at() }])
+        .await
+        .unwrap();
+    House { store, handle, actor, ended, tasks, health }
+}
+
+impl House {
+    async fn texts(&self) -> Vec<String> {
+        let stored = self.store.session(&session()).await.unwrap().unwrap();
+        let say = |message: ChatMessage| match message.content {
+            Content::User { text } => text.to_string(),
+            Content::Model { .. }
+            | Content::ToolCall(_)
+            | Content::Notice { .. }
+            | Content::Cleared => "-".into(),
+        };
+        stored.messages.into_iter().map(say).collect()
+    }
+
+    async fn entries(&self) -> usize {
+        self.store.session(&session()).await.unwrap().unwrap().messages.len()
+    }
+
+    fn value(&self, name: &str) -> Option<serde_json::Value> {
+        self.store.connection().get(name)
+    }
+
+    async fn lease(&self) -> Lease {
+        self.handle.lease("tool".into()).await.unwrap()
+    }
+
+    /// Everything that was sent before has reached the actor.
+    async fn barrier(&self) {
+        self.handle.waiting().await.unwrap();
+    }
+}
+
+fn session() -> SessionId {
+    SessionId::new("s").unwrap()
+}
+
+fn user() -> UserId {
+    UserId::new("kim").unwrap()
+}
+
+fn turn() -> TurnId {
+    TurnId::new(Uuid::from_u128(1))
+}
+
+fn at() -> Timestamp {
+    Timestamp::from_millis(1)
+}
+
+fn say(seq: u64, text: &str) -> Vec<Write> {
+    let message =
+        ChatMessage { seq, turn: turn(), at: at(), content: Content::User { text: text.into() } };
+    vec![Write::Message { session: session(), message }]
+}
+
+fn record(seq: u64) -> Vec<Write> {
+    let proposal =
+        Proposal { turn: turn(), seq, name: "t".into(), arguments: "{}".into(), user: user() };
+    let outcome = ToolOutcome::ok(json!(1));
+    let ended =
+        Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None };
+    let call = CallId::new(Uuid::from_u128(seq.into()));
+    let step = |transition| Write::Call { session: session(), call, at: at(), transition };
+    vec![step(Transition::Proposed(proposal)), step(Transition::Ended(ended))]
+}
+
+fn put(lease: &mut Lease, name: &str) {
+    let connection = lease.connection().downcast_mut::<MemoryConnection>().unwrap();
+    connection.put(name, json!(1)).unwrap();
+}

@@ -1,0 +1,311 @@
+//! One group: begin, each job in a savepoint of its own, one commit, then all answers. Runs in a tracked task, so none
+//! of the transaction's futures is ever dropped.
+
+use std::{collections::VecDeque, error::Error, sync::Arc};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, oneshot},
+    time::{Instant, timeout},
+};
+use tracing::{error, warn};
+
+use super::{
+    Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
+    lease::{End, Homecoming},
+};
+use crate::{
+    mailbox::answer,
+    port::{Store, StoreError, Transaction, Write},
+    protocol::Limits,
+};
+
+/// A lease that is out for this many deadlines is reported: its borrower should have ended it after one.
+const OVERDUE_AFTER_DEADLINES: u32 = 4;
+
+/// Writes groups of jobs to a store.
+#[derive(Debug)]
+pub(super) struct Writer {
+    store: Arc<dyn Store>,
+    limits: Arc<Limits>,
+    health: Arc<WriterHealth>,
+}
+
+/// A job that waits for the commit.
+struct Done {
+    reply: oneshot::Sender<Result<(), StoreError>>,
+    result: Result<(), StoreError>,
+    /// What a plain write takes to be done once more.
+    again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
+}
+
+/// The group's transaction cannot be used any more; nothing of the group was written.
+struct Spoiled {
+    cause: StoreError,
+    by: Spoiler,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoiler {
+    /// The store itself fails.
+    Store,
+    /// A borrower ended or broke the transaction: the others are written again without it.
+    Borrower,
+}
+
+type Open = Box<dyn Transaction>;
+
+impl Writer {
+    pub(super) const fn new(
+        store: Arc<dyn Store>,
+        limits: Arc<Limits>,
+        health: Arc<WriterHealth>,
+    ) -> Self {
+        Self { store, limits, health }
+    }
+
+    /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
+    pub(super) async fn write(&self, mut jobs: VecDeque<Job>) -> VecDeque<Job> {
+        let mut transaction = match self.store.begin().await {
+            Ok(transaction) => transaction,
+            Err(cause) => {
+                error!(
+                    error = &cause as &dyn Error,
+                    jobs = jobs.len(),
+                    "failed to begin a transaction"
+                );
+                jobs.into_iter().for_each(|job| job.refuse(unwritten(&cause)));
+                return VecDeque::new();
+            }
+        };
+        let closes = Instant::now() + self.limits.batch_closes_after;
+        let mut done = Vec::with_capacity(jobs.len());
+        while let Some(job) = jobs.pop_front() {
+            let next = match job {
+                Job::Write(job) => write_job(transaction, job, &mut done).await,
+                Job::Lend(job) => self.lend(transaction, job, &mut done).await,
+            };
+            match next {
+                Ok(open) => transaction = open,
+                Err(spoiled) => return discard(spoiled, done, jobs),
+            }
+            if Instant::now() >= closes {
+                break;
+            }
+        }
+        let end = transaction.commit().await;
+        if let Err(cause) = &end {
+            error!(error = cause as &dyn Error, jobs = done.len(), "failed to commit");
+            if matches!(cause, StoreError::Unavailable { .. })
+                && done.iter().any(Done::is_borrowers)
+            {
+                // Nothing was written, and it may be a borrower's fault: a constraint that it deferred to the commit.
+                return discard(
+                    Spoiled { cause: cause.clone(), by: Spoiler::Borrower },
+                    done,
+                    jobs,
+                );
+            }
+        }
+        for Done { reply, result, .. } in done {
+            answer(reply, end.clone().and(result));
+        }
+        jobs
+    }
+
+    async fn lend(
+        &self,
+        mut transaction: Open,
+        job: LeaseJob,
+        done: &mut Vec<Done>,
+    ) -> Result<Open, Spoiled> {
+        if job.reply.is_closed() {
+            return Ok(transaction);
+        }
+        let LeaseJob { label, reply, place } = job;
+        if let Err(cause) = transaction.savepoint().await {
+            answer(reply, Err(unwritten(&cause)));
+            return Err(Spoiled { cause, by: Spoiler::Store });
+        }
+        let (lease, home) = Lease::lend(transaction, label.clone(), self.limits.store_timeout);
+        answer(reply, Ok(lease));
+        let Ok(Homecoming { transaction, end }) = self.homecoming(&label, home).await else {
+            // Cannot happen while a lease comes home on drop; the transaction is lost with it and rolled back.
+            let cause = StoreError::unavailable(Lost);
+            return Err(Spoiled { cause, by: Spoiler::Borrower });
+        };
+        match end {
+            None => undo(transaction, &label).await,
+            Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
+            Some(End { keep: Keep::Undo, record, committed }) => {
+                let job = WriteJob { writes: record, reply: committed, place };
+                match undo(transaction, &label).await {
+                    Ok(transaction) => write_job(transaction, job, done).await,
+                    Err(spoiled) => {
+                        // The record is written again with the others, without what the borrower did.
+                        done.push(job.done(Ok(())));
+                        Err(spoiled)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the transaction, however long it takes: only the borrower can give it back.
+    async fn homecoming(
+        &self,
+        label: &str,
+        mut home: oneshot::Receiver<Homecoming>,
+    ) -> Result<Homecoming, oneshot::error::RecvError> {
+        let lent_at = Instant::now();
+        let patience = self.limits.transaction_deadline * OVERDUE_AFTER_DEADLINES;
+        if let Ok(homecoming) = timeout(patience, &mut home).await {
+            return homecoming;
+        }
+        error!(
+            tool = label,
+            ?patience,
+            "a handler blocks its thread or keeps the store's transaction; all writes wait"
+        );
+        let _overdue = Overdue::new(&self.health);
+        let homecoming = home.await;
+        warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came home late");
+        homecoming
+    }
+}
+
+impl Done {
+    fn is_borrowers(&self) -> bool {
+        self.again.is_none()
+    }
+}
+
+impl WriteJob {
+    fn done(self, result: Result<(), StoreError>) -> Done {
+        Done { reply: self.reply, result, again: Some((self.writes, self.place)) }
+    }
+}
+
+/// The lease vanished with the transaction.
+#[derive(Debug, thiserror::Error)]
+#[error("the transaction was lost with its borrower")]
+struct Lost;
+
+/// Counts a lease as overdue until it is dropped.
+struct Overdue<'a>(&'a WriterHealth);
+
+impl<'a> Overdue<'a> {
+    fn new(health: &'a WriterHealth) -> Self {
+        health.went_overdue();
+        Self(health)
+    }
+}
+
+impl Drop for Overdue<'_> {
+    fn drop(&mut self) {
+        self.0.came_home_late();
+    }
+}
+
+async fn write_job(
+    transaction: Open,
+    job: WriteJob,
+    done: &mut Vec<Done>,
+) -> Result<Open, Spoiled> {
+    match in_savepoint(transaction, &job.writes).await {
+        Ok((transaction, result)) => {
+            done.push(job.done(result));
+            Ok(transaction)
+        }
+        Err(cause) => {
+            answer(job.reply, Err(unwritten(&cause)));
+            Err(Spoiled { cause, by: Spoiler::Store })
+        }
+    }
+}
+
+async fn in_savepoint(mut transaction: Open, writes: &[Write]) -> Concluded {
+    transaction.savepoint().await?;
+    conclude(transaction, writes).await
+}
+
+/// The record belongs to the savepoint of the borrower's writes: both are kept, or neither is.
+async fn keep(
+    transaction: Open,
+    label: &str,
+    end: End,
+    done: &mut Vec<Done>,
+) -> Result<Open, Spoiled> {
+    match conclude(transaction, &end.record).await {
+        Ok((transaction, result)) => {
+            done.push(Done { reply: end.committed, result, again: None });
+            Ok(transaction)
+        }
+        Err(cause) => {
+            answer(end.committed, Err(unwritten(&cause)));
+            Err(broken(label, cause))
+        }
+    }
+}
+
+async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
+    match transaction.undo().await {
+        Ok(()) => Ok(transaction),
+        Err(cause) => Err(broken(label, cause)),
+    }
+}
+
+fn broken(label: &str, cause: StoreError) -> Spoiled {
+    error!(tool = label, error = &cause as &dyn Error, "a handler broke the store's transaction");
+    Spoiled { cause, by: Spoiler::Borrower }
+}
+
+/// The open transaction and whether the job was refused; or why there is no transaction any more.
+type Concluded = Result<(Open, Result<(), StoreError>), StoreError>;
+
+/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses something.
+async fn conclude(mut transaction: Open, writes: &[Write]) -> Concluded {
+    match transaction.write_all(writes).await {
+        Ok(()) => {}
+        Err(refusal @ (StoreError::Illegal(_) | StoreError::Refused { .. })) => {
+            transaction.undo().await?;
+            return Ok((transaction, Err(refusal)));
+        }
+        Err(
+            failure @ (StoreError::Unavailable { .. }
+            | StoreError::Unknown { .. }
+            | StoreError::Overloaded
+            | StoreError::Silent),
+        ) => return Err(failure),
+    }
+    transaction.keep().await?;
+    Ok((transaction, Ok(())))
+}
+
+/// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.
+fn discard(spoiled: Spoiled, done: Vec<Done>, not_begun: VecDeque<Job>) -> VecDeque<Job> {
+    let Spoiled { cause, by } = spoiled;
+    error!(error = &cause as &dyn Error, jobs = done.len(), "a group of writes was discarded");
+    let mut left = VecDeque::with_capacity(done.len() + not_begun.len());
+    for Done { reply, again, .. } in done {
+        match again {
+            Some((writes, place)) if by == Spoiler::Borrower => {
+                left.push_back(Job::Write(WriteJob { writes, reply, place }));
+            }
+            Some(_) | None => answer(reply, Err(unwritten(&cause))),
+        }
+    }
+    left.extend(not_begun);
+    left
+}
+
+/// What is told of a job that was surely not written, whatever the store called its failure.
+fn unwritten(cause: &StoreError) -> StoreError {
+    match cause {
+        StoreError::Unavailable { .. } => cause.clone(),
+        StoreError::Illegal(_)
+        | StoreError::Refused { .. }
+        | StoreError::Unknown { .. }
+        | StoreError::Overloaded
+        | StoreError::Silent => StoreError::unavailable(cause.clone()),
+    }
+}

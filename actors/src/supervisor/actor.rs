@@ -1,0 +1,322 @@
+//! The shell of the supervisor.
+
+use std::{error::Error, sync::Arc};
+
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::{
+    sync::{oneshot, watch},
+    time::Instant,
+};
+use tokio_util::task::TaskTracker;
+use tracing::{error, warn};
+
+use super::{
+    exit::child_exit,
+    restart::{Policy, Restarts, Verdict},
+};
+use crate::{
+    confirm::{ConfirmActor, ConfirmMsg},
+    dispatcher::{Around, DispatcherActor, DispatcherMsg},
+    llm::{LlmActor, LlmArguments, LlmMsg},
+    mailbox::{Address, answer},
+    port::{ChatModel, Clock, Extensions, Store},
+    protocol::Limits,
+    registry::ToolRegistry,
+    store::{StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
+};
+
+/// The root of a runtime's actors.
+#[derive(Debug)]
+pub struct Supervisor;
+
+impl Supervisor {
+    /// Starts a supervisor with its children, and says where they are found.
+    ///
+    /// # Errors
+    /// [`StartError`] if one of them did not start.
+    pub async fn start(children: Children) -> Result<Tree, StartError> {
+        let failed = |cause: Box<dyn Error + Send + Sync>| StartError(cause);
+        let (supervisor, _) =
+            Self::spawn(None, Self, children).await.map_err(|cause| failed(cause.into()))?;
+        let (reply, tree) = oneshot::channel();
+        supervisor.cast(SupervisorMsg::Tree { reply }).map_err(|cause| failed(cause.into()))?;
+        tree.await.map_err(|cause| failed(cause.into()))
+    }
+}
+
+/// An actor did not start.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to start the actors")]
+pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
+
+/// What the children are made of.
+#[derive(Debug, Clone)]
+pub struct Children {
+    /// The model behind the LlmActor.
+    pub model: Arc<dyn ChatModel>,
+    /// The store behind the StoreActor.
+    pub store: Arc<dyn Store>,
+    /// The tools.
+    pub registry: Arc<ToolRegistry>,
+    /// The bounds.
+    pub limits: Arc<Limits>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// What the embedder hands to every tool.
+    pub extensions: Extensions,
+    /// Work that outlives whoever asked.
+    pub tasks: TaskTracker,
+    /// What is known of the store's writers.
+    pub writer_health: Arc<WriterHealth>,
+}
+
+/// Where the children are found.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The root itself: the parent of sessions. Stopping it stops all of them.
+    pub supervisor: ActorCell,
+    /// The one StoreActor.
+    pub store: StoreHandle,
+    /// The one LlmActor.
+    pub llm: Address<LlmMsg>,
+    /// The one ConfirmActor.
+    pub confirm: Address<ConfirmMsg>,
+    /// The one DispatcherActor.
+    pub dispatcher: Address<DispatcherMsg>,
+    /// The one StoreActor's address.
+    pub store_actor: Address<StoreMsg>,
+    /// What surrounds calls.
+    pub around: Arc<Around>,
+    /// Whether all of them live.
+    pub health: watch::Receiver<Health>,
+}
+
+/// Whether a runtime can serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// It can.
+    Healthy,
+    /// One of its actors failed again and again and was given up.
+    Unhealthy {
+        /// Which.
+        actor: &'static str,
+    },
+}
+
+/// What others may ask of the [`Supervisor`].
+#[derive(Debug)]
+pub enum SupervisorMsg {
+    /// Where the children are found.
+    Tree {
+        /// The addresses.
+        reply: oneshot::Sender<Tree>,
+    },
+    /// Sent by the supervisor to itself when a child's delay is over.
+    Start(Role),
+}
+
+/// The part that a child plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The StoreActor.
+    Store,
+    /// The LlmActor.
+    Llm,
+    /// The ConfirmActor.
+    Confirm,
+    /// The DispatcherActor.
+    Dispatcher,
+}
+
+impl Role {
+    const ALL: [Self; 4] = [Self::Store, Self::Llm, Self::Confirm, Self::Dispatcher];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Llm => "llm",
+            Self::Confirm => "confirm",
+            Self::Dispatcher => "dispatcher",
+        }
+    }
+
+    const fn policy(self) -> Policy {
+        match self {
+            Self::Store | Self::Confirm | Self::Dispatcher => Policy::Permanent,
+            Self::Llm => Policy::PermanentWithDelay,
+        }
+    }
+}
+
+/// The state of a [`Supervisor`].
+#[derive(Debug)]
+pub struct Supervising {
+    children: Children,
+    tree: Tree,
+    health: watch::Sender<Health>,
+    restarts: Vec<(Role, Restarts)>,
+}
+
+impl Actor for Supervisor {
+    type Msg = SupervisorMsg;
+    type State = Supervising;
+    type Arguments = Children;
+
+    async fn pre_start(
+        &self,
+        me: ActorRef<SupervisorMsg>,
+        children: Children,
+    ) -> Result<Supervising, ActorProcessingErr> {
+        let (health, healthy) = watch::channel(Health::Healthy);
+        let store_actor = Address::new(children.start_store(&me).await?);
+        let store = StoreHandle::new(store_actor.clone(), children.store.clone(), &children.limits);
+        let confirm = Address::new(children.start_confirm(&me).await?);
+        let around = Arc::new(Around::new(
+            children.registry.clone(),
+            children.limits.clone(),
+            store.clone(),
+            confirm.clone(),
+            children.clock.clone(),
+            children.extensions.clone(),
+            children.tasks.clone(),
+        ));
+        let dispatcher = Address::new(start_dispatcher(&around, &me).await?);
+        let llm = Address::new(children.start_llm(&me).await?);
+        let Limits { max_restarts, restart_window, .. } = *children.limits;
+        let restarts = Role::ALL
+            .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
+        let tree = Tree {
+            supervisor: me.get_cell(),
+            store,
+            llm,
+            confirm,
+            dispatcher,
+            store_actor,
+            around,
+            health: healthy,
+        };
+        Ok(Supervising { children, tree, health, restarts: restarts.into() })
+    }
+
+    async fn handle(
+        &self,
+        me: ActorRef<SupervisorMsg>,
+        msg: SupervisorMsg,
+        state: &mut Supervising,
+    ) -> Result<(), ActorProcessingErr> {
+        match msg {
+            SupervisorMsg::Tree { reply } => answer(reply, state.tree.clone()),
+            SupervisorMsg::Start(role) => {
+                if let Err(cause) = state.start(role, &me).await {
+                    error!(actor = role.name(), %cause, "failed to start an actor anew");
+                    state.give_up(role);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // Without this, ractor's default would stop the whole runtime when any child ends.
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<SupervisorMsg>,
+        event: SupervisionEvent,
+        state: &mut Supervising,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some((cell, exit)) = child_exit(event) else { return Ok(()) };
+        let Some(role) = state.role(cell.get_id()) else {
+            // A session is temporary: its door reopens it from the store on the next use.
+            if exit != super::exit::ChildExit::Stopped {
+                error!(?exit, "a session ended unexpectedly");
+            }
+            return Ok(());
+        };
+        let restarts = state.restarts.iter_mut().find(|(of, _)| *of == role);
+        let verdict =
+            restarts.map_or(Verdict::Forget, |(_, restarts)| restarts.on(&exit, Instant::now()));
+        match verdict {
+            Verdict::Restart { after } => {
+                warn!(actor = role.name(), ?exit, ?after, "starting an actor anew");
+                me.send_after(after, move || SupervisorMsg::Start(role));
+            }
+            Verdict::Forget => {}
+            Verdict::Escalate => state.give_up(role),
+        }
+        Ok(())
+    }
+}
+
+impl Supervising {
+    /// The part that this child plays now; sessions play none.
+    fn role(&self, child: ActorId) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| {
+            let now = match role {
+                Role::Store => self.tree.store_actor.actor().get_id(),
+                Role::Llm => self.tree.llm.actor().get_id(),
+                Role::Confirm => self.tree.confirm.actor().get_id(),
+                Role::Dispatcher => self.tree.dispatcher.actor().get_id(),
+            };
+            now == child
+        })
+    }
+
+    async fn start(
+        &self,
+        role: Role,
+        me: &ActorRef<SupervisorMsg>,
+    ) -> Result<(), ActorProcessingErr> {
+        match role {
+            Role::Store => self.tree.store_actor.moved(self.children.start_store(me).await?),
+            Role::Llm => self.tree.llm.moved(self.children.start_llm(me).await?),
+            Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
+            Role::Dispatcher => {
+                self.tree.dispatcher.moved(start_dispatcher(&self.tree.around, me).await?)
+            }
+        }
+        Ok(())
+    }
+
+    fn give_up(&self, role: Role) {
+        error!(actor = role.name(), "an actor was given up; the runtime is unhealthy");
+        self.health.send_replace(Health::Unhealthy { actor: role.name() });
+    }
+}
+
+impl Children {
+    async fn start_store(
+        &self,
+        me: &ActorRef<SupervisorMsg>,
+    ) -> Result<ActorRef<StoreMsg>, ActorProcessingErr> {
+        let arguments = StoreArguments {
+            store: self.store.clone(),
+            limits: self.limits.clone(),
+            tasks: self.tasks.clone(),
+            health: self.writer_health.clone(),
+        };
+        Ok(StoreActor::spawn_linked(None, StoreActor, arguments, me.get_cell()).await?.0)
+    }
+
+    async fn start_confirm(
+        &self,
+        me: &ActorRef<SupervisorMsg>,
+    ) -> Result<ActorRef<ConfirmMsg>, ActorProcessingErr> {
+        Ok(ConfirmActor::spawn_linked(None, ConfirmActor, self.limits.clone(), me.get_cell())
+            .await?
+            .0)
+    }
+
+    async fn start_llm(
+        &self,
+        me: &ActorRef<SupervisorMsg>,
+    ) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
+        let arguments = LlmArguments { model: self.model.clone(), limits: self.limits.clone() };
+        Ok(LlmActor::spawn_linked(None, LlmActor, arguments, me.get_cell()).await?.0)
+    }
+}
+
+async fn start_dispatcher(
+    around: &Arc<Around>,
+    me: &ActorRef<SupervisorMsg>,
+) -> Result<ActorRef<DispatcherMsg>, ActorProcessingErr> {
+    Ok(DispatcherActor::spawn_linked(None, DispatcherActor, around.clone(), me.get_cell()).await?.0)
+}

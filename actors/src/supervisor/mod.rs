@@ -1,0 +1,9 @@
+//! The root of the tree: starts, watches, restarts. It knows nothing of chat.
+
+mod actor;
+mod exit;
+mod restart;
+#[cfg(test)]
+mod tests;
+
+pub use actor::{Children, Health, StartError, Supervisor, SupervisorMsg, Tree};

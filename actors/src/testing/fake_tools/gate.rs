@@ -1,0 +1,68 @@
+//! Where handlers wait, and how often they began.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::{Semaphore, watch};
+
+/// Where handlers wait until the test lets them go on, and the test until they have arrived. Clones are the same gate.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    arrived: Arc<watch::Sender<usize>>,
+    open: Arc<Semaphore>,
+}
+
+impl Gate {
+    /// A closed gate.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { arrived: Arc::new(watch::Sender::new(0)), open: Arc::new(Semaphore::new(0)) }
+    }
+
+    /// Waits until so many handlers have arrived since the beginning.
+    pub async fn arrived(&self, count: usize) {
+        let mut arrived = self.arrived.subscribe();
+        arrived.wait_for(|arrived| *arrived >= count).await.expect("the gate holds the sender");
+    }
+
+    /// Lets one handler go on: the one that waits longest, or the next that arrives.
+    pub fn release(&self) {
+        self.open.add_permits(1);
+    }
+
+    /// Lets every handler go on, now and later.
+    pub fn open(&self) {
+        self.open.close();
+    }
+
+    pub(super) async fn pass(&self) {
+        self.arrived.send_modify(|arrived| *arrived += 1);
+        if let Ok(permit) = self.open.acquire().await {
+            permit.forget();
+        }
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How often a handler began.
+#[derive(Debug, Clone, Default)]
+pub struct Runs(Arc<AtomicUsize>);
+
+impl Runs {
+    pub(super) fn count_one(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,241 @@
+//! Fake tools: what they touch, whether they wait, and how they end is chosen by the test.
+
+mod gate;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    any::Any,
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::{Value, json};
+
+use super::MemoryConnection;
+use crate::{
+    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    protocol::{EffectPolicy, Fault, Locale, ToolOutcome, ToolSpec},
+};
+
+pub use gate::{Gate, Runs};
+
+/// A tool for tests. It writes if it is transactional, then waits at its gate if it has one, then ends as it was told:
+/// until said otherwise, by giving its arguments back.
+pub struct FakeTool {
+    spec: ToolSpec,
+    touches: Touches,
+    asks: fn(&Value) -> bool,
+    consequence: Option<String>,
+    gate: Option<Gate>,
+    end: End,
+    runs: Runs,
+}
+
+/// What a fake tool touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Touches {
+    /// Nothing of the store.
+    Nothing,
+    /// A connection of the memory store, to read.
+    Reader,
+    /// The open transaction of the memory store.
+    Transaction,
+}
+
+/// How a fake tool ends.
+#[derive(Debug, Clone, Default)]
+pub enum End {
+    /// It gives its arguments back.
+    #[default]
+    Echo,
+    /// It gives this outcome.
+    Give(ToolOutcome),
+    /// It finds a rule broken: this code, this reason.
+    Refuse(&'static str, &'static str),
+    /// It fails unexpectedly; `Fault::SERIALIZE` is what a typed tool says of an outcome that is no JSON.
+    Fail(Fault),
+    /// It panics with this text.
+    Panic(&'static str),
+    /// It panics with a payload of its own type.
+    PanicWith(Payload),
+    /// It panics while it holds this lock, which stays poisoned.
+    PanicHolding(Arc<Mutex<()>>),
+}
+
+/// A panic's payload that is no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Payload;
+
+impl FakeTool {
+    /// A tool that reads, beside the store.
+    #[must_use]
+    pub fn read(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Read, Touches::Nothing)
+    }
+
+    /// A tool that reads the memory store's value of its own name, which it gives as `value` beside its arguments.
+    #[must_use]
+    pub fn read_store(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Read, Touches::Reader)
+    }
+
+    /// A tool with effects elsewhere that needs no question.
+    #[must_use]
+    pub fn write(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Write, Touches::Nothing)
+    }
+
+    /// A tool with effects elsewhere that a person must confirm.
+    #[must_use]
+    pub fn destructive(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Destructive, Touches::Nothing)
+    }
+
+    /// A tool that writes its arguments into the memory store under its own name, in the call's transaction.
+    #[must_use]
+    pub fn transactional(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Write, Touches::Transaction)
+    }
+
+    /// The same, confirmed by a person.
+    #[must_use]
+    pub fn destructive_transactional(name: &str) -> Self {
+        Self::new(name, EffectPolicy::Destructive, Touches::Transaction)
+    }
+
+    fn new(name: &str, effect: EffectPolicy, touches: Touches) -> Self {
+        Self {
+            spec: ToolSpec::new(name, "Does what the test says.", json!({ "type": "object" }))
+                .effect(effect),
+            touches,
+            asks: |_| true,
+            consequence: None,
+            gate: None,
+            end: End::default(),
+            runs: Runs::default(),
+        }
+    }
+
+    /// Changes its description: schema, timeout, concurrency.
+    #[must_use]
+    pub fn with_spec(mut self, change: impl FnOnce(ToolSpec) -> ToolSpec) -> Self {
+        self.spec = change(self.spec);
+        self
+    }
+
+    /// Takes arguments of this schema only.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.spec.parameters = Arc::new(schema);
+        self
+    }
+
+    /// Asks only where this says so.
+    #[must_use]
+    pub fn asks(mut self, asks: fn(&Value) -> bool) -> Self {
+        self.asks = asks;
+        self
+    }
+
+    /// What its question says.
+    #[must_use]
+    pub fn consequence(mut self, text: impl Into<String>) -> Self {
+        self.consequence = Some(text.into());
+        self
+    }
+
+    /// Waits at this gate before it ends.
+    #[must_use]
+    pub fn gate(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// How it ends.
+    #[must_use]
+    pub fn end(mut self, end: End) -> Self {
+        self.end = end;
+        self
+    }
+
+    /// How often its handler began; keep it before the tool is registered.
+    #[must_use]
+    pub fn runs(&self) -> Runs {
+        self.runs.clone()
+    }
+}
+
+impl Tool for FakeTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<ConnectionType> {
+        (self.touches != Touches::Nothing).then(ConnectionType::of::<MemoryConnection>)
+    }
+
+    fn asks(&self, arguments: &Value) -> bool {
+        (self.asks)(arguments)
+    }
+
+    fn consequence(&self, _: &Value, _: Locale) -> Option<String> {
+        self.consequence.clone()
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        _: &'a ToolContext,
+        access: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async move {
+            self.runs.count_one();
+            let mut given = arguments.clone();
+            match access {
+                Access::None => {}
+                Access::Read(connection) => {
+                    given["value"] = json!(memory(connection)?.get(&self.spec.name))
+                }
+                Access::Transaction(connection) => {
+                    memory(connection)?.put(&*self.spec.name, arguments)?
+                }
+            }
+            if let Some(gate) = &self.gate {
+                gate.pass().await;
+            }
+            self.end.clone().come(given)
+        })
+    }
+}
+
+fn memory(connection: &mut (dyn Any + Send)) -> ToolResult<&mut MemoryConnection> {
+    let other = || ToolFault::unexpected(Fault::default(), "the store lends another connection");
+    connection.downcast_mut().ok_or_else(other)
+}
+
+impl End {
+    fn come(self, given: Value) -> ToolResult<ToolOutcome> {
+        match self {
+            Self::Echo => Ok(ToolOutcome::ok(given)),
+            Self::Give(outcome) => Ok(outcome),
+            Self::Refuse(code, reason) => Err(ToolFault::rule(code, reason)),
+            Self::Fail(fault) => {
+                Err(ToolFault::unexpected(fault, "secret: the test wanted it to fail"))
+            }
+            Self::Panic(text) => panic!("{text}"),
+            Self::PanicWith(payload) => std::panic::panic_any(payload),
+            Self::PanicHolding(lock) => {
+                let _held = lock.lock();
+                panic!("secret: with a lock in its hands")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for FakeTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FakeTool").field(&self.spec.name).finish()
+    }
+}

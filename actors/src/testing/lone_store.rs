@@ -1,0 +1,29 @@
+//! A StoreActor without a runtime around it, to try a store under group commit and leases.
+
+use std::sync::Arc;
+
+use ractor::Actor;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    mailbox::Address,
+    port::Store,
+    protocol::Limits,
+    store::{StoreActor, StoreArguments, StoreHandle},
+};
+
+/// Starts a StoreActor for this store. Its writer tasks run in the tracker; nobody restarts it.
+///
+/// # Panics
+/// If the actor does not start, which only a lack of memory can cause.
+pub async fn lone_store(store: Arc<dyn Store>, limits: Limits, tasks: TaskTracker) -> StoreHandle {
+    let limits = Arc::new(limits);
+    let arguments = StoreArguments {
+        store: store.clone(),
+        limits: limits.clone(),
+        tasks,
+        health: Arc::default(),
+    };
+    let (actor, _) = Actor::spawn(None, StoreActor, arguments).await.expect("a StoreActor starts");
+    StoreHandle::new(Address::new(actor), store, &limits)
+}

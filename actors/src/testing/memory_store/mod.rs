@@ -1,0 +1,174 @@
+//! A store in memory with the semantics of a database: savepoints, undo, commit, readers that see only what is committed.
+
+mod connection;
+mod layer;
+mod transaction;
+
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use tokio::sync::{Mutex as Turnstile, OwnedRwLockWriteGuard, RwLock as Gate};
+
+pub use connection::{MemoryConnection, ReadOnly};
+use layer::Layer;
+use transaction::MemoryTransaction;
+
+use crate::{
+    ledger::{ChainEnd, Link},
+    port::{
+        BoxFuture, ConnectionType, LedgerFilter, LedgerRow, Reader, Store, StoreError,
+        StoredSession, Transaction,
+    },
+    protocol::{SessionId, UserId},
+};
+
+/// A store in memory. One transaction is open at a time; clones share everything.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore(Arc<Shared>);
+
+/// What all clones and connections share.
+#[derive(Debug, Default)]
+struct Shared {
+    committed: RwLock<Layer>,
+    /// Held by the open transaction.
+    writer: Arc<Turnstile<()>>,
+    /// Commits pass it; a pause closes it.
+    gate: Arc<Gate<()>>,
+    faults: Mutex<Faults>,
+    commits: AtomicU64,
+}
+
+/// What fails next.
+#[derive(Debug, Default)]
+struct Faults {
+    begin: Option<StoreError>,
+    commit: Option<(StoreError, Committed)>,
+}
+
+/// What a failing commit does all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Committed {
+    Yes,
+    No,
+}
+
+/// While it lives, commits wait.
+#[derive(Debug)]
+#[must_use = "dropped, it lets commits pass again"]
+pub struct Paused {
+    _gate: OwnedRwLockWriteGuard<()>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets commits wait until the answer is dropped: what is being written hangs there, and reads go on.
+    pub async fn pause(&self) -> Paused {
+        Paused { _gate: self.0.gate.clone().write_owned().await }
+    }
+
+    /// Lets the next transaction fail to begin.
+    pub fn fail_next_begin(&self) {
+        self.0.faults().begin = Some(StoreError::unavailable(OnPurpose));
+    }
+
+    /// Lets the next commit fail, with nothing written.
+    pub fn fail_next_commit(&self) {
+        self.0.faults().commit = Some((StoreError::unavailable(OnPurpose), Committed::No));
+    }
+
+    /// Lets the next commit happen and its answer be lost.
+    pub fn lose_next_commit_reply(&self) {
+        self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::Yes));
+    }
+
+    /// How many commits there were: what a turn costs in durable waits.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.0.commits.load(Relaxed)
+    }
+
+    /// A connection that sees what is committed and cannot write.
+    #[must_use]
+    pub fn connection(&self) -> MemoryConnection {
+        MemoryConnection::reading(self.0.clone())
+    }
+}
+
+/// A fault that a test asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("the test wanted it to fail")]
+struct OnPurpose;
+
+impl Shared {
+    fn faults(&self) -> std::sync::MutexGuard<'_, Faults> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Layer) -> T) -> T {
+        read(&self.committed.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn commit(&self, layer: Layer) {
+        self.commits.fetch_add(1, Relaxed);
+        self.committed.write().unwrap_or_else(PoisonError::into_inner).absorb(layer);
+    }
+}
+
+impl Store for MemoryStore {
+    fn connection_type(&self) -> ConnectionType {
+        ConnectionType::of::<MemoryConnection>()
+    }
+
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+        Box::pin(async {
+            let turn = self.0.writer.clone().lock_owned().await;
+            if let Some(fault) = self.0.faults().begin.take() {
+                return Err(fault);
+            }
+            Ok(Box::new(MemoryTransaction::new(self.0.clone(), turn)) as Box<dyn Transaction>)
+        })
+    }
+
+    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+        Box::pin(async { Ok(Box::new(self.connection()) as Box<dyn Reader>) })
+    }
+
+    fn owner<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.owner(session))) })
+    }
+
+    fn session<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.stored_session(session))) })
+    }
+
+    fn calls<'a>(
+        &'a self,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.matching_calls(filter))) })
+    }
+
+    fn links<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.links(session))) })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}

@@ -1,0 +1,229 @@
+//! The open transaction of the memory store: layers of changes, absorbed at the commit.
+
+use std::{any::Any, sync::Arc};
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::{
+    Committed, MemoryConnection, Shared,
+    layer::{Entry, Layer, SessionTable, Turn, TurnEnd},
+};
+use crate::{
+    ledger::{ChainEnd, Link, Transition, next_hash},
+    port::{BoxFuture, LedgerRow, StoreError, Transaction, Write},
+    protocol::{CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, UserId},
+};
+
+pub(super) struct MemoryTransaction {
+    connection: MemoryConnection,
+    shared: Arc<Shared>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+impl Transaction for MemoryTransaction {
+    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.connection.layers().push(Layer::default());
+        Box::pin(async { Ok(()) })
+    }
+
+    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let kept = self.end_savepoint().map(|layer| {
+            self.connection.top().expect("the first layer is no savepoint and stays").absorb(layer);
+        });
+        Box::pin(async { kept })
+    }
+
+    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let undone = self.end_savepoint().map(drop);
+        Box::pin(async { undone })
+    }
+
+    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
+        let written = self.apply(write);
+        Box::pin(async { written })
+    }
+
+    fn connection(&mut self) -> &mut (dyn Any + Send) {
+        &mut self.connection
+    }
+
+    fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            let _passed = self.shared.gate.clone().read_owned().await;
+            let fault = self.shared.faults().commit.take();
+            if fault.as_ref().is_none_or(|(_, committed)| *committed == Committed::Yes) {
+                let mut all = Layer::default();
+                std::mem::take(self.connection.layers())
+                    .into_iter()
+                    .for_each(|layer| all.absorb(layer));
+                self.shared.commit(all);
+            }
+            fault.map_or(Ok(()), |(error, _)| Err(error))
+        })
+    }
+}
+
+/// The savepoint has ended already.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no savepoint")]
+struct NoSavepoint;
+
+impl MemoryTransaction {
+    pub(super) fn new(shared: Arc<Shared>, turn: OwnedMutexGuard<()>) -> Self {
+        Self { connection: MemoryConnection::writing(shared.clone()), shared, _turn: turn }
+    }
+
+    fn end_savepoint(&mut self) -> Result<Layer, StoreError> {
+        let layers = self.connection.layers();
+        if layers.len() < 2 {
+            return Err(StoreError::unavailable(NoSavepoint));
+        }
+        Ok(layers.pop().expect("there are two"))
+    }
+
+    fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
+        match write {
+            Write::Session { session, user, at } => self.open_session(session, user, *at),
+            Write::TurnStarted { session, turn, at } => self.start_turn(session, *turn, *at),
+            Write::TurnEnded { session, turn, at, ending, error, usage } => {
+                let end = TurnEnd { at: *at, ending: *ending, error: error.clone(), usage: *usage };
+                self.end_turn(session, *turn, end)
+            }
+            Write::Message { session, message } => self.append(session, message),
+            Write::Call { session, call, at, transition } => {
+                self.step(session, *call, *at, transition)
+            }
+        }
+    }
+
+    fn open_session(
+        &mut self,
+        session: &SessionId,
+        user: &UserId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        match self.find(session, |table| table.opened.clone()) {
+            None => self.table(session).opened = Some((user.clone(), at)),
+            Some((owner, _)) if owner == *user => {}
+            Some(_) => {
+                return Err(StoreError::refused(format!(
+                    "session {session} belongs to another user"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn start_turn(
+        &mut self,
+        session: &SessionId,
+        turn: TurnId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.must_be_open(session)?;
+        if self.turn(session, turn).is_some() {
+            return Err(StoreError::refused(format!("turn {turn} has begun already")));
+        }
+        self.table(session).turns.insert(turn, Turn { began: at, end: None });
+        Ok(())
+    }
+
+    fn end_turn(
+        &mut self,
+        session: &SessionId,
+        turn: TurnId,
+        end: TurnEnd,
+    ) -> Result<(), StoreError> {
+        let open = self.turn(session, turn).filter(|turn| turn.end.is_none());
+        let Some(Turn { began, .. }) = open else {
+            return Err(StoreError::refused(format!("turn {turn} is not open")));
+        };
+        self.table(session).turns.insert(turn, Turn { began, end: Some(end) });
+        Ok(())
+    }
+
+    fn append(&mut self, session: &SessionId, message: &ChatMessage) -> Result<(), StoreError> {
+        if matches!(message.content, Content::ToolCall(_)) {
+            return Err(StoreError::refused(
+                "a tool call enters the transcript through its ledger",
+            ));
+        }
+        self.take_place(session, message.turn, message.seq, Entry::Message(message.clone().into()))
+    }
+
+    fn step(
+        &mut self,
+        session: &SessionId,
+        call: CallId,
+        at: Timestamp,
+        step: &Transition,
+    ) -> Result<(), StoreError> {
+        self.must_be_open(session)?;
+        let before = self.connection.find(|layer| layer.calls.get(&call).cloned());
+        if before.as_ref().is_some_and(|row| row.session != *session) {
+            return Err(StoreError::refused(format!("call {call} belongs to another session")));
+        }
+        let is_repeated = before.as_ref().is_some_and(|row| row.state == step.to())
+            && self.last_step(session, call).is_some_and(|last| last == *step);
+        if is_repeated {
+            return Ok(());
+        }
+        let row = LedgerRow::after(before.as_ref(), session, call, at, step)?;
+        if before.is_none() {
+            self.take_place(session, row.turn, row.seq, Entry::Call(call))?;
+            self.top().proposed.push(call);
+        }
+        let head = self.find(session, |table| table.links.last().map(|link| link.hash));
+        let hash = next_hash(&head.unwrap_or(ChainEnd::EMPTY.head), session, call, at, step);
+        self.table(session).links.push(Link { call, at, transition: step.clone(), hash });
+        self.top().calls.insert(call, row);
+        Ok(())
+    }
+
+    fn take_place(
+        &mut self,
+        session: &SessionId,
+        turn: TurnId,
+        seq: u64,
+        entry: Entry,
+    ) -> Result<(), StoreError> {
+        self.must_be_open(session)?;
+        if self.turn(session, turn).is_none() {
+            return Err(StoreError::refused(format!("session {session} has no turn {turn}")));
+        }
+        if seq == 0
+            || self.find(session, |table| table.entries.contains_key(&seq).then_some(())).is_some()
+        {
+            return Err(StoreError::refused(format!("session {session} has no free place {seq}")));
+        }
+        self.table(session).entries.insert(seq, entry);
+        Ok(())
+    }
+
+    fn must_be_open(&self, session: &SessionId) -> Result<(), StoreError> {
+        let opened = self.find(session, |table| table.opened.is_some().then_some(()));
+        opened.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))
+    }
+
+    fn turn(&self, session: &SessionId, turn: TurnId) -> Option<Turn> {
+        self.find(session, |table| table.turns.get(&turn).cloned())
+    }
+
+    fn last_step(&self, session: &SessionId, call: CallId) -> Option<Transition> {
+        let last =
+            |table: &SessionTable| table.links.iter().rev().find(|link| link.call == call).cloned();
+        self.find(session, last).map(|link| link.transition)
+    }
+
+    fn find<T>(&self, session: &SessionId, look: impl Fn(&SessionTable) -> Option<T>) -> Option<T> {
+        self.connection.find(|layer| layer.sessions.get(session).and_then(&look))
+    }
+
+    fn table(&mut self, session: &SessionId) -> &mut SessionTable {
+        self.top().sessions.entry(session.clone()).or_default()
+    }
+
+    fn top(&mut self) -> &mut Layer {
+        self.connection.top().expect("a transaction has a layer")
+    }
+}

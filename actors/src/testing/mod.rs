@@ -1,0 +1,18 @@
+//! Doubles and suites for tests, of this crate and of embedders.
+
+mod fake_tools;
+mod lone_store;
+mod memory_store;
+mod model_pair;
+mod probe;
+mod scripted_model;
+pub mod store_contract;
+#[cfg(test)]
+pub(crate) mod yard;
+
+pub use fake_tools::{End, FakeTool, Gate, Payload, Runs};
+pub use lone_store::lone_store;
+pub use memory_store::{MemoryConnection, MemoryStore, Paused, ReadOnly};
+pub use model_pair::{HandCompletion, HandDrivenModel, HandScript, model_pair};
+pub use probe::Probe;
+pub use scripted_model::{ScriptError, ScriptedCompletion, ScriptedModel};

@@ -1,0 +1,252 @@
+//! A model driven by hand: each interleaving of streaming, cancelling and ending can be chosen.
+
+use std::{borrow::Cow, time::Duration};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
+    protocol::{Completion, CompletionDelta, CompletionRequest, Usage},
+};
+
+/// So long a test waits for the model to be asked before it fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A model, and the hand that drives it.
+///
+/// ```
+/// # use madang_actors::testing::model_pair;
+/// let (model, mut script) = model_pair();
+/// // let completion = script.next().await; completion.delta("Hel"); completion.finish(..);
+/// # drop((model, &mut script));
+/// ```
+#[must_use]
+pub fn model_pair() -> (HandDrivenModel, HandScript) {
+    let (asked, asking) = mpsc::unbounded_channel();
+    let info =
+        ModelInfo { name: "by hand".into(), has_parallel_calls: true, max_concurrent: usize::MAX };
+    (HandDrivenModel { info, asked }, HandScript { asking })
+}
+
+/// A model that does what its [`HandScript`] says.
+#[derive(Debug, Clone)]
+pub struct HandDrivenModel {
+    info: ModelInfo,
+    asked: mpsc::UnboundedSender<HandCompletion>,
+}
+
+impl HandDrivenModel {
+    /// Its family asks for one tool at a time: what comes after a completion's first call is not read.
+    #[must_use]
+    pub fn one_call_at_a_time(mut self) -> Self {
+        self.info.has_parallel_calls = false;
+        self
+    }
+
+    /// It serves this many completions at once; the rest wait.
+    #[must_use]
+    pub fn max_concurrent(mut self, count: usize) -> Self {
+        self.info.max_concurrent = count;
+        self
+    }
+}
+
+impl ChatModel for HandDrivenModel {
+    fn info(&self) -> ModelInfo {
+        self.info.clone()
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        let (end, ended) = oneshot::channel();
+        let completion = HandCompletion { request, deltas, cancel: cancel.clone(), end };
+        Box::pin(async move {
+            if self.asked.send(completion).is_err() {
+                return Err(ModelError::failed(ModelError::ENGINE_DIED));
+            }
+            tokio::select! {
+                // An end that is there counts, also where it was cancelled at the same moment.
+                biased;
+                end = ended => match end {
+                    Ok(End::Completed(result)) => result,
+                    Ok(End::Panicked(text)) => panic!("{text}"),
+                    Err(_) => Err(ModelError::failed(ModelError::ENGINE_DIED)),
+                },
+                () = cancel.cancelled() => Err(ModelError::Cancelled { usage: Usage::default() }),
+            }
+        })
+    }
+}
+
+/// The hand that drives a [`HandDrivenModel`]. Dropped, the model fails with `EngineDied`.
+#[derive(Debug)]
+pub struct HandScript {
+    asking: mpsc::UnboundedReceiver<HandCompletion>,
+}
+
+impl HandScript {
+    /// Waits until the model is asked.
+    ///
+    /// # Panics
+    /// If nobody asks it within half a minute.
+    pub async fn next(&mut self) -> HandCompletion {
+        let asked = tokio::time::timeout(PATIENCE, self.asking.recv()).await;
+        asked.ok().flatten().expect("somebody asks the model")
+    }
+
+    /// Gives what the model was asked already.
+    pub fn try_next(&mut self) -> Option<HandCompletion> {
+        self.asking.try_recv().ok()
+    }
+}
+
+/// A completion that waits for its end. Dropped, it fails with `EngineDied`.
+#[derive(Debug)]
+#[must_use = "dropped, the completion fails"]
+pub struct HandCompletion {
+    request: CompletionRequest,
+    deltas: Deltas,
+    cancel: CancellationToken,
+    end: oneshot::Sender<End>,
+}
+
+#[derive(Debug)]
+enum End {
+    Completed(Result<Completion, ModelError>),
+    Panicked(String),
+}
+
+impl HandCompletion {
+    /// What the model was asked.
+    #[must_use]
+    pub const fn request(&self) -> &CompletionRequest {
+        &self.request
+    }
+
+    /// Streams a piece of text; also after the completion was cancelled, as a slow model would.
+    pub fn delta(&self, text: &str) {
+        self.deltas.text(text);
+    }
+
+    /// Streams a piece of thinking.
+    pub fn think(&self, text: &str) {
+        self.deltas.push(CompletionDelta::Thinking(text));
+    }
+
+    /// Where to stream, also after the end.
+    #[must_use]
+    pub fn deltas(&self) -> Deltas {
+        self.deltas.clone()
+    }
+
+    /// Waits until nobody wants the completion any more.
+    pub async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
+    /// Whether nobody wants the completion any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// The model came to its end.
+    pub fn finish(self, completion: Completion) {
+        self.end(End::Completed(Ok(completion)));
+    }
+
+    /// The model said this and was done.
+    pub fn say(self, text: &str) {
+        self.finish(Completion { text: text.to_owned(), ..Completion::default() });
+    }
+
+    /// The model failed with this kind of error.
+    pub fn fail(self, kind: impl Into<Cow<'static, str>>) {
+        self.end(End::Completed(Err(ModelError::failed(kind))));
+    }
+
+    /// The model panics.
+    pub fn panic(self, text: &str) {
+        self.end(End::Panicked(text.to_owned()));
+    }
+
+    fn end(self, end: End) {
+        drop(self.end.send(end)); // a cancelled completion has no one left to hear it
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::{CompletionId, Locale, SessionId, UserId};
+    use uuid::Uuid;
+
+    fn asked(
+        model: &HandDrivenModel,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> tokio::task::JoinHandle<Result<Completion, ModelError>> {
+        let model = model.clone();
+        let request = CompletionRequest {
+            id: CompletionId::new(Uuid::nil()),
+            session: SessionId::new("one").unwrap(),
+            user: UserId::new("me").unwrap(),
+            system: None,
+            messages: Vec::new(),
+            tools: Arc::new([]),
+            locale: Locale::En,
+            max_tokens: 16,
+        };
+        tokio::spawn(async move { model.complete(request, deltas, cancel).await })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_hand_chooses_each_step() {
+        let (model, mut script) = model_pair();
+        let (heard, mut hear) = mpsc::unbounded_channel();
+        let deltas = Deltas::new(move |delta| drop(heard.send(format!("{delta:?}"))));
+        let first = asked(&model, deltas, CancellationToken::new());
+        let completion = script.next().await;
+        assert_eq!(completion.request().session.as_str(), "one");
+        completion.delta("Hel");
+        assert_eq!(hear.recv().await.unwrap(), r#"Text("Hel")"#);
+        assert!(!first.is_finished());
+        completion.say("Hello");
+        assert_eq!(first.await.unwrap().unwrap().text, "Hello");
+
+        let failed = asked(&model, Deltas::ignored(), CancellationToken::new());
+        script.next().await.fail("Odd");
+        assert_eq!(failed.await.unwrap().unwrap_err().to_string(), "the model failed: Odd");
+
+        let dropped = asked(&model, Deltas::ignored(), CancellationToken::new());
+        drop(script.next().await);
+        assert_eq!(dropped.await.unwrap().unwrap_err().to_string(), "the model failed: EngineDied");
+
+        let panicked = asked(&model, Deltas::ignored(), CancellationToken::new());
+        script.next().await.panic("boom");
+        assert!(panicked.await.unwrap_err().is_panic());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_completion_ends_and_its_late_deltas_can_still_be_sent() {
+        let (model, mut script) = model_pair();
+        let cancel = CancellationToken::new();
+        let (heard, mut hear) = mpsc::unbounded_channel();
+        let deltas = Deltas::new(move |delta| drop(heard.send(format!("{delta:?}"))));
+        let ending = asked(&model, deltas, cancel.clone());
+        let completion = script.next().await;
+        cancel.cancel();
+        completion.cancelled().await;
+        assert!(matches!(ending.await.unwrap(), Err(ModelError::Cancelled { .. })));
+        completion.delta("late");
+        assert_eq!(hear.recv().await.unwrap(), r#"Text("late")"#);
+        completion.say("too late");
+    }
+}

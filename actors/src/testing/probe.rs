@@ -1,0 +1,145 @@
+//! A subscriber for tests: waits for states under a deadline, and renders what happened as readable lines.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    protocol::{CallResult, ConfirmationEnd, EventKind, Question, SessionEvent},
+    session::{Item, Subscription},
+};
+
+/// How long a test waits for a state before it fails with what has happened so far.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Reads a session's feed and remembers it.
+#[derive(Debug)]
+pub struct Probe {
+    subscription: Subscription,
+    events: Vec<Arc<SessionEvent>>,
+    text: String,
+    questions_read: usize,
+}
+
+impl Probe {
+    /// Reads from here on.
+    #[must_use]
+    pub fn new(subscription: Subscription) -> Self {
+        Self { subscription, events: Vec::new(), text: String::new(), questions_read: 0 }
+    }
+
+    /// Waits until this is true of the events so far.
+    ///
+    /// # Panics
+    /// If it does not become true in time, or the screen is closed before.
+    pub async fn until(&mut self, is_true: impl Fn(&[Arc<SessionEvent>]) -> bool) {
+        while !is_true(&self.events) {
+            let Ok(item) = tokio::time::timeout(PATIENCE, self.subscription.next()).await else {
+                panic!("waited too long; so far:\n{}", self.lines());
+            };
+            match item {
+                Some(Item::Event(event)) => self.events.push(event),
+                Some(Item::Text(text)) => self.text.push_str(&text),
+                Some(Item::Thinking(_) | Item::Lagged { .. }) => {}
+                None => panic!("the screen was closed; so far:\n{}", self.lines()),
+            }
+        }
+    }
+
+    /// Waits until this many turns have ended.
+    pub async fn until_turns_ended(&mut self, count: usize) {
+        let is_end = |event: &Arc<SessionEvent>| matches!(event.kind, EventKind::TurnEnded { .. });
+        self.until(|events| events.iter().filter(|event| is_end(event)).count() >= count).await;
+    }
+
+    /// Waits until some text was streamed that contains this.
+    ///
+    /// # Panics
+    /// If it does not come in time.
+    pub async fn until_streamed(&mut self, part: &str) {
+        while !self.text.contains(part) {
+            let Ok(item) = tokio::time::timeout(PATIENCE, self.subscription.next()).await else {
+                panic!("waited too long for {part:?}; so far: {:?}", self.text);
+            };
+            match item {
+                Some(Item::Text(text)) => self.text.push_str(&text),
+                Some(Item::Event(event)) => self.events.push(event),
+                Some(Item::Thinking(_) | Item::Lagged { .. }) => {}
+                None => panic!("the screen was closed"),
+            }
+        }
+    }
+
+    /// Waits for the next question that is asked, and gives it.
+    ///
+    /// # Panics
+    /// If none is asked in time.
+    pub async fn question(&mut self) -> Question {
+        let nth = self.questions_read;
+        self.questions_read += 1;
+        self.until(|events| asked(events).nth(nth).is_some()).await;
+        asked(&self.events).nth(nth).cloned().expect("it was waited for")
+    }
+
+    /// Reads what is left, and says whether this screen was closed.
+    pub async fn is_closed(&mut self) -> bool {
+        loop {
+            match tokio::time::timeout(PATIENCE, self.subscription.next()).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// The events so far.
+    #[must_use]
+    pub fn events(&self) -> &[Arc<SessionEvent>] {
+        &self.events
+    }
+
+    /// The events so far as lines, without ids and times.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        self.events.iter().map(|event| line(&event.kind)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn asked(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = &Question> {
+    events.iter().filter_map(|event| {
+        let EventKind::ConfirmationAsked { question } = &event.kind else { return None };
+        Some(question)
+    })
+}
+
+fn line(kind: &EventKind) -> String {
+    match kind {
+        EventKind::UserMessage { text } => format!("user: {text}"),
+        EventKind::ModelMessage { text, ending } => format!("model: {text} ({ending:?})"),
+        EventKind::ToolCallProposed { wanted, .. } => {
+            format!("proposed {} {}", wanted.name, wanted.arguments)
+        }
+        EventKind::ConfirmationAsked { question } => {
+            format!("asked {} {}", question.tool, question.arguments)
+        }
+        EventKind::ConfirmationEnded { end: ConfirmationEnd::Decided { decision }, .. } => {
+            format!("answered {decision:?}")
+        }
+        EventKind::ConfirmationEnded { end: ConfirmationEnd::Cancelled { reason }, .. } => {
+            format!("question ended {reason:?}")
+        }
+        EventKind::ToolCallEnded { record } => {
+            let outcome = record.outcome.as_ref().map_or_else(
+                || "discarded".to_owned(),
+                |outcome| serde_json::to_string(outcome).unwrap_or_else(|error| error.to_string()),
+            );
+            let result = if record.result == CallResult::Discarded { " discarded" } else { "" };
+            format!(
+                "call {} {} -> {outcome} effect {:?}{result}",
+                record.name, record.arguments, record.effect
+            )
+        }
+        EventKind::SystemNotice { text, .. } => format!("notice: {text}"),
+        EventKind::Error { text, .. } => format!("error: {text}"),
+        EventKind::Cleared => "cleared".to_owned(),
+        EventKind::TurnEnded { ending, .. } => format!("turn ended {ending:?}"),
+    }
+}

@@ -1,0 +1,108 @@
+//! One completion of a script: what is said, asked for, and how long it takes.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    port::{Deltas, ModelError},
+    protocol::{Completion, FinishReason, Usage, WantedCall},
+};
+
+/// Into so many pieces a text is streamed, where it has as many characters.
+const DELTAS: usize = 4;
+
+/// One completion of a script.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ScriptedCompletion {
+    pub(super) text: Arc<str>,
+    pub(super) calls: Vec<WantedCall>,
+    pub(super) error: Option<Arc<str>>,
+    pub(super) delay: Duration,
+}
+
+impl ScriptedCompletion {
+    /// The model says this.
+    #[must_use]
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The model asks for a tool. Arguments that are a string are the raw text that the model wrote.
+    #[must_use]
+    pub fn call(name: impl Into<Arc<str>>, arguments: &Value) -> Self {
+        Self::default().and_call(name, arguments)
+    }
+
+    /// The model fails with this kind of error, after what it has said.
+    #[must_use]
+    pub fn error(kind: impl Into<Arc<str>>) -> Self {
+        Self { error: Some(kind.into()), ..Self::default() }
+    }
+
+    /// It asks for one more tool.
+    #[must_use]
+    pub fn and_call(mut self, name: impl Into<Arc<str>>, arguments: &Value) -> Self {
+        self.calls.push(WantedCall { name: name.into(), arguments: raw(arguments) });
+        self
+    }
+
+    /// It says this before it asks or fails.
+    #[must_use]
+    pub fn saying(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    /// It takes this long, spread over its text, which begins at once.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    pub(super) async fn say(self, deltas: &Deltas) -> Result<Completion, ModelError> {
+        let pieces = pieces(&self.text);
+        let pause = self.delay / u32::try_from(pieces.len().max(1)).unwrap_or(1);
+        for piece in &pieces {
+            deltas.text(piece);
+            wait(pause).await;
+        }
+        if pieces.is_empty() {
+            wait(pause).await;
+        }
+        match self.error {
+            Some(kind) => Err(ModelError::failed(kind.to_string())),
+            None => Ok(self.completion()),
+        }
+    }
+
+    fn completion(self) -> Completion {
+        let finish =
+            if self.calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        Completion {
+            text: self.text.to_string(),
+            tool_calls: self.calls,
+            finish,
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// The text that the model wrote as arguments.
+pub(super) fn raw(arguments: &Value) -> Arc<str> {
+    arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)
+}
+
+async fn wait(pause: Duration) {
+    if !pause.is_zero() {
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// A text in a few pieces that end between characters.
+fn pieces(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    let size = letters.len().div_ceil(DELTAS).max(1);
+    letters.chunks(size).map(|piece| piece.iter().collect()).collect()
+}

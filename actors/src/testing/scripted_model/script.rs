@@ -1,0 +1,89 @@
+//! A script as text: JSON lines.
+
+use std::{str::FromStr, time::Duration};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{ScriptedCompletion, ScriptedModel, completion::raw};
+use crate::protocol::WantedCall;
+
+/// Reads a script: JSON lines, one completion each.
+///
+/// `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}`, `{"error":".."}`, each with an
+/// optional `"delay_ms"`. Arguments that are a string are the raw text that the model wrote. Blank lines are skipped.
+impl FromStr for ScriptedModel {
+    type Err = ScriptError;
+
+    fn from_str(text: &str) -> Result<Self, ScriptError> {
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+        let script: Result<Vec<_>, _> =
+            lines.map(|(number, line)| ScriptedCompletion::read(number, line)).collect();
+        script.map(Self::new)
+    }
+}
+
+/// Why a script cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the script {problem}")]
+pub struct ScriptError {
+    /// Which line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl ScriptedCompletion {
+    fn read(line: usize, text: &str) -> Result<Self, ScriptError> {
+        let refused = |problem: String| ScriptError { line, problem };
+        let read: Line = serde_json::from_str(text).map_err(|error| refused(problem_of(&error)))?;
+        if read.text.is_none() && read.tool_calls.is_none() && read.error.is_none() {
+            return Err(refused("needs a `text`, `tool_calls` or an `error`".to_owned()));
+        }
+        if read.tool_calls.is_some() && read.error.is_some() {
+            return Err(refused("has both `tool_calls` and an `error`".to_owned()));
+        }
+        let calls = read.tool_calls.unwrap_or_default().into_iter();
+        Ok(Self {
+            text: read.text.unwrap_or_default().into(),
+            calls: calls
+                .map(|call| WantedCall { name: call.name.into(), arguments: raw(&call.arguments) })
+                .collect(),
+            error: read.error.map(Into::into),
+            delay: Duration::from_millis(read.delay_ms),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    text: Option<String>,
+    tool_calls: Option<Vec<LineCall>>,
+    error: Option<String>,
+    #[serde(default)]
+    delay_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineCall {
+    name: String,
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+}
+
+fn no_arguments() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
+/// What serde_json says, without the line, which is always the first of one.
+fn problem_of(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let said = said.strip_suffix(&place).unwrap_or(&said);
+    if said == "recursion limit exceeded" {
+        return "is nested too deep: write such arguments as a string".to_owned();
+    }
+    format!("is no completion: {said} (column {})", error.column())
+}

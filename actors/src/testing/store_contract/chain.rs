@@ -1,0 +1,98 @@
+//! What a store promises of the chain of hashes.
+
+use super::facts::{
+    at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running, session,
+    step, written,
+};
+use crate::{
+    ledger::{ChainEnd, Transition, verify},
+    port::Store,
+    protocol::ToolOutcome,
+};
+
+/// The links verify, and the end is that of the session row.
+pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Store) {
+    chat(store, "s").await;
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!((links, end), (vec![], ChainEnd::EMPTY));
+
+    let steps = [
+        (1, proposed(1)),
+        (2, proposed(2)),
+        (1, running(7)),
+        (1, Transition::Ended(ok("수면"))),
+        (2, awaiting(8)),
+    ];
+    for (number, transition) in &steps {
+        written(store, &[step("s", *number, 5, transition.clone())]).await;
+    }
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    let found: Vec<_> = links.iter().map(|link| (link.call, link.transition.clone())).collect();
+    assert_eq!(found, steps.map(|(number, transition)| (call(number), transition)));
+    assert_eq!(end.length, 5);
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+
+    let mut forged = links;
+    forged[2].at = at(6);
+    assert!(verify(&session("s"), &forged, &end).is_err());
+}
+
+/// A refused or undone step is no link, and the next one follows the last that was kept.
+pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
+    chat(store, "s").await;
+    let mut transaction = store.begin().await.expect("the store takes writes");
+    for (number, transition) in [(1, proposed(1)), (2, proposed(2)), (1, running(7))] {
+        transaction.savepoint().await.expect("a savepoint");
+        transaction.write(&step("s", number, 5, transition)).await.expect("a legal step");
+        if number == 2 { transaction.undo().await } else { transaction.keep().await }
+            .expect("the savepoint is there");
+    }
+    transaction.commit().await.expect("a commit");
+    refused(store, &[step("s", 2, 6, running(7))]).await;
+    written(store, &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
+
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!((links.len(), end.length), (3, 3));
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+}
+
+/// Each session has a chain of its own.
+pub async fn chains_of_two_sessions_do_not_mix(store: &dyn Store) {
+    for (name, number) in [("s", 1), ("t", 2)] {
+        let writes = [opened(name, "kim"), began(name, number)];
+        written(store, &writes).await;
+    }
+    for seq in 1..4 {
+        for (name, number) in [("s", 1), ("t", 2)] {
+            let id = u128::from(seq) * 10 + number;
+            written(store, &[step(name, id, 5, proposed_in(number, seq))]).await;
+        }
+    }
+    for name in ["s", "t"] {
+        let (links, end) = store.links(&session(name)).await.expect("the store can be read");
+        assert_eq!(end.length, 3);
+        assert_eq!(verify(&session(name), &links, &end), Ok(()));
+    }
+}
+
+/// What is read back hashes to what was written, numbers of every kind included.
+pub async fn every_number_survives_in_the_chain(store: &dyn Store) {
+    chat(store, "s").await;
+    let mut numbers: Vec<f64> =
+        vec![0.1 + 0.2, -0.0, 5e-324, f64::MIN_POSITIVE, f64::MAX, 123_456_789.123_456_79];
+    let mut bits = 0x9E37_79B9_7F4A_7C15_u64;
+    while numbers.len() < 500 {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        numbers.extend(Some(f64::from_bits(bits)).filter(|number| number.is_finite()));
+    }
+    let data = serde_json::json!({ "floats": numbers, "largest": u64::MAX, "least": i64::MIN, "text": "\u{0}수면" });
+    let end = crate::ledger::Ended { outcome: ToolOutcome::ok(data), ..ok("") };
+    written(
+        store,
+        &[step("s", 1, 5, proposed(1)), step("s", 1, 5, Transition::Ended(end.clone()))],
+    )
+    .await;
+    let (links, found) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!(links[1].transition, Transition::Ended(end));
+    assert_eq!(verify(&session("s"), &links, &found), Ok(()));
+}

@@ -1,0 +1,163 @@
+//! Facts that the promises write, and the ways in which they write them.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    ledger::{Ended, Proposal, Transition},
+    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, Write},
+    protocol::{
+        CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, SessionId, Timestamp,
+        ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+    },
+};
+
+pub(super) fn session(name: &str) -> SessionId {
+    SessionId::new(name).expect("a short name")
+}
+
+pub(super) fn user(name: &str) -> UserId {
+    UserId::new(name).expect("a short name")
+}
+
+pub(super) fn turn(number: u128) -> TurnId {
+    TurnId::new(Uuid::from_u128(number))
+}
+
+pub(super) fn call(number: u128) -> CallId {
+    CallId::new(Uuid::from_u128(number))
+}
+
+pub(super) const fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+pub(super) const fn digest(byte: u8) -> Digest {
+    Digest::new([byte; 32])
+}
+
+pub(super) fn opened(name: &str, owner: &str) -> Write {
+    Write::Session { session: session(name), user: user(owner), at: at(1) }
+}
+
+pub(super) fn began(name: &str, number: u128) -> Write {
+    Write::TurnStarted {
+        session: session(name),
+        turn: turn(number),
+        at: at(i64::try_from(number).expect("small")),
+    }
+}
+
+pub(super) fn ended(name: &str, number: u128) -> Write {
+    Write::TurnEnded {
+        session: session(name),
+        turn: turn(number),
+        at: at(9),
+        ending: TurnEnding::Answered,
+        error: None,
+        usage: Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 },
+    }
+}
+
+pub(super) fn text(seq: u64, text: &str) -> ChatMessage {
+    ChatMessage { seq, turn: turn(1), at: at(2), content: Content::User { text: text.into() } }
+}
+
+pub(super) fn answer(seq: u64, text: &str) -> ChatMessage {
+    let content = Content::Model { text: text.into(), ending: Ending::Complete };
+    ChatMessage { seq, turn: turn(1), at: at(3), content }
+}
+
+pub(super) fn says(name: &str, message: &ChatMessage) -> Write {
+    Write::Message { session: session(name), message: message.clone() }
+}
+
+pub(super) fn step(name: &str, number: u128, millis: i64, transition: Transition) -> Write {
+    Write::Call { session: session(name), call: call(number), at: at(millis), transition }
+}
+
+pub(super) fn proposed(seq: u64) -> Transition {
+    proposed_in(1, seq)
+}
+
+pub(super) fn proposed_in(number: u128, seq: u64) -> Transition {
+    Transition::Proposed(Proposal {
+        turn: turn(number),
+        seq,
+        name: "add_habit".into(),
+        arguments: r#"{"id": "수면"}"#.into(),
+        user: user("kim"),
+    })
+}
+
+pub(super) fn awaiting(byte: u8) -> Transition {
+    Transition::Awaiting {
+        arguments: json!({ "id": "수면" }),
+        digest: digest(byte),
+        expires_at: at(600),
+    }
+}
+
+pub(super) fn approved(byte: u8, by: &str) -> Transition {
+    Transition::Approved { digest: digest(byte), by: user(by) }
+}
+
+pub(super) fn running(byte: u8) -> Transition {
+    Transition::Running { arguments: json!({ "id": "수면" }), digest: digest(byte) }
+}
+
+pub(super) fn ok(data: &str) -> Ended {
+    let outcome = ToolOutcome::ok(json!(data)).with_metadata("stop_loop", json!(true));
+    Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None }
+}
+
+/// Writes facts in a transaction of their own, as one job.
+pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
+    let mut transaction = store.begin().await?;
+    transaction.savepoint().await?;
+    transaction.write_all(writes).await?;
+    transaction.keep().await?;
+    transaction.commit().await
+}
+
+/// Writes facts that the store must take.
+pub(super) async fn written(store: &dyn Store, writes: &[Write]) {
+    write(store, writes).await.expect("the store takes these facts");
+}
+
+/// Writes facts that the store must refuse, and sees that nothing of them stays.
+pub(super) async fn refused(store: &dyn Store, writes: &[Write]) -> StoreError {
+    let error = write(store, writes).await.expect_err("the store refuses these facts");
+    let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
+    assert!(is_refusal, "not a refusal: {error:?}");
+    error
+}
+
+/// An open session of kim's with turn 1.
+pub(super) async fn chat(store: &dyn Store, name: &str) {
+    written(store, &[opened(name, "kim"), began(name, 1)]).await;
+}
+
+pub(super) async fn stored(store: &dyn Store, name: &str) -> StoredSession {
+    store
+        .session(&session(name))
+        .await
+        .expect("the store can be read")
+        .expect("the session was opened")
+}
+
+pub(super) async fn texts(store: &dyn Store, name: &str) -> Vec<String> {
+    let say = |message: ChatMessage| match message.content {
+        Content::User { text } | Content::Model { text, .. } => text.to_string(),
+        Content::ToolCall(record) => record.name.to_string(),
+        Content::Notice { .. } | Content::Cleared => "-".into(),
+    };
+    stored(store, name).await.messages.into_iter().map(say).collect()
+}
+
+pub(super) async fn row(store: &dyn Store, number: u128) -> LedgerRow {
+    let filter = LedgerFilter { call: Some(call(number)), ..LedgerFilter::default() };
+    let mut rows = store.calls(&filter).await.expect("the store can be read");
+    assert_eq!(rows.len(), 1, "one row a call");
+    rows.remove(0)
+}

@@ -1,0 +1,294 @@
+//! What a store promises of tool calls.
+
+use serde_json::json;
+
+use super::facts::{
+    approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_in,
+    refused, row, running, says, session, step, stored, text, turn, user, written,
+};
+use crate::{
+    ledger::{CallState, Ended, IllegalTransition, Transition, verify},
+    port::{LedgerFilter, LedgerRow, Store, StoreError},
+    protocol::{CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, ToolOutcome},
+};
+
+/// The row of a call says after each step what is known of it.
+pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
+    chat(store, "s").await;
+    let mut expected = LedgerRow {
+        session: session("s"),
+        call: call(1),
+        turn: turn(1),
+        seq: 1,
+        user: user("kim"),
+        name: "add_habit".into(),
+        arguments: json!(r#"{"id": "수면"}"#),
+        raw_arguments: r#"{"id": "수면"}"#.into(),
+        digest: None,
+        state: CallState::Proposed,
+        outcome: None,
+        effect: None,
+        result: None,
+        decided_by: None,
+        proposed_at: at(10),
+        ended_at: None,
+    };
+    written(store, &[step("s", 1, 10, proposed(1))]).await;
+    assert_eq!(row(store, 1).await, expected);
+
+    written(store, &[step("s", 1, 11, awaiting(7))]).await;
+    expected.state = CallState::Awaiting;
+    expected.arguments = json!({ "id": "수면" });
+    expected.digest = Some(digest(7));
+    assert_eq!(row(store, 1).await, expected);
+
+    written(store, &[step("s", 1, 12, approved(7, "kim"))]).await;
+    expected.state = CallState::Approved;
+    expected.decided_by = Some(user("kim"));
+    assert_eq!(row(store, 1).await, expected);
+
+    written(store, &[step("s", 1, 13, running(7))]).await;
+    expected.state = CallState::Running;
+    assert_eq!(row(store, 1).await, expected);
+
+    let end = ok("done");
+    written(store, &[step("s", 1, 14, Transition::Ended(end.clone()))]).await;
+    expected.state = CallState::Ended;
+    expected.outcome = Some(end.outcome);
+    expected.effect = Some(Effect::Committed);
+    expected.result = Some(CallResult::Shown);
+    expected.ended_at = Some(at(14));
+    assert_eq!(row(store, 1).await, expected);
+}
+
+/// A step that the call cannot take is refused with what it is and where the call stands.
+pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
+    chat(store, "s").await;
+    let illegal = |from, to| IllegalTransition { call: call(1), session: session("s"), from, to };
+    let error = refused(store, &[step("s", 1, 2, running(1))]).await;
+    assert!(
+        matches!(error, StoreError::Illegal(found) if found == illegal(None, CallState::Running))
+    );
+
+    written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, running(1))]).await;
+    let before = row(store, 1).await;
+    for (late, to) in
+        [(awaiting(1), CallState::Awaiting), (approved(1, "kim"), CallState::Approved)]
+    {
+        let error = refused(store, &[step("s", 1, 4, late)]).await;
+        assert!(
+            matches!(error, StoreError::Illegal(found) if found == illegal(Some(CallState::Running), to))
+        );
+    }
+    // Legal first, then illegal: the job is undone as a whole.
+    refused(store, &[step("s", 1, 4, Transition::Ended(ok("a"))), step("s", 1, 5, running(1))])
+        .await;
+    assert_eq!(row(store, 1).await, before);
+}
+
+/// Every step can be sent again when its answer was lost.
+pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
+    chat(store, "s").await;
+    for again in
+        [proposed(1), awaiting(7), approved(7, "kim"), running(7), Transition::Ended(ok("done"))]
+    {
+        written(store, &[step("s", 1, 10, again.clone())]).await;
+        let before = (row(store, 1).await, store.links(&session("s")).await.expect("readable"));
+        written(store, &[step("s", 1, 99, again)]).await;
+        assert_eq!(
+            (row(store, 1).await, store.links(&session("s")).await.expect("readable")),
+            before
+        );
+    }
+}
+
+/// Of two who end a call in different ways one wins, and the other hears of it.
+pub async fn the_same_state_with_other_content_is_refused(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[step("s", 1, 2, proposed(1))]).await;
+    refused(store, &[step("s", 1, 3, proposed(2))]).await;
+    written(store, &[step("s", 1, 4, Transition::Ended(ok("first")))]).await;
+    let error = refused(store, &[step("s", 1, 5, Transition::Ended(ok("second")))]).await;
+    assert!(matches!(error, StoreError::Illegal(_)));
+    assert_eq!(row(store, 1).await.outcome, Some(ok("first").outcome));
+}
+
+/// An approval binds the run to what was shown, and only the call's user gives it.
+pub async fn a_call_runs_only_what_was_approved_by_its_user(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, awaiting(7))]).await;
+    refused(store, &[step("s", 1, 4, approved(8, "kim"))]).await;
+    refused(store, &[step("s", 1, 4, approved(7, "lee"))]).await;
+    written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
+    refused(store, &[step("s", 1, 5, running(8))]).await;
+    written(store, &[step("s", 1, 5, running(7))]).await;
+    assert_eq!(row(store, 1).await.state, CallState::Running);
+}
+
+/// Once it has ended, a call stands in the transcript under the number it was proposed with.
+pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
+    chat(store, "s").await;
+    written(
+        store,
+        &[
+            says("s", &text(1, "question")),
+            step("s", 1, 10, proposed(2)),
+            step("s", 1, 11, running(7)),
+        ],
+    )
+    .await;
+    assert_eq!(stored(store, "s").await.messages, [text(1, "question")], "not before it has ended");
+
+    written(
+        store,
+        &[says("s", &text(3, "meanwhile")), step("s", 1, 14, Transition::Ended(ok("done")))],
+    )
+    .await;
+    let record = CallRecord {
+        id: call(1),
+        name: "add_habit".into(),
+        arguments: json!({ "id": "수면" }),
+        outcome: Some(ok("done").outcome),
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        proposed_at: at(10),
+        ended_at: at(14),
+    };
+    let entry = ChatMessage {
+        seq: 2,
+        turn: turn(1),
+        at: at(14),
+        content: Content::ToolCall(record.into()),
+    };
+    assert_eq!(
+        stored(store, "s").await.messages,
+        [text(1, "question"), entry, text(3, "meanwhile")]
+    );
+}
+
+/// The data of a dismissed call is given to nobody, but the ledger keeps it.
+pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
+    chat(store, "s").await;
+    let end = Ended { result: CallResult::Discarded, ..ok("secret") };
+    written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, running(7))]).await;
+    written(store, &[step("s", 1, 4, Transition::Ended(end.clone()))]).await;
+    assert_eq!(row(store, 1).await.outcome, Some(end.outcome));
+    let messages = stored(store, "s").await.messages;
+    let [ChatMessage { content: Content::ToolCall(record), .. }] = &*messages else {
+        panic!("one call in the transcript: {messages:?}");
+    };
+    assert_eq!(
+        (&record.outcome, record.effect, record.result),
+        (&None, Effect::Committed, CallResult::Discarded)
+    );
+}
+
+/// The real end of a handler that was given up is recorded late, in the row and in the transcript.
+pub async fn an_unknown_effect_is_settled_once(store: &dyn Store) {
+    chat(store, "s").await;
+    let settled = |effect| Transition::Settled { effect };
+    let timeout = ToolOutcome::error("timeout", "too late");
+    let end = Ended { outcome: timeout.clone(), effect: Effect::Unknown, ..ok("") };
+    written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, running(7))]).await;
+    refused(store, &[step("s", 1, 4, settled(Effect::Committed))]).await;
+    written(store, &[step("s", 1, 4, Transition::Ended(end))]).await;
+    written(store, &[step("s", 1, 5, settled(Effect::Committed))]).await;
+    written(store, &[step("s", 1, 6, settled(Effect::Committed))]).await;
+    refused(store, &[step("s", 1, 7, settled(Effect::None))]).await;
+
+    let found = row(store, 1).await;
+    assert_eq!(
+        (found.outcome, found.effect, found.ended_at),
+        (Some(timeout), Some(Effect::Committed), Some(at(4)))
+    );
+    let messages = stored(store, "s").await.messages;
+    assert!(
+        matches!(&messages[0].content, Content::ToolCall(record) if record.effect == Effect::Committed)
+    );
+}
+
+/// A call's id is known in one session only.
+pub async fn a_call_belongs_to_one_session(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[opened("t", "kim"), began("t", 2)]).await;
+    written(store, &[step("s", 1, 2, proposed(1))]).await;
+    refused(store, &[step("t", 1, 3, running(7))]).await;
+    refused(store, &[step("t", 1, 3, proposed(1))]).await;
+    assert_eq!(row(store, 1).await.state, CallState::Proposed);
+}
+
+/// Calls are found by session, by id and by whether they have ended.
+pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: &dyn Store) {
+    chat(store, "s").await;
+    chat_of_lee(store).await;
+    let denied = Ended {
+        outcome: ToolOutcome::cancelled(CancelReason::Denied),
+        effect: Effect::None,
+        decided_by: Some(user("kim")),
+        ..ok("")
+    };
+    // Ids and numbers are not in the order of the proposals.
+    written(store, &[step("s", 9, 2, proposed(5))]).await;
+    written(store, &[step("t", 4, 2, proposed_in(2, 1))]).await;
+    written(store, &[step("s", 1, 2, proposed(3)), step("s", 9, 3, Transition::Ended(denied))])
+        .await;
+
+    let find = async |filter: LedgerFilter| {
+        let rows = store.calls(&filter).await.expect("the store can be read");
+        rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
+    };
+    let all = LedgerFilter::default();
+    let in_s = LedgerFilter { session: Some(session("s")), ..all.clone() };
+    assert_eq!(find(all.clone()).await, [call(9), call(4), call(1)]);
+    assert_eq!(find(in_s.clone()).await, [call(9), call(1)]);
+    assert_eq!(find(LedgerFilter { only_open: true, ..in_s.clone() }).await, [call(1)]);
+    assert_eq!(find(LedgerFilter { only_open: true, ..all.clone() }).await, [call(4), call(1)]);
+    assert_eq!(find(LedgerFilter { call: Some(call(4)), ..all }).await, [call(4)]);
+    assert_eq!(find(LedgerFilter { call: Some(call(4)), ..in_s }).await, []);
+    assert_eq!(row(store, 9).await.decided_by, Some(user("kim")));
+}
+
+async fn chat_of_lee(store: &dyn Store) {
+    written(store, &[opened("t", "lee"), began("t", 2)]).await;
+}
+
+/// Facts of every kind in one job see each other, whether they are written at once or one by one.
+pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
+    let job = |name: &str, number: u128| {
+        vec![
+            opened(name, "kim"),
+            began(name, number),
+            step(name, number, 2, proposed_in(number, 1)),
+            step(name, number, 2, proposed_in(number, 1)),
+            step(name, number, 3, running(7)),
+            step(name, number + 1, 3, proposed_in(number, 2)),
+            step(name, number, 4, Transition::Ended(ok("done"))),
+            ended(name, number),
+            step(name, number + 1, 4, Transition::Ended(ok("later"))),
+            opened(name, "kim"),
+        ]
+    };
+    written(store, &job("s", 10)).await;
+    let mut transaction = store.begin().await.expect("the store takes writes");
+    transaction.savepoint().await.expect("a savepoint");
+    for write in job("t", 20) {
+        transaction.write(&write).await.expect("the same facts one by one");
+    }
+    transaction.keep().await.expect("the savepoint is there");
+    transaction.commit().await.expect("a commit");
+
+    for (name, number) in [("s", 10), ("t", 20)] {
+        let found = stored(store, name).await;
+        assert_eq!((found.messages.len(), found.open_turn), (2, None));
+        assert_eq!((row(store, number).await.seq, row(store, number + 1).await.seq), (1, 2));
+        let (links, end) = store.links(&session(name)).await.expect("the store can be read");
+        assert_eq!((links.len(), verify(&session(name), &links, &end)), (5, Ok(())));
+    }
+    // Refused in the middle or at the end, such a job leaves nothing.
+    for refusal in
+        [ended("u", 30), opened("u", "lee"), began("u", 30), step("u", 30, 5, running(7))]
+    {
+        refused(store, &[job("u", 30), vec![refusal]].concat()).await;
+        assert_eq!(store.session(&session("u")).await.expect("the store can be read"), None);
+    }
+}

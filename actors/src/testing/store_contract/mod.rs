@@ -1,0 +1,74 @@
+//! What every store promises: one function a promise, each on an empty store of its own.
+//!
+//! [`store_contract!`](crate::store_contract) makes a test of each:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use madang_actors::testing::MemoryStore;
+//!
+//! madang_actors::store_contract!(async || Arc::new(MemoryStore::new()));
+//! ```
+
+mod chain;
+mod facts;
+mod ledger;
+mod savepoints;
+mod transcript;
+
+pub use chain::*;
+pub use ledger::*;
+pub use savepoints::*;
+pub use transcript::*;
+
+/// Makes a `#[tokio::test]` of each promise of the store contract. Takes an async closure that gives an empty store in
+/// an `Arc`.
+#[macro_export]
+macro_rules! store_contract {
+    ($open:expr) => {
+        $crate::store_contract! { @promises $open;
+            a_session_is_opened_once_and_belongs_to_one_user,
+            an_unknown_session_is_none,
+            nothing_is_written_for_a_session_that_was_never_opened,
+            messages_come_back_as_they_were_written_and_in_order,
+            a_place_in_the_transcript_is_taken_once,
+            a_message_needs_a_turn_that_has_begun,
+            a_turn_begins_once_and_ends_once,
+            the_open_turn_is_the_one_that_has_not_ended,
+            every_step_of_a_call_is_projected,
+            an_illegal_step_is_refused_and_changes_nothing,
+            the_same_step_again_changes_nothing,
+            the_same_state_with_other_content_is_refused,
+            a_call_runs_only_what_was_approved_by_its_user,
+            an_ended_call_is_an_entry_of_the_transcript,
+            a_discarded_result_stays_in_the_ledger_only,
+            an_unknown_effect_is_settled_once,
+            a_call_belongs_to_one_session,
+            facts_of_one_job_build_on_each_other,
+            calls_are_filtered_and_come_in_the_order_of_their_proposals,
+            the_chain_verifies_and_ends_where_the_session_says,
+            an_undone_step_leaves_no_gap_in_the_chain,
+            chains_of_two_sessions_do_not_mix,
+            every_number_survives_in_the_chain,
+            what_was_kept_is_there_after_the_commit,
+            what_was_undone_never_was,
+            savepoints_nest,
+            ending_a_savepoint_that_is_not_there_fails,
+            a_transaction_dropped_without_commit_never_was,
+            a_refused_write_leaves_the_transaction_usable,
+            readers_see_only_what_is_committed,
+            transactions_come_one_after_the_other,
+            a_session_of_a_thousand_messages_is_read_whole,
+        }
+    };
+    (@promises $open:expr; $($promise:ident,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() {
+                let open = $open;
+                let store = open().await;
+                $crate::testing::store_contract::$promise(&*store).await;
+                $crate::port::Store::close(&*store).await;
+            }
+        )*
+    };
+}

@@ -1,0 +1,129 @@
+//! What a store promises of sessions, turns and messages.
+
+use super::facts::{
+    answer, at, began, call, chat, ended, opened, proposed, refused, says, session, step, stored,
+    text, texts, turn, user, write, written,
+};
+use crate::{
+    port::{SessionRow, Store, StoredSession, Write},
+    protocol::{CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Notice, ToolOutcome},
+};
+
+/// Opening a session again changes nothing; another user is refused.
+pub async fn a_session_is_opened_once_and_belongs_to_one_user(store: &dyn Store) {
+    written(store, &[opened("s", "kim")]).await;
+    let first = stored(store, "s").await;
+    let row =
+        SessionRow { session: session("s"), user: user("kim"), opened_at: at(1), last_seq: 0 };
+    assert_eq!(first, StoredSession { row, messages: vec![], open_turn: None });
+
+    let later = Write::Session { session: session("s"), user: user("kim"), at: at(99) };
+    written(store, &[later]).await;
+    refused(store, &[opened("s", "lee")]).await;
+    assert_eq!(stored(store, "s").await, first);
+    assert_eq!(store.owner(&session("s")).await.expect("the store can be read"), Some(user("kim")));
+}
+
+/// A session that was never opened is no error, only not there.
+pub async fn an_unknown_session_is_none(store: &dyn Store) {
+    written(store, &[opened("s", "kim")]).await;
+    assert_eq!(store.session(&session("t")).await.expect("the store can be read"), None);
+    assert_eq!(store.owner(&session("t")).await.expect("the store can be read"), None);
+}
+
+/// Turns, messages and calls belong to a session that exists.
+pub async fn nothing_is_written_for_a_session_that_was_never_opened(store: &dyn Store) {
+    for orphan in
+        [began("s", 1), ended("s", 1), says("s", &text(1, "a")), step("s", 1, 2, proposed(1))]
+    {
+        refused(store, &[orphan]).await;
+    }
+    assert_eq!(store.session(&session("s")).await.expect("the store can be read"), None);
+}
+
+/// Every kind of message survives the store unchanged, Korean and control characters too.
+pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn Store) {
+    chat(store, "s").await;
+    let entry = |seq, content| ChatMessage { seq, turn: turn(1), at: at(7), content };
+    let messages = [
+        text(1, "수면에 좋은 것\n\"quoted\" 🙂 \u{1}"),
+        answer(2, ""),
+        entry(3, Content::Model { text: "half".into(), ending: Ending::Interrupted }),
+        entry(4, Content::Notice { notice: Notice::SuggestClear }),
+        entry(5, Content::Cleared),
+    ];
+    // Not in order of their numbers: a late one may come after others.
+    for index in [1, 0, 4, 2, 3] {
+        written(store, &[says("s", &messages[index])]).await;
+    }
+    let found = stored(store, "s").await;
+    assert_eq!(found.messages, messages);
+    assert_eq!(found.row.last_seq, 5);
+}
+
+/// A number is given once, to a message or to a call.
+pub async fn a_place_in_the_transcript_is_taken_once(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[says("s", &text(1, "first")), step("s", 1, 2, proposed(2))]).await;
+    refused(store, &[says("s", &text(1, "first"))]).await;
+    refused(store, &[says("s", &text(2, "on a call's place"))]).await;
+    refused(store, &[step("s", 2, 2, proposed(1))]).await;
+    refused(store, &[says("s", &text(0, "nowhere"))]).await;
+    assert_eq!(texts(store, "s").await, ["first"]);
+    assert_eq!(
+        stored(store, "s").await.row.last_seq,
+        2,
+        "the call that has not ended keeps its place"
+    );
+}
+
+/// A message names its turn; a tool call is no message.
+pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
+    written(store, &[opened("s", "kim")]).await;
+    refused(store, &[says("s", &text(1, "too early"))]).await;
+    written(store, &[began("s", 1), says("s", &text(1, "now"))]).await;
+
+    let record = CallRecord {
+        id: call(1),
+        name: "t".into(),
+        arguments: serde_json::json!({}),
+        outcome: Some(ToolOutcome::ok(serde_json::json!(1))),
+        effect: Effect::None,
+        result: CallResult::Shown,
+        proposed_at: at(1),
+        ended_at: at(1),
+    };
+    let smuggled =
+        ChatMessage { seq: 2, turn: turn(1), at: at(1), content: Content::ToolCall(record.into()) };
+    refused(store, &[says("s", &smuggled)]).await;
+    assert_eq!(texts(store, "s").await, ["now"]);
+}
+
+/// A turn has one beginning and one end.
+pub async fn a_turn_begins_once_and_ends_once(store: &dyn Store) {
+    chat(store, "s").await;
+    refused(store, &[began("s", 1)]).await;
+    refused(store, &[ended("s", 2)]).await;
+    written(store, &[ended("s", 1)]).await;
+    refused(store, &[ended("s", 1)]).await;
+    refused(store, &[began("s", 1)]).await;
+}
+
+/// After a crash the session knows which turn it was in.
+pub async fn the_open_turn_is_the_one_that_has_not_ended(store: &dyn Store) {
+    chat(store, "s").await;
+    assert_eq!(stored(store, "s").await.open_turn, Some(turn(1)));
+    written(store, &[ended("s", 1)]).await;
+    assert_eq!(stored(store, "s").await.open_turn, None);
+    written(store, &[began("s", 2)]).await;
+    assert_eq!(stored(store, "s").await.open_turn, Some(turn(2)));
+}
+
+/// A long chat is not cut.
+pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
+    chat(store, "s").await;
+    let messages: Vec<_> = (1..=1_000).map(|seq| text(seq, &format!("message {seq}"))).collect();
+    let writes: Vec<_> = messages.iter().map(|message| says("s", message)).collect();
+    write(store, &writes).await.expect("the store takes a long chat");
+    assert_eq!(stored(store, "s").await.messages, messages);
+}

@@ -1,0 +1,270 @@
+//! A whole tree of actors over the memory store: what the tests of calls and of sessions share.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use super::{FakeTool, MemoryStore, ScriptedModel};
+use crate::{
+    confirm::ConfirmMsg,
+    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
+    ledger::{self, CallState},
+    mailbox::{Recipient, Reply},
+    port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, Write},
+    protocol::{
+        Answer, AnswerError, Asker, CallId, Decision, Limits, Locale, Question, SessionId,
+        Timestamp, ToolCall, ToolOutcome, TurnId, UserId,
+    },
+    registry::ToolRegistry,
+    session::{
+        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnOptions, TurnRefused,
+        Wiring, open,
+    },
+    supervisor::{Children, Supervisor, Tree},
+};
+
+/// How long a test waits for anything before it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A runtime's actors, with the store behind them.
+pub(crate) struct Yard {
+    pub(crate) store: MemoryStore,
+    pub(crate) tree: Tree,
+    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) doors: Doors,
+    calls: AtomicUsize,
+}
+
+impl Yard {
+    /// With these tools, and a model that is never asked.
+    pub(crate) async fn new(tools: impl IntoIterator<Item = FakeTool>) -> Self {
+        Self::with(Limits::default(), ScriptedModel::new([]), tools).await
+    }
+
+    pub(crate) async fn with(
+        limits: Limits,
+        model: impl ChatModel,
+        tools: impl IntoIterator<Item = FakeTool>,
+    ) -> Self {
+        Self::keeping(History::Stored, limits, model, tools).await
+    }
+
+    pub(crate) async fn keeping(
+        history: History,
+        limits: Limits,
+        model: impl ChatModel,
+        tools: impl IntoIterator<Item = impl Tool>,
+    ) -> Self {
+        let mut registry = ToolRegistry::new();
+        for tool in tools {
+            registry.register(tool).unwrap();
+        }
+        let (store, model, tasks) =
+            (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
+        let children = Children {
+            model: model.clone(),
+            store: Arc::new(store.clone()),
+            registry: Arc::new(registry),
+            limits: Arc::new(limits),
+            clock: Arc::new(SystemClock),
+            extensions: Default::default(),
+            tasks: tasks.clone(),
+            writer_health: Default::default(),
+        };
+        let tree = Supervisor::start(children).await.unwrap();
+        let specs: Vec<_> = tree.around.registry.iter().map(|tool| tool.spec().clone()).collect();
+        let wiring = Arc::new(Wiring {
+            store: tree.store.clone(),
+            llm: tree.llm.clone(),
+            model,
+            dispatcher: tree.dispatcher.clone(),
+            around: tree.around.clone(),
+            specs: specs.into(),
+            system: None,
+            history,
+            supervisor: tree.supervisor.clone(),
+            tasks,
+            closing: Default::default(),
+        });
+        Self { store, tree, wiring, doors: Doors::default(), calls: AtomicUsize::new(0) }
+    }
+
+    /// Kim's session of this name.
+    pub(crate) async fn door(&self, name: &str) -> Arc<Door> {
+        let (session, user, at) = (session(name), kim(), Timestamp::from_millis(0));
+        let opened = Write::Session { session: session.clone(), user: user.clone(), at };
+        self.tree.store.write(vec![opened]).await.unwrap();
+        self.doors.door(&session, &user, &self.tree.around.limits).unwrap()
+    }
+
+    pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) {
+        match door.send(msg) {
+            Sent::Delivered => {}
+            Sent::WakeIt => {
+                drop(self.wiring.tasks.spawn(open(door.clone(), self.wiring.clone())));
+            }
+            Sent::Full(msg) => panic!("the door is full: {msg:?}"),
+        }
+    }
+
+    /// Begins a turn in which a person can be asked.
+    pub(crate) async fn ask(
+        &self,
+        door: &Arc<Door>,
+        text: &str,
+    ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
+        let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
+        let options =
+            TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
+        self.send(door, SessionMsg::Ask { text: text.into(), options, began, ended });
+        in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
+        Ok(end)
+    }
+
+    pub(crate) async fn state(&self, door: &Arc<Door>) -> SessionState {
+        let (reply, state) = oneshot::channel();
+        self.send(door, SessionMsg::State { reply });
+        in_time(state).await.unwrap()
+    }
+
+    /// Begins one call without a session's actor; a person can be asked.
+    pub(crate) async fn begin(&self, tool: &str, arguments: &str) -> OneCall {
+        self.begin_with(tool, arguments, |_| {}).await
+    }
+
+    pub(crate) async fn begin_with(
+        &self,
+        tool: &str,
+        arguments: &str,
+        change: impl FnOnce(&mut DispatchRequest),
+    ) -> OneCall {
+        let name = format!("call-{}", self.calls.fetch_add(1, Relaxed));
+        let (session, turn) = (session(&name), TurnId::new(Uuid::now_v7()));
+        let at = Timestamp::from_millis(0);
+        let opened = vec![
+            Write::Session { session: session.clone(), user: kim(), at },
+            Write::TurnStarted { session: session.clone(), turn, at },
+        ];
+        self.tree.store.write(opened).await.unwrap();
+        let (news, heard) = mpsc::unbounded_channel();
+        let mut request = DispatchRequest {
+            session,
+            user: kim(),
+            turn,
+            seq: 1,
+            call: ToolCall {
+                id: CallId::new(Uuid::now_v7()),
+                name: tool.into(),
+                arguments: arguments.into(),
+            },
+            locale: Locale::En,
+            time_zone: "UTC".into(),
+            asker: Asker::Person,
+            dismissal: Dismissal::default(),
+            preamble: Vec::new(),
+            news: Recipient::channel(news),
+        };
+        change(&mut request);
+        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
+        let reply = Reply::new(request.news.clone(), lost);
+        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        drop(self.tree.dispatcher.send(dispatch));
+        OneCall { request, heard }
+    }
+
+    /// Runs one call that needs no question to its end.
+    pub(crate) async fn call(&self, tool: &str, arguments: &str) -> CallEnd {
+        self.begin(tool, arguments).await.end().await
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        question: &Question,
+        decision: Decision,
+    ) -> Result<(), AnswerError> {
+        let (call, digest, user) = (question.call, question.digest, question.user.clone());
+        let answer = Answer { call, digest, decision, user };
+        let ask = |reply| ConfirmMsg::Answer { answer, reply };
+        self.tree.confirm.ask(ask, PATIENCE).await.unwrap_or(Err(AnswerError::NotRecorded))
+    }
+
+    pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {
+        self.store.calls(&LedgerFilter::default()).await.unwrap()
+    }
+
+    /// Waits until nothing runs any more, then checks what must be true of every ledger: each call has its end, and no
+    /// chain is broken.
+    pub(crate) async fn settled(&self) -> Vec<LedgerRow> {
+        self.wiring.tasks.close();
+        in_time(self.wiring.tasks.wait()).await;
+        let rows = self.ledger().await;
+        for row in &rows {
+            assert_eq!(row.state, CallState::Ended, "{row:?}");
+            let (links, end) = self.store.links(&row.session).await.unwrap();
+            ledger::verify(&row.session, &links, &end).unwrap();
+        }
+        rows
+    }
+}
+
+/// A call that was begun.
+pub(crate) struct OneCall {
+    pub(crate) request: DispatchRequest,
+    heard: mpsc::UnboundedReceiver<DispatcherEvent>,
+}
+
+impl OneCall {
+    pub(crate) async fn next(&mut self) -> DispatcherEvent {
+        in_time(self.heard.recv()).await.expect("the request holds the sender")
+    }
+
+    pub(crate) async fn question(&mut self) -> Question {
+        let DispatcherEvent::Asked { question } = self.next().await else {
+            panic!("a question was expected");
+        };
+        *question
+    }
+
+    /// The end, whatever was asked before.
+    pub(crate) async fn end(&mut self) -> CallEnd {
+        loop {
+            match self.next().await {
+                DispatcherEvent::Asked { .. } | DispatcherEvent::QuestionEnded { .. } => {}
+                DispatcherEvent::Ended(end) => return *end,
+                DispatcherEvent::Lost { call, .. } => panic!("the reply about {call} was lost"),
+            }
+        }
+    }
+}
+
+/// Fails the test where this takes too long.
+pub(crate) async fn in_time<T>(future: impl IntoFuture<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it comes in time")
+}
+
+/// How a call ended, in one word and its effect.
+pub(crate) fn kind(end: &CallEnd) -> String {
+    let word = match &end.record.outcome {
+        Some(ToolOutcome::Ok(_)) => "ok",
+        Some(ToolOutcome::Err(error)) => &*error.code,
+        Some(ToolOutcome::Cancelled(cancelled)) => cancelled.reason.name(),
+        None => "discarded",
+    };
+    format!("{word}, {:?}", end.record.effect)
+}
+
+pub(crate) fn kim() -> UserId {
+    UserId::new("kim").unwrap()
+}
+
+pub(crate) fn session(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}

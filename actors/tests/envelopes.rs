@@ -1,0 +1,164 @@
+//! What the model reads of an outcome is bounded, whole where it must be, and free of metadata (spec, section 2).
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use madang_actors::protocol::{CancelReason, Limits, ToolOutcome, envelope};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+const MAX: usize = 2_048;
+
+fn read(outcome: &ToolOutcome, narrower: Option<&str>) -> Value {
+    serde_json::from_str(&envelope(outcome, narrower, MAX)).unwrap()
+}
+
+#[test]
+fn the_default_bound_is_two_kibibytes() {
+    assert_eq!(Limits::default().max_envelope_bytes, MAX);
+}
+
+#[test]
+fn each_outcome_has_its_form() {
+    let table = [
+        (ToolOutcome::ok(json!({ "id": 1 })), r#"{"status":"ok","data":{"id":1}}"#),
+        (ToolOutcome::ok(Value::Null), r#"{"status":"ok","data":null}"#),
+        (
+            ToolOutcome::error("unknown_tool", "알 수 없는 도구: x"),
+            r#"{"status":"error","code":"unknown_tool","reason":"알 수 없는 도구: x"}"#,
+        ),
+        (
+            ToolOutcome::cancelled(CancelReason::Denied),
+            r#"{"status":"cancelled","reason":"user did not confirm"}"#,
+        ),
+        (
+            ToolOutcome::cancelled(CancelReason::Expired),
+            r#"{"status":"cancelled","reason":"the question expired without an answer"}"#,
+        ),
+    ];
+    for (outcome, expected) in table {
+        assert_eq!(envelope(&outcome, None, MAX), expected);
+        let more = outcome
+            .with_metadata("stop_loop", json!(true))
+            .with_metadata("secret", json!("s3cr3t"));
+        assert_eq!(envelope(&more, None, MAX), expected, "metadata is never there");
+    }
+}
+
+#[test]
+fn data_that_fits_to_the_byte_is_whole() {
+    let whole = |bytes: usize| ToolOutcome::ok(json!("x".repeat(bytes)));
+    let frame = envelope(&whole(0), None, MAX).len();
+    assert_eq!(envelope(&whole(MAX - frame), None, MAX).len(), MAX);
+    assert_eq!(read(&whole(MAX - frame + 1), None)["data"]["_truncated"], json!(true));
+}
+
+#[test]
+fn a_list_is_cut_to_as_many_whole_items_as_fit_with_the_total_as_its_count() {
+    let items: Vec<_> = (0..100).map(|n| json!({ "id": n, "title": "수면에 좋은 습관" })).collect();
+    let data =
+        read(&ToolOutcome::ok(json!({ "items": items, "note": "kept" })), None)["data"].clone();
+    let kept = data["items"].as_array().unwrap();
+    assert_eq!(kept[..], items[..kept.len()]);
+    assert_eq!(
+        (&data["count"], &data["_truncated"], &data["note"]),
+        (&json!(100), &json!(true), &json!("kept"))
+    );
+    // One more would not have fitted.
+    let one_more =
+        json!({ "items": items[..=kept.len()], "note": "kept", "count": 100, "_truncated": true });
+    assert!(json!({ "status": "ok", "data": one_more }).to_string().len() > MAX);
+    assert!(kept.len() > 20, "{}", kept.len());
+}
+
+#[test]
+fn a_count_that_the_tool_gave_is_kept() {
+    let items: Vec<_> = (0..100).map(|n| json!({ "id": n, "title": "x".repeat(50) })).collect();
+    let data =
+        read(&ToolOutcome::ok(json!({ "count": 4711, "items": items })), None)["data"].clone();
+    assert_eq!((&data["count"], &data["_truncated"]), (&json!(4711), &json!(true)));
+}
+
+#[test]
+fn a_bare_list_is_cut_under_the_name_items() {
+    let items: Vec<_> = (0..1_000).map(|n| json!(n)).collect();
+    let data = read(&ToolOutcome::ok(json!(items)), None)["data"].clone();
+    let kept = data["items"].as_array().unwrap();
+    assert_eq!(kept[..], items[..kept.len()]);
+    assert_eq!((&data["count"], &data["_truncated"]), (&json!(1_000), &json!(true)));
+}
+
+#[test]
+fn of_several_lists_the_largest_is_cut() {
+    let data = json!({ "few": [1, 2, 3], "many": vec!["x".repeat(20); 200] });
+    let data = read(&ToolOutcome::ok(data), None)["data"].clone();
+    assert_eq!(data["few"], json!([1, 2, 3]));
+    assert_eq!(data["count"], json!(200));
+    assert!(data["many"].as_array().unwrap().len() > 10);
+
+    let ids: Vec<_> = (0..100).collect();
+    let data = json!({ "ids": ids, "rows": ["x".repeat(1_000), "y".repeat(1_000)] });
+    let data = read(&ToolOutcome::ok(data), None)["data"].clone();
+    assert_eq!((&data["ids"], &data["count"]), (&json!(ids), &json!(2)));
+    assert_eq!(data["rows"], json!(["x".repeat(1_000)]));
+}
+
+#[test]
+fn what_has_no_list_becomes_a_hint_that_names_a_narrower_tool() {
+    for data in [json!("x".repeat(5_000)), json!({ "text": "가".repeat(2_000) })] {
+        let outcome = ToolOutcome::ok(data);
+        let told = read(&outcome, Some("query_protocol"))["data"].clone();
+        assert_eq!(told["_truncated"], json!(true));
+        assert!(told["_hint"].as_str().unwrap().contains("query_protocol"), "{told}");
+        assert_eq!(told.as_object().unwrap().len(), 2);
+        let told = read(&outcome, None)["data"].clone();
+        assert_eq!(told["_truncated"], json!(true));
+        assert!(told["_hint"].is_string());
+    }
+}
+
+#[test]
+fn a_list_beside_something_too_large_becomes_a_hint_too() {
+    let data = json!({ "items": [1, 2], "text": "x".repeat(5_000) });
+    let told = read(&ToolOutcome::ok(data), Some("get"))["data"].clone();
+    assert!(told["_hint"].as_str().unwrap().contains("get"), "{told}");
+}
+
+#[test]
+fn errors_and_cancellations_are_kept_whole() {
+    let reason = "이유".repeat(2_000);
+    let told = read(&ToolOutcome::error("r3_quota", reason.clone()), None);
+    assert_eq!(told, json!({ "status": "error", "code": "r3_quota", "reason": reason }));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[a-z가-힣\"\\\\\n]{0,200}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 200, 20, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..20).prop_map(Value::Array),
+            proptest::collection::vec(("[a-z_가]{0,8}", inner), 0..8)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_envelope_of_any_success_is_valid_json_within_its_bound(data in any_json(), max in 128_usize..4_096) {
+        let outcome = ToolOutcome::ok(data.clone()).with_metadata("m", json!("metadata"));
+        let text = envelope(&outcome, Some("narrower_tool"), max);
+        prop_assert!(text.len() <= max, "{} > {max}: {text}", text.len());
+        let read: Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&read["status"], "ok");
+        let whole = json!({ "status": "ok", "data": data });
+        if whole.to_string().len() <= max {
+            prop_assert_eq!(read, whole);
+        } else {
+            prop_assert_eq!(&read["data"]["_truncated"], &json!(true));
+        }
+    }
+}

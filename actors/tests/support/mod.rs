@@ -1,0 +1,139 @@
+//! What the tests of registry and tools share: tools made by hand, a context, and a log to read.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part of it, and fails by panicking"
+)]
+
+use std::{
+    fmt::{self, Write as _},
+    sync::{Arc, Mutex},
+};
+
+use madang_actors::{
+    port::{
+        Access, BoxFuture, ConnectionType, Prepared, SystemClock, Tool, ToolContext, ToolResult,
+    },
+    protocol::{CallId, Locale, SessionId, ToolOutcome, ToolSpec, UserId},
+};
+use serde_json::{Value, json};
+use tracing::field::{Field, Visit};
+
+type Handler = dyn Fn(Value, &ToolContext) -> ToolResult<ToolOutcome> + Send + Sync;
+
+/// A tool made by hand.
+pub(crate) struct HandMade {
+    spec: ToolSpec,
+    needs: Option<ConnectionType>,
+    handler: Box<Handler>,
+}
+
+impl fmt::Debug for HandMade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HandMade").field(&self.spec.name).finish()
+    }
+}
+
+impl Tool for HandMade {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<ConnectionType> {
+        self.needs
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            (self.handler)(arguments, ctx)
+        })
+    }
+}
+
+/// A tool with this description and handler.
+pub(crate) fn tool(
+    spec: ToolSpec,
+    handler: impl Fn(Value, &ToolContext) -> ToolResult<ToolOutcome> + Send + Sync + 'static,
+) -> HandMade {
+    HandMade { spec, needs: None, handler: Box::new(handler) }
+}
+
+/// A tool that gives its arguments back.
+pub(crate) fn echo(spec: ToolSpec) -> HandMade {
+    tool(spec, |arguments, _| Ok(ToolOutcome::ok(arguments)))
+}
+
+/// A tool that needs a connection.
+pub(crate) fn needing<C: 'static>(spec: ToolSpec) -> HandMade {
+    HandMade { needs: Some(ConnectionType::of::<C>()), ..echo(spec) }
+}
+
+/// The description of a tool that takes anything.
+pub(crate) fn spec(name: &str) -> ToolSpec {
+    ToolSpec::new(name, "Does something.", json!({ "type": "object" }))
+}
+
+/// A tool with this schema that gives its arguments back.
+pub(crate) fn with_schema(parameters: Value) -> HandMade {
+    echo(ToolSpec::new("probe", "Does something.", parameters))
+}
+
+/// A context in this language.
+pub(crate) fn context(locale: Locale) -> ToolContext {
+    ToolContext {
+        session: SessionId::new("session").unwrap(),
+        user: UserId::new("user").unwrap(),
+        call: CallId::new(uuid::Uuid::nil()),
+        locale,
+        time_zone: "Asia/Seoul".into(),
+        clock: Arc::new(SystemClock),
+        cancelled: Default::default(),
+        extensions: Default::default(),
+    }
+}
+
+/// Runs something and gives what it logged on this thread, one event a line.
+pub(crate) fn logged<T>(run: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let given = tracing::subscriber::with_default(Log(Arc::clone(&lines)), run);
+    let lines = lines.lock().unwrap().clone();
+    (given, lines)
+}
+
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Log {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target().starts_with("madang")
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string());
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "message" => write!(self.0, " {value:?}").unwrap(),
+            name => write!(self.0, " {name}={value:?}").unwrap(),
+        }
+    }
+}

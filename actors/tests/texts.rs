@@ -1,0 +1,209 @@
+//! Every text that a person sees is there in both languages, and those of the seeds are exact.
+
+use madang_actors::protocol::{
+    Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, SessionId, Text,
+    Timestamp, UserId,
+};
+use serde_json::json;
+
+fn ko(text: &Text<'_>) -> String {
+    text.in_locale(Locale::Ko)
+}
+
+#[test]
+fn the_korean_texts_of_the_seeds_are_exact() {
+    assert_eq!(ko(&Text::UnknownTool("fly_to_moon")), "알 수 없는 도구: fly_to_moon");
+    assert_eq!(
+        ko(&Text::BadArguments("/id: 꼭 있어야 합니다")),
+        "인자 오류: /id: 꼭 있어야 합니다"
+    );
+    assert_eq!(ko(&Text::HandlerFailed(&Fault::PANIC)), "도구 실행 실패: Panic");
+    assert_eq!(ko(&Text::HandlerFailed(&Fault::SERIALIZE)), "도구 실행 실패: Serialize");
+    assert_eq!(ko(&Text::HandlerFailed(&Fault::REPLY_LOST)), "도구 실행 실패: ReplyLost");
+    assert_eq!(ko(&Text::HandlerFailed(&Fault::default())), "도구 실행 실패: Error");
+    assert_eq!(ko(&Text::TooManyRounds), "도구 호출 루프가 너무 길어 중단했습니다.");
+    assert_eq!(ko(&Text::ModelFailed("Timeout")), "LLM 응답 실패: Timeout");
+    assert_eq!(ko(&Text::Notice(Notice::SuggestClear)), "지난 대화를 정리할까요?");
+}
+
+fn all_breaches() -> Vec<Breach> {
+    let breaches = vec![
+        Breach::TooLong { max_bytes: 7 },
+        Breach::TooDeep { max_levels: 7 },
+        Breach::TooComplex,
+        Breach::NotJson { line: 7, column: 7 },
+        Breach::NotAnObject,
+        Breach::Missing,
+        Breach::Unknown(vec!["key".into()]),
+        Breach::Type(vec!["string".into()]),
+        Breach::OneOf(vec![json!("a")]),
+        Breach::AtLeast(7.into()),
+        Breach::AtMost(7.into()),
+        Breach::Above(7.into()),
+        Breach::Below(7.into()),
+        Breach::MultipleOf(7.0),
+        Breach::MinLength(7),
+        Breach::MaxLength(7),
+        Breach::MinItems(7),
+        Breach::MaxItems(7),
+        Breach::MinProperties(7),
+        Breach::MaxProperties(7),
+        Breach::Pattern("^x$".into()),
+        Breach::Format("date".into()),
+        Breach::NotUnique,
+        Breach::NoSuchItem,
+        Breach::KeyName,
+        Breach::NotAllowed,
+        Breach::NoForm,
+        Breach::SeveralForms,
+        Breach::Misfit { expected: Some("u8".into()) },
+        Breach::Misfit { expected: None },
+    ];
+    for breach in &breaches {
+        // A new variant must be added above as well.
+        match breach {
+            Breach::TooLong { .. }
+            | Breach::TooDeep { .. }
+            | Breach::TooComplex
+            | Breach::NotJson { .. } => {}
+            Breach::NotAnObject
+            | Breach::Missing
+            | Breach::Unknown(_)
+            | Breach::Type(_)
+            | Breach::OneOf(_) => {}
+            Breach::AtLeast(_) | Breach::AtMost(_) | Breach::Above(_) | Breach::Below(_) => {}
+            Breach::MultipleOf(_)
+            | Breach::MinLength(_)
+            | Breach::MaxLength(_)
+            | Breach::MinItems(_) => {}
+            Breach::MaxItems(_)
+            | Breach::MinProperties(_)
+            | Breach::MaxProperties(_)
+            | Breach::Pattern(_) => {}
+            Breach::Format(_)
+            | Breach::NotUnique
+            | Breach::NoSuchItem
+            | Breach::KeyName
+            | Breach::NotAllowed => {}
+            Breach::NoForm | Breach::SeveralForms | Breach::Misfit { .. } => {}
+        }
+    }
+    breaches
+}
+
+fn is_hangul(letter: char) -> bool {
+    ('가'..='힣').contains(&letter)
+}
+
+#[test]
+fn every_text_is_there_in_both_languages() {
+    let breaches = all_breaches();
+    let fault = Fault::default();
+    let mut texts = vec![
+        Text::UnknownTool("x"),
+        Text::BadArguments("x"),
+        Text::HandlerFailed(&fault),
+        Text::Overloaded,
+        Text::StoreFailed,
+        Text::EndUnknown,
+        Text::TooManyRounds,
+        Text::ModelFailed("x"),
+        Text::TurnNotStored,
+        Text::Notice(Notice::SuggestClear),
+        Text::RunTool("x"),
+    ];
+    for effect in [Effect::None, Effect::Committed, Effect::Unknown] {
+        texts.push(Text::TimedOut { seconds: 0.25, effect });
+        texts.push(Text::Discarded { tool: "x", effect });
+    }
+    for reason in [
+        CancelReason::Denied,
+        CancelReason::Expired,
+        CancelReason::Unreachable,
+        CancelReason::Dismissed,
+    ] {
+        texts.push(Text::Cancelled(reason));
+    }
+    texts.extend(breaches.iter().map(Text::Breach));
+    let mut seen = std::collections::HashSet::new();
+    for text in &texts {
+        // A new variant must be added above as well.
+        match text {
+            Text::UnknownTool(_)
+            | Text::BadArguments(_)
+            | Text::Breach(_)
+            | Text::HandlerFailed(_) => {}
+            Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
+            Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
+            Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
+        }
+        let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
+        assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");
+        assert!(
+            en.chars().any(|c| c.is_ascii_alphabetic()) && !en.chars().any(is_hangul),
+            "{text:?}: {en}"
+        );
+        assert!(seen.insert(ko.clone()) && seen.insert(en), "{text:?} reads like another: {ko}");
+    }
+}
+
+#[test]
+fn a_timeout_says_what_may_have_happened() {
+    let told = |effect| Text::TimedOut { seconds: 0.25, effect }.in_locale(Locale::En);
+    assert_eq!(
+        told(Effect::Unknown),
+        "The tool did not finish within 0.25 s. It may have taken effect."
+    );
+    assert_eq!(told(Effect::None), "The tool did not finish within 0.25 s. Nothing was changed.");
+}
+
+#[test]
+fn the_language_follows_lang_and_is_korean_by_default() {
+    for lang in ["ko", "ko_KR.UTF-8", "KO_KR", "ko_KP"] {
+        assert_eq!(Locale::from_lang(lang), Locale::Ko);
+    }
+    for lang in ["", "C", "en_US.UTF-8", "de", "C.UTF-8", "xko"] {
+        assert_eq!(Locale::from_lang(lang), Locale::En);
+    }
+    assert_eq!(Locale::default(), Locale::Ko);
+}
+
+#[test]
+fn names_of_sessions_and_users_are_short_texts_without_control_characters() {
+    let longest = "x".repeat(InvalidId::MAX_BYTES);
+    for name in ["a", "mina@example.org", "세션/1", " ", &longest] {
+        assert_eq!(SessionId::new(name).unwrap().as_str(), name);
+        assert_eq!(UserId::new(name).unwrap().to_string(), name);
+    }
+    let too_long = "x".repeat(InvalidId::MAX_BYTES + 1);
+    for name in ["", "a\nb", "\0", "\u{85}", &too_long] {
+        assert!(SessionId::new(name).is_err() && UserId::new(name).is_err(), "{name:?}");
+        assert!(serde_json::from_value::<SessionId>(json!(name)).is_err(), "{name:?}");
+    }
+    assert!(
+        SessionId::new("")
+            .unwrap_err()
+            .to_string()
+            .starts_with("a session's id must have 1 to 256 bytes")
+    );
+    let stored = serde_json::to_value(SessionId::new("a").unwrap()).unwrap();
+    assert_eq!(stored, json!("a"));
+}
+
+#[test]
+fn ids_of_calls_sort_by_time_and_are_stored_as_text() {
+    let older = CallId::new(uuid::Uuid::now_v7());
+    let newer = CallId::new(uuid::Uuid::now_v7());
+    assert!(older < newer);
+    let stored = serde_json::to_value(older).unwrap();
+    assert_eq!(stored, json!(older.to_string()));
+    assert_eq!(serde_json::from_value::<CallId>(stored).unwrap(), older);
+}
+
+#[test]
+fn a_moment_saturates_at_the_end_of_time() {
+    use std::time::Duration;
+    let moment = Timestamp::from_millis(1_000);
+    assert_eq!(moment.after(Duration::from_millis(250)).millis(), 1_250);
+    assert_eq!(moment.after(Duration::MAX).millis(), i64::MAX);
+}

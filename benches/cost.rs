@@ -1,0 +1,128 @@
+//! What it costs: one dispatch, one turn, one handler of the life toolkit. Prints a table.
+//!
+//! Everything runs one after the other on one runtime, so a figure is our own time and no queue's.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
+
+use std::time::Duration;
+
+use madang::{
+    Call, Confirm, Decision, EffectPolicy, Runtime, UserId,
+    store::SqliteStore,
+    testing::{MemoryStore, ScriptedCompletion, ScriptedModel},
+    tool::{self, NoArguments, ToolContext, ToolResult},
+    toolkit::life,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// Repetitions of what takes microseconds; the median of so many is steady.
+const MANY: usize = 20_000;
+/// Repetitions of what waits for a disk.
+const SOME: usize = 300;
+
+fn main() {
+    // `cargo test` runs benches too, to see that they work: once is enough then.
+    let is_test = !std::env::args().any(|argument| argument == "--bench");
+    let (many, some) = if is_test { (20, 5) } else { (MANY, SOME) };
+    // On one thread a time is our own; on two, waking the other thread is in it.
+    let one = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let two =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    println!("{:<52} {:>10} {:>10} {:>10}", "", "median", "p99", "max");
+    one.block_on(in_memory(many, "one thread"));
+    two.block_on(in_memory(many, "two threads"));
+    two.block_on(life_toolkit(some));
+}
+
+async fn in_memory(count: usize, threads: &str) {
+    let script =
+        [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("Nothing there.")];
+    let runtime = Runtime::builder()
+        .model(ScriptedModel::repeating(script))
+        .store(MemoryStore::new())
+        .tool(tool::plain("look", "Looks.", look).effect(EffectPolicy::Read))
+        .start()
+        .await
+        .unwrap();
+    let kim = UserId::new("kim").unwrap();
+
+    let mut times = Vec::new();
+    for _ in 0..count {
+        let call = Call::new(kim.clone(), "look", "{}");
+        let begin = Instant::now();
+        runtime.dispatch(call).await.unwrap();
+        times.push(begin.elapsed());
+    }
+    row(&format!("dispatch of a reading tool, memory store, {threads}"), times);
+
+    let mut times = Vec::new();
+    let mut session = runtime.session("kim", "0").await.unwrap();
+    for number in 0..count {
+        // A fresh chat now and then: the model's prompt grows with each turn.
+        if number % 20 == 0 {
+            session = runtime.session("kim", &number.to_string()).await.unwrap();
+        }
+        let begin = Instant::now();
+        session.ask("look").await.unwrap().ended().await.unwrap();
+        times.push(begin.elapsed());
+    }
+    row(&format!("turn with one tool, memory store, {threads}"), times);
+    runtime.shutdown().await.unwrap();
+}
+
+async fn look(_: NoArguments, _: &ToolContext) -> ToolResult<Value> {
+    Ok(json!({ "found": 0 }))
+}
+
+async fn life_toolkit(count: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let store =
+        SqliteStore::open(folder.path().join("bench.db"), [&*life::MIGRATIONS]).await.unwrap();
+    let runtime = Runtime::builder()
+        .model(ScriptedModel::new([]))
+        .store(store)
+        .tools(life::tools())
+        .start()
+        .await
+        .unwrap();
+    for (name, arguments) in [
+        ("search_catalog", json!({ "category": "sleep" })),
+        ("query_protocol", json!({ "id": "morning-light" })),
+        (
+            "add_habit",
+            json!({ "protocol_id": "morning-light", "frame_level": "L2", "framed_text": "아침 햇빛" }),
+        ),
+        ("list_active_habits", json!({})),
+        ("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })),
+        ("get_streak", json!({ "habit_id": 1 })),
+    ] {
+        let mut times = Vec::new();
+        for number in 0..count {
+            // Each writes for a user of its own, or it would only find what the one before it wrote.
+            let user =
+                if name == "add_habit" { format!("user {number}") } else { "user 0".to_owned() };
+            let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
+                .confirm(Confirm::Always(Decision::Approve));
+            let begin = Instant::now();
+            runtime.dispatch(call).await.unwrap();
+            times.push(begin.elapsed());
+        }
+        row(&format!("life: {name}, SQLite at FULL"), times);
+    }
+    runtime.shutdown().await.unwrap();
+}
+
+fn row(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |share: f64| {
+        #[expect(
+            clippy::cast_sign_loss,
+            clippy::cast_possible_truncation,
+            reason = "an index below the length"
+        )]
+        let index = ((times.len() - 1) as f64 * share) as usize;
+        format!("{:.1} us", times[index].as_secs_f64() * 1e6)
+    };
+    println!("{name:<52} {:>10} {:>10} {:>10}", at(0.5), at(0.99), at(1.0));
+}

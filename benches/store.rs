@@ -1,0 +1,139 @@
+//! What a store carries: turns a second with three durable waits each, alone and with 256 sessions at once.
+//!
+//! A turn here is what a chat with one transactional tool writes: the user's message, then the handler's row with the
+//! ledger's three steps in one lease, then the answer with the turn's end.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
+
+use std::sync::{Arc, LazyLock};
+
+use madang::{
+    CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, Limits, SessionId, Store,
+    Timestamp, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+    store::SqliteStore,
+    testing::{MemoryConnection, MemoryStore, lone_store},
+};
+use madang_actors::{
+    ledger::{Ended, Proposal, Transition},
+    port::Write,
+    store::{Keep, Lease, StoreHandle},
+};
+use serde_json::json;
+use sqlx::{
+    SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
+use tokio::{task::JoinSet, time::Instant};
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
+    let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
+    let first =
+        Migration::new(1, "notes".into(), MigrationType::Simple, table.into_sql_str(), false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name("_notes_migrations");
+    migrator
+});
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    // `cargo test` runs benches too, to see that they work: once is enough then.
+    let is_test = !std::env::args().any(|argument| argument == "--bench");
+    let turns = |count| if is_test { 2 } else { count };
+    let folder = tempfile::tempdir().unwrap();
+    let open = async |name: &str| {
+        let options = SqliteStore::options(folder.path().join(name)).migrations("notes", &NOTES);
+        Arc::new(options.open().await.unwrap()) as Arc<dyn Store>
+    };
+    println!("{:<44} {:>14} {:>14}", "", "turns/s", "a turn");
+    carry("one session, SQLite at FULL", open("one.db").await, 1, turns(200)).await;
+    carry("256 sessions, SQLite at FULL", open("many.db").await, 256, turns(40)).await;
+    carry("256 sessions, memory store", Arc::new(MemoryStore::new()), 256, turns(200)).await;
+}
+
+async fn carry(name: &str, store: Arc<dyn Store>, sessions: u32, turns: u32) {
+    let tasks = TaskTracker::new();
+    let handle = lone_store(store.clone(), Limits::default(), tasks.clone()).await;
+    let begin = Instant::now();
+    let mut chats: JoinSet<()> =
+        (0..sessions).map(|number| chat(handle.clone(), number, turns)).collect();
+    while let Some(end) = chats.join_next().await {
+        end.unwrap();
+    }
+    let took = begin.elapsed().as_secs_f64();
+    let all = f64::from(sessions * turns);
+    println!("{name:<44} {:>14.0} {:>11.2} ms", all / took, took * 1e3 / f64::from(turns));
+    tasks.close();
+    tasks.wait().await;
+    store.close().await;
+}
+
+async fn chat(store: StoreHandle, number: u32, turns: u32) {
+    let session = SessionId::new(format!("session {number}")).unwrap();
+    let user = UserId::new("kim").unwrap();
+    let at = Timestamp::from_millis(1);
+    store
+        .write(vec![Write::Session { session: session.clone(), user: user.clone(), at }])
+        .await
+        .unwrap();
+    for count in 0..turns {
+        let turn = TurnId::new(Uuid::now_v7());
+        let seq = u64::from(count) * 3 + 1;
+        let say = |seq, content| Write::Message {
+            session: session.clone(),
+            message: ChatMessage { seq, turn, at, content },
+        };
+        let started = Write::TurnStarted { session: session.clone(), turn, at };
+        let asked = say(seq, Content::User { text: "수면에 좋은 프로토콜 찾아줘".into() });
+        store.write(vec![started, asked]).await.unwrap();
+
+        let call = CallId::new(Uuid::now_v7());
+        let proposal = Proposal {
+            turn,
+            seq: seq + 1,
+            name: "note".into(),
+            arguments: r#"{"text":"수면"}"#.into(),
+            user: user.clone(),
+        };
+        let running = Transition::Running {
+            arguments: json!({ "text": "수면" }),
+            digest: Digest::new([7; 32]),
+        };
+        let ended = Ended {
+            outcome: ToolOutcome::ok(json!({ "id": count })),
+            effect: Effect::Committed,
+            result: CallResult::Shown,
+            decided_by: None,
+        };
+        let steps = [Transition::Proposed(proposal), running, Transition::Ended(ended)];
+        let record =
+            steps.map(|transition| Write::Call { session: session.clone(), call, at, transition });
+        let mut lease = store.lease("note".into()).await.unwrap();
+        note(&mut lease, &call).await;
+        lease.end(Keep::Keep, record.into()).await.unwrap();
+
+        let answer =
+            Content::Model { text: "네, 적어 두었어요.".into(), ending: Ending::Complete };
+        let over = Write::TurnEnded {
+            session: session.clone(),
+            turn,
+            at,
+            ending: TurnEnding::Answered,
+            error: None,
+            usage: Usage::default(),
+        };
+        store.write(vec![say(seq + 2, answer), over]).await.unwrap();
+    }
+}
+
+async fn note(lease: &mut Lease, call: &CallId) {
+    let connection = lease.connection();
+    if let Some(db) = connection.downcast_mut::<SqliteConnection>() {
+        let insert = sqlx::query("INSERT INTO notes (text) VALUES ($1)").bind(call.to_string());
+        insert.execute(db).await.unwrap();
+    } else {
+        let memory = connection.downcast_mut::<MemoryConnection>().expect("one of the two stores");
+        memory.put(call.to_string(), json!("수면")).unwrap();
+    }
+}

@@ -1,0 +1,67 @@
+//! Madang in an application: a store in memory, a scripted model, one tool that asks before it writes.
+
+#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "an application picks the events that it shows"
+)]
+
+use std::error::Error;
+
+use madang::{
+    Decision, EventKind, Item, Runtime,
+    testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
+    tool::{self, ToolContext, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize, JsonSchema)]
+struct AddNote {
+    /// What the note says.
+    #[schemars(length(min = 1, max = 200))]
+    text: String,
+}
+
+/// Writes in the transaction in which its call is recorded: after a crash both are there, or neither.
+async fn add_note(
+    note: AddNote,
+    db: &mut MemoryConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Value> {
+    db.put(format!("{}/{}", ctx.user, ctx.call), json!(note.text))?;
+    Ok(json!({ "added": note.text }))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let model = ScriptedModel::new([
+        ScriptedCompletion::call("add_note", &json!({ "text": "buy milk" })),
+        ScriptedCompletion::text("I wrote that down."),
+    ]);
+    let store = MemoryStore::new();
+    let runtime = Runtime::builder()
+        .model(model)
+        .store(store.clone())
+        .tool(tool::transactional("add_note", "Writes a note.", add_note))
+        .start()
+        .await?;
+
+    let session = runtime.session("kim", "chat-1").await?;
+    let mut events = session.subscribe();
+    session.ask("remind me to buy milk").await?;
+    while let Some(item) = events.next().await {
+        let Item::Event(event) = item else { continue };
+        println!("{}", serde_json::to_string(&*event)?);
+        match &event.kind {
+            EventKind::ConfirmationAsked { question } => {
+                session.answer(question, Decision::Approve).await?
+            }
+            EventKind::TurnEnded { .. } => break,
+            _ => {}
+        }
+    }
+    println!("notes: {:?}", store.connection().values());
+    Ok(runtime.shutdown().await?)
+}

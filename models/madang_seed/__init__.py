@@ -1,0 +1,1 @@
+"""The bundled model of Madang: its dialogues, tokenizer, training and export."""

@@ -1,0 +1,128 @@
+"""A conversation in the making: what was said, called and answered so far."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from . import requests_en, requests_ko
+from .envelopes import Data
+from .grammar import MACROS, choose
+
+LANGUAGES = {"ko": requests_ko, "en": requests_en}
+for _phrases in LANGUAGES.values():
+    for _name, _template in _phrases.MACROS.items():
+        MACROS[f"{_phrases.__name__}.{_name}"] = _template
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call of the assistant."""
+
+    name: str
+    arguments: Data
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message; an assistant's has text or a call."""
+
+    role: str
+    text: str = ""
+    call: Call | None = None
+
+
+@dataclass
+class Dialogue:
+    """A conversation in the making."""
+
+    rng: random.Random
+    language: str
+    locale: str
+    novelty: float
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def phrases(self):  # noqa: ANN201 - a module
+        """The phrases of the user's language."""
+        return LANGUAGES[self.language]
+
+    def ask(self, templates: list[str], **slots: object) -> str:
+        """Puts a request into words."""
+        return self.polish(choose(self.rng, self.own(templates), **slots))
+
+    def own(self, templates: list[str]) -> list[str]:
+        """Templates with the macros of the user's language."""
+        prefix = self.phrases.__name__
+        return [_with_macros(template, prefix) for template in templates]
+
+    def polish(self, text: str) -> str:
+        """Tidies what the grammar left, and now and then types carelessly."""
+        rng = self.rng
+        text = " ".join(text.split()).replace(" ?", "?").replace(" .", ".").replace(" ,", ",").replace(" !", "!")
+        for doubled in ("??", "?.", ".?", ".!", "!.", "?!", "..."):
+            if doubled != "..." and doubled in text:
+                text = text.replace(doubled, doubled[0])
+        if self.language == "en":
+            if rng.random() < 0.55:
+                text = text[:1].upper() + text[1:]
+            if "'" not in text.replace("I'", "").replace("n't", "") and rng.random() < 0.06:
+                text = text.lower() if not any(char.isupper() for char in text[1:].replace("I", "")) else text
+            if text.split(" ")[0].lower() in _QUESTION_WORDS and text[-1].isalpha() and rng.random() < 0.6:
+                text += "?"
+        elif text[-1:] in "어아야지까나요니" and "뭐" in text and rng.random() < 0.3:
+            text += "?"
+        return text
+
+    def squeezed(self, text: str) -> str:
+        """Now and then forgets the spaces, as hasty Korean does. Only for requests that nothing is copied from."""
+        return text.replace(" ", "") if self.language == "ko" and self.rng.random() < 0.06 else text
+
+    def in_passing(self, text: str) -> str:
+        """Now and then says something else first."""
+        if self.rng.random() > 0.05:
+            return text
+        return f"{self.rng.choice(self.phrases.CHATTER)} {text}"
+
+    def user(self, text: str) -> None:
+        """The user says something."""
+        self.messages.append(Message("user", text))
+
+    def say(self, text: str) -> None:
+        """The assistant says something."""
+        self.messages.append(Message("assistant", text))
+
+    def call(self, name: str, **arguments: object) -> Call:
+        """The assistant calls a tool."""
+        call = Call(name, {key: value for key, value in arguments.items() if value is not None})
+        self.messages.append(Message("assistant", call=call))
+        return call
+
+    def tool(self, envelope: str) -> None:
+        """The tool answers."""
+        self.messages.append(Message("tool", envelope))
+
+    def quoted(self, text: str) -> str:
+        """A text in quotation marks of some kind."""
+        opening, closing = self.rng.choice(_QUOTES if "'" not in text else _DOUBLE_QUOTES)
+        return f"{opening}{text}{closing}"
+
+
+_QUOTES = [("'", "'"), ("'", "'"), ('"', '"'), ('"', '"'), ("“", "”"), ("‘", "’"), ("「", "」")]
+_DOUBLE_QUOTES = [('"', '"'), ("“", "”")]
+_QUESTION_WORDS = frozenset("what which how why who when is are do does can could would have any anything got".split())
+_cache: dict[tuple[str, str], str] = {}
+
+
+def _with_macros(template: str, prefix: str) -> str:
+    known = _cache.get((template, prefix))
+    if known is None:
+        known = template
+        for name in LANGUAGES["ko" if prefix.endswith("ko") else "en"].MACROS:
+            known = known.replace(f"<{name}>", f"<{prefix}.{name}>")
+        _cache[(template, prefix)] = known
+    return known
+
+
+for _key in list(MACROS):
+    MACROS[_key] = _with_macros(MACROS[_key], _key.rpartition(".")[0])

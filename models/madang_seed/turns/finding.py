@@ -1,0 +1,264 @@
+"""Turns that search the catalogue or read an item, and what follows from a result."""
+
+from __future__ import annotations
+
+from .. import answers, envelopes
+from ..catalogue import CATEGORIES, Item, catalogue
+from ..dialogue import Dialogue
+from ..envelopes import Data, Row
+from ..grammar import choose
+from ..lexicon import noun
+from .adding import add_item
+from .talking import small_talk
+from .words import any_item, fail, keyword_for, maybe_quoted, title_of
+
+
+def _search_request(d: Dialogue) -> tuple[str, Data]:
+    rng = d.rng
+    kinds = [_by_category, _by_complaint, _by_aim, _by_keyword, _by_category_word, _by_both, _by_number, _everything]
+    request, arguments = rng.choices(kinds, (30, 10, 8, 40, 3, 8, 13, 5))[0](d)
+    return d.in_passing(request), arguments
+
+
+def _category(d: Dialogue) -> tuple[str, str]:
+    """A category and a word for it."""
+    category = d.rng.choice(CATEGORIES)
+    return category, d.rng.choice(d.phrases.CATEGORY_WORDS[category])
+
+
+def _by_category(d: Dialogue) -> tuple[str, Data]:
+    category, word = _category(d)
+    return d.squeezed(d.ask(d.phrases.BY_CATEGORY, c=word)), {"category": category}
+
+
+def _by_complaint(d: Dialogue) -> tuple[str, Data]:
+    category, _ = _category(d)
+    text = choose(d.rng, d.own(d.phrases.COMPLAINTS[category])) + choose(d.rng, d.own(d.phrases.COMPLAINT_ENDS))
+    return d.squeezed(d.polish(text)), {"category": category}
+
+
+def _by_aim(d: Dialogue) -> tuple[str, Data]:
+    category, _ = _category(d)
+    aim = choose(d.rng, d.phrases.AIMS[category])
+    return d.squeezed(d.ask(d.phrases.BY_AIM, v=aim)), {"category": category}
+
+
+def _by_keyword(d: Dialogue) -> tuple[str, Data]:
+    keyword = keyword_for(d)
+    return d.ask(d.phrases.BY_KEYWORD, k=keyword, q=maybe_quoted(d, keyword)), {"keyword": keyword}
+
+
+def _by_category_word(d: Dialogue) -> tuple[str, Data]:
+    """A word for a category, but asked for as a word."""
+    _, word = _category(d)
+    return d.ask(_QUOTED_KEYWORD[d.language], q=d.quoted(word)), {"keyword": word}
+
+
+def _by_both(d: Dialogue) -> tuple[str, Data]:
+    category, word = _category(d)
+    keyword = keyword_for(d)
+    text = d.ask(d.phrases.BOTH, c=word, k=keyword, q=maybe_quoted(d, keyword))
+    return text, {"category": category, "keyword": keyword}
+
+
+def _by_number(d: Dialogue) -> tuple[str, Data]:
+    limit = d.rng.randint(1, 10) if d.rng.random() < 0.4 else d.rng.randint(1, 5)
+    category, word = _category(d)
+    arguments: Data = {"category": category}
+    if d.rng.random() < 0.35:
+        word = keyword_for(d)
+        arguments = {"keyword": word}
+    text = d.ask(d.phrases.BY_LIMIT, t=word, n=d.rng.choice(d.phrases.LIMITS[limit]))
+    return text, {**arguments, "limit": limit}
+
+
+def _everything(d: Dialogue) -> tuple[str, Data]:
+    return d.squeezed(d.ask(d.phrases.EVERYTHING)), {}
+
+
+_QUOTED_KEYWORD = {
+    "ko": [
+        "{q} 키워드로 [검색해줘|찾아줘|검색]",
+        "{q:이라는} [단어로|말로|키워드로] [검색해줘|찾아줘]",
+        "[키워드|검색어] {q:으로} [검색|찾아줘|검색해줘]",
+        "{q:이라는} 단어가 들어간 [거|프로토콜] 찾아줘",
+    ],
+    "en": [
+        "search [for |]the [keyword|word|term] {q}",
+        "[keyword|search term][:|] {q}",
+        "find [protocols|items] with the [word|keyword] {q}",
+        "search by keyword {q}",
+    ],
+}
+
+
+def search(d: Dialogue) -> tuple[list[Row], int]:
+    """A search and what it found."""
+    text, arguments = _search_request(d)
+    d.user(text)
+    return _search_with(d, arguments, invent=0.3)
+
+
+def _search_with(d: Dialogue, arguments: Data, invent: float) -> tuple[list[Row], int]:
+    d.call("search_catalog", **arguments)
+    if d.rng.random() < 0.03:
+        fail(d, "search_catalog", {})
+        return [], 0
+    rows, total = envelopes.search_rows(d.rng, arguments, d.locale, invent)
+    d.tool(envelopes.search_envelope(rows, total))
+    shown = _kept(d.messages[-1].text, rows)
+    d.say(answers.found(d.rng, d.language, shown, total))
+    return shown, total
+
+
+def _kept(envelope: str, rows: list[Row]) -> list[Row]:
+    """The rows that the envelope had room for."""
+    return [row for row in rows if f'"id":"{row.id}"' in envelope]
+
+
+def search_then(d: Dialogue) -> None:
+    """A search, then something about one of its results."""
+    rows, _ = search(d)
+    if not rows:
+        return
+    follow = d.rng.random()
+    if follow < 0.4:
+        _pick_add(d, rows)
+    elif follow < 0.8:
+        row = _pick(d, rows, d.phrases.PICK_DETAIL)
+        _query(d, row)
+        if d.rng.random() < 0.6:
+            d.user(d.ask(d.phrases.THIS_ADD))
+            add_item(d, row.id, row.title)
+    elif follow < 0.9:
+        row = d.rng.choice(rows)
+        d.user(d.ask(d.phrases.ADD, t=row.title, q=d.quoted(row.title)))
+        add_item(d, row.id, row.title)
+    else:
+        small_talk(d)
+
+
+def _pick(d: Dialogue, rows: list[Row], templates: list[str]) -> Row:
+    places = [place for place in d.phrases.ORDINALS if place <= min(len(rows), answers.SHOWN)]
+    place = d.rng.choice(places)
+    d.user(d.ask(templates, o=d.rng.choice(d.phrases.ORDINALS[place])))
+    return rows[place - 1] if place > 0 else rows[: answers.SHOWN][-1]
+
+
+def _pick_add(d: Dialogue, rows: list[Row]) -> None:
+    row = _pick(d, rows, d.phrases.PICK_ADD)
+    add_item(d, row.id, row.title)
+
+
+def search_and_add(d: Dialogue) -> None:
+    """Search, perhaps look, and add within one turn."""
+    rng = d.rng
+    category = rng.choice(CATEGORIES)
+    word = rng.choice(d.phrases.CATEGORY_WORDS[category])
+    arguments: Data = {"category": category}
+    if rng.random() < 0.4:
+        word = keyword_for(d)
+        arguments = {"keyword": word}
+    look = rng.random() < 0.4
+    d.user(d.ask((_LOOK_AND_ADD if look else _FIND_AND_ADD)[d.language], t=word))
+    d.call("search_catalog", **arguments)
+    rows, total = envelopes.search_rows(rng, arguments, d.locale, 0.5)
+    d.tool(envelopes.search_envelope(rows, total))
+    if not rows:
+        d.say(answers.found(rng, d.language, rows, total))
+        return
+    if look:
+        d.call("query_protocol", id=rows[0].id)
+        d.tool(_record_of(d, rows[0]))
+    add_item(d, rows[0].id, rows[0].title)
+
+
+_FIND_AND_ADD = {
+    "ko": [
+        "{t} [프로토콜|관련된 거|습관] [찾아서|검색해서|찾아보고] 첫 번째 [거|것|걸] [추가해줘|등록해줘]",
+        "{t} [프로토콜|습관] [하나 |]찾아서 [바로 |]추가해줘",
+        "{t} 관련해서 하나 골라서 추가해줘",
+    ],
+    "en": [
+        "[find|search for] [a|] {t} [protocol|habit] and add [the first one|it|the first result]",
+        "look for {t} protocols and add the first one",
+        "find something for {t} and add it to my habits",
+    ],
+}
+_LOOK_AND_ADD = {
+    "ko": [
+        "{t} [프로토콜|관련된 거|습관] 찾아서 [내용 확인하고|자세히 보고|읽어 보고|살펴보고] 추가해줘",
+        "{t} [프로토콜|거] 찾고, 자세히 본 다음 추가해줘",
+    ],
+    "en": [
+        "[find|search for] [a|] {t} protocol, [read|check|look at] [the details|it] and add it",
+        "look for {t}, check the details of the first one, then add it",
+    ],
+}
+
+
+def _record_of(d: Dialogue, row: Row) -> str:
+    known = {item.id: item for item in catalogue()}
+    return envelopes.record_envelope(known.get(row.id) or _made_item(d, row), d.locale)
+
+
+def _made_item(d: Dialogue, row: Row) -> Item:
+    rng, locale = d.rng, d.locale
+    sentence = lambda: envelopes.framed_text(rng, locale, 0.3) + "."  # noqa: E731
+    both = lambda value: {"ko": value, "en": value}  # noqa: E731
+    return Item(
+        id=row.id,
+        kind="protocol",
+        category=row.category,
+        title=both(row.title),
+        summary=both(row.summary),
+        why=both(sentence()),
+        steps=both([sentence() for _ in range(rng.choice((2, 3)))]),
+        standard=both(envelopes.dose(rng, locale)),
+        minimum=both(envelopes.dose(rng, locale)),
+        anchor=both(envelopes.anchor_when(rng, locale)),
+        keywords=both([noun(rng, locale, 0.3) for _ in range(3)]),
+    )
+
+
+def _query(d: Dialogue, row: Row) -> None:
+    d.call("query_protocol", id=row.id)
+    known = {item.id: item for item in catalogue()}
+    item = known.get(row.id) or _made_item(d, row)
+    if d.rng.random() < 0.04:
+        fail(d, "query_protocol", {})
+        return
+    d.tool(envelopes.record_envelope(item, d.locale))
+    d.say(answers.record(d.language, item, d.locale))
+
+
+def detail(d: Dialogue) -> None:
+    """Details of a named item, then perhaps adding it."""
+    rng = d.rng
+    if rng.random() < 0.08:
+        word = keyword_for(d)
+        d.user(d.ask(d.phrases.DETAIL[:2], t=word, q=d.quoted(word)))
+        _search_with(d, {"keyword": word}, invent=0.4)
+        return
+    item = any_item(d)
+    row = envelopes.row_of(item, d.locale)
+    if rng.random() < 0.12:
+        row = row if rng.random() < 0.5 else envelopes.invented_row(rng, d.locale)
+        d.user(d.ask(d.phrases.DETAIL_ID, id=row.id))
+        _query(d, row)
+        return
+    title = title_of(d, item)
+    d.user(d.in_passing(d.ask(d.phrases.DETAIL, t=title, q=d.quoted(title))))
+    _query(d, row)
+    if d.rng.random() < 0.35:
+        d.user(d.ask(d.phrases.THIS_ADD))
+        add_item(d, row.id, row.title)
+
+
+def add_unknown(d: Dialogue) -> None:
+    """Wants to add what is no item's title: a search comes first."""
+    word = keyword_for(d)
+    d.user(d.ask(d.phrases.ADD_UNKNOWN, k=word, q=d.quoted(word)))
+    rows, _ = _search_with(d, {"keyword": word}, invent=0.5)
+    if rows and d.rng.random() < 0.4:
+        _pick_add(d, rows)

@@ -1,0 +1,73 @@
+"""Words and other small things that all turns need."""
+
+from __future__ import annotations
+
+import random
+
+from .. import answers, envelopes
+from ..catalogue import Item, catalogue
+from ..dialogue import Dialogue
+from ..envelopes import Data
+from ..lexicon import ADJECTIVES, NOUNS, invented, noun
+
+
+def keyword_for(d: Dialogue) -> str:
+    """A word to search for, which is no word for a category."""
+    rng = d.rng
+    taken = d.phrases.CATEGORY_WORDS
+    while True:
+        roll = rng.random()
+        if roll < d.novelty:
+            word = invented(rng, d.language)
+        elif roll < d.novelty + 0.25:
+            word = rng.choice(rng.choice(catalogue()).keywords[d.language])
+        else:
+            word = rng.choice(NOUNS[d.language])
+        if rng.random() < 0.2:
+            other = noun(rng, d.language, d.novelty)
+            word = rng.choice((f"{rng.choice(ADJECTIVES[d.language])} {word}", f"{word} {other}", f"{other} {word}"))
+        if not any(word == known for words in taken.values() for known in words) and word not in _AMBIGUOUS:
+            return word
+
+
+_AMBIGUOUS = frozenset(
+    "관계 휴식 체력 피로 긴장 공부 몰입 대화 빛 마음 낮 밤 잠 일 "
+    "light sleep relaxing eating focus work study rest relaxation".split()
+)
+
+
+def any_item(d: Dialogue) -> Item:
+    """An item of the catalogue."""
+    return d.rng.choice(catalogue())
+
+
+def title_of(d: Dialogue, item: Item) -> str:
+    """How a user writes a title."""
+    if d.rng.random() < 0.04:
+        return item.title["en" if d.language == "ko" else "ko"]
+    title = item.title[d.language]
+    if d.language == "en" and d.rng.random() < 0.5:
+        return title.lower()
+    if d.language == "ko" and d.rng.random() < 0.07:
+        return title.replace(" ", "")
+    return title
+
+
+def number_for(rng: random.Random) -> int:
+    """The number of a habit."""
+    roll = rng.random()
+    if roll < 0.7:
+        return rng.randint(1, 9)
+    return rng.randint(10, 99) if roll < 0.95 else rng.randint(100, 999)
+
+
+def maybe_quoted(d: Dialogue, text: str) -> str:
+    """A text, mostly in quotation marks."""
+    return d.quoted(text) if d.rng.random() < 0.8 else text
+
+
+def fail(d: Dialogue, tool: str, slots: Data) -> None:
+    """The tool fails and the assistant says so."""
+    code, reason, answer = answers.failure(d.rng, d.language, d.locale, tool, slots)
+    d.tool(envelopes.error(code, reason))
+    d.say(answer)

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every example, each of which must end by itself, without arguments and without input, within a minute.
+#
+# An example that cannot says so in a line of its head, `//! Needs arguments: ...`, and is only compiled.
+set -eu
+cd "$(dirname "$0")/.."
+
+limit=""
+if command -v timeout >/dev/null; then limit="timeout 60"; fi
+
+ran=0
+for source in examples/*.rs examples/*/main.rs actors/examples/*.rs actors/examples/*/main.rs; do
+    [ -e "$source" ] || continue # the pattern itself: nothing matched
+    name=${source%/main.rs}
+    name=$(basename "$name" .rs)
+    package=madang
+    case $source in actors/*) package=madang-actors ;; esac
+    cargo build -q -p "$package" --example "$name"
+    if grep -q '^//! Needs arguments:' "$source"; then
+        echo "example $name: compiled; it needs arguments"
+        continue
+    fi
+    begin=$SECONDS
+    if ! output=$($limit cargo run -q -p "$package" --example "$name" </dev/null 2>&1); then
+        printf '%s\n' "$output"
+        echo "example $name: failed, or took longer than a minute"
+        exit 1
+    fi
+    echo "example $name: ok, $((SECONDS - begin)) s"
+    ran=$((ran + 1))
+done
+if [ "$ran" -eq 0 ]; then
+    echo "there is no example to run"
+    exit 1
+fi

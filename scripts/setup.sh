@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
+# Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
+#
+# usage: scripts/setup.sh [lints]     with `lints`, rustfmt and clippy are wanted as well
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "$*" >&2; }
+
+stop() {
+    say "$*"
+    exit 1
+}
+
+check_rust() {
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
+        stop "Madang needs Rust $wanted or newer, and there is none in PATH: install it with rustup, then try again."
+    fi
+    found=$(rustc --version | cut -d ' ' -f 2)
+    [ -n "$found" ] || stop "Madang needs Rust $wanted or newer, and \`rustc --version\` fails here: see above."
+    if ! is_at_least "$found" "$wanted"; then
+        stop "Madang needs Rust $wanted or newer, and here is $found: update it (with rustup: \`rustup update stable\`), then try again."
+    fi
+}
+
+# is_at_least 1.95.0-nightly 1.94
+is_at_least() {
+    local found=${1%%-*} wanted=$2
+    local major=${found%%.*} rest=${found#*.}
+    [ "$major" -gt "${wanted%%.*}" ] || { [ "$major" -eq "${wanted%%.*}" ] && [ "${rest%%.*}" -ge "${wanted#*.}" ]; }
+}
+
+has_linker() { command -v cc >/dev/null; }
+
+has_cxx() {
+    local compiler=${CXX:-c++}
+    command -v "${compiler%% *}" >/dev/null
+}
+
+has_cmake() { command -v "${CMAKE:-cmake}" >/dev/null; }
+
+# bindgen loads the library at run time, and the library needs the headers that belong to it.
+has_libclang() { has_clang_library && has_clang_headers; }
+
+has_clang_library() {
+    if [ -n "${LIBCLANG_PATH:-}" ]; then
+        [ -f "$LIBCLANG_PATH" ] || any_file "$LIBCLANG_PATH"/libclang*.so* "$LIBCLANG_PATH"/libclang.dylib
+        return
+    fi
+    any_file /usr/lib/llvm*/lib/libclang*.so* /usr/lib*/libclang*.so* /usr/lib/*/libclang*.so* \
+        /usr/local/lib/libclang*.so* /usr/local/llvm*/lib/libclang*.so* /opt/homebrew/opt/llvm/lib/libclang.dylib \
+        /usr/local/opt/llvm/lib/libclang.dylib /Library/Developer/CommandLineTools/usr/lib/libclang.dylib \
+        /Applications/Xcode.app/Contents/Developer/Toolchains/XcodeDefault.xctoolchain/usr/lib/libclang.dylib
+}
+
+has_clang_headers() {
+    # Beside a library of one's own choice, or on macOS, they come with it.
+    [ -n "${LIBCLANG_PATH:-}" ] || [ "$(uname -s)" = Darwin ] ||
+        any_file /usr/lib/llvm*/lib/clang/*/include/stddef.h /usr/lib*/clang/*/include/stddef.h \
+            /usr/local/lib/clang/*/include/stddef.h /usr/local/llvm*/lib/clang/*/include/stddef.h
+}
+
+# Whether one of these exists; a pattern that matches nothing stands for itself and does not.
+any_file() {
+    local file
+    for file in "$@"; do
+        if [ -e "$file" ]; then return 0; fi
+    done
+    return 1
+}
+
+# The names of the packages that are missing, in the words of this system's package manager.
+missing_packages() {
+    local packages=()
+    has_linker || packages+=("$1")
+    has_cxx || packages+=("$2")
+    has_cmake || packages+=(cmake)
+    has_libclang || packages+=("$3")
+    printf '%s' "${packages[*]-}"
+}
+
+install_missing() {
+    local missing command as_root=""
+    if command -v apt-get >/dev/null; then
+        missing=$(missing_packages gcc g++ libclang-dev)
+        command="apt-get update && apt-get install -y --no-install-recommends $missing"
+    elif command -v dnf >/dev/null; then
+        missing=$(missing_packages gcc gcc-c++ clang-devel)
+        command="dnf install -y $missing"
+    elif command -v pacman >/dev/null; then
+        missing=$(missing_packages gcc gcc clang)
+        command="pacman -S --needed $missing"
+    elif command -v brew >/dev/null; then
+        missing=$(missing_packages gcc gcc llvm)
+        command="brew install $missing"
+    else
+        missing=$(missing_packages gcc g++ libclang)
+        [ -z "$missing" ] || stop "Missing to build llama.cpp: $missing. Install them with your package manager, then try again."
+        return 0
+    fi
+    [ -n "$missing" ] || return 0
+
+    local typed="$command"
+    if [ "$(id -u)" -ne 0 ] && ! command -v brew >/dev/null; then
+        as_root="sudo -n"
+        typed="su -c '$command'"
+        if command -v sudo >/dev/null; then typed="sudo sh -c '$command'"; fi
+    fi
+    # Only Debian and its kin are changed without asking, and only by those who may.
+    if ! command -v apt-get >/dev/null || { [ -n "$as_root" ] && ! sudo -n true 2>/dev/null; }; then
+        say "Missing to build llama.cpp: $missing. Type this, then try again:"
+        say "    $typed"
+        exit 1
+    fi
+    say "Installing what llama.cpp is built with: $missing"
+    if ! $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command" >&2; then
+        say "The installation failed. Type this to see why, then try again:"
+        say "    $typed"
+        exit 1
+    fi
+    [ -z "$(missing_packages gcc g++ libclang-dev)" ] ||
+        stop "Still missing after the installation: $(missing_packages gcc g++ libclang-dev)."
+}
+
+# Toolchains of rustup's minimal profile come without them. `make test` says which suites it skips for want of one.
+add_lints() {
+    local component
+    for component in fmt clippy; do
+        if ! cargo "$component" --version >/dev/null 2>&1 && command -v rustup >/dev/null; then
+            case $component in
+            fmt) rustup component add rustfmt >&2 || true ;;
+            clippy) rustup component add clippy >&2 || true ;;
+            esac
+        fi
+    done
+}
+
+check_rust
+install_missing
+if [ "${1:-}" = lints ]; then add_lints; fi

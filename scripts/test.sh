@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# Builds, then runs every suite, and says how long each took. Quiet about what passes, loud about what fails.
+#
+# usage: scripts/test.sh [SUITE..]     without names, all of them
+#
+# Everything uses the dev profile of one target directory, with features chosen so that llama.cpp is compiled once.
+# What `cargo` says in full lies in target/test-logs.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+all=(format lint docs wall actors tests features examples benches)
+target=${CARGO_TARGET_DIR:-target}
+logs=$target/test-logs
+mkdir -p "$logs"
+
+# Where nobody sits to press Ctrl-C, a suite that hangs is ended.
+limit=()
+if [ ! -t 0 ] && command -v timeout >/dev/null; then limit=(timeout -k 10 "${SUITE_SECONDS:-900}"); fi
+
+run() {
+    echo "\$ $*"
+    ${limit[@]+"${limit[@]}"} "$@"
+}
+
+format() { run cargo fmt --all --check; }
+
+lint() { run cargo clippy --workspace --all-targets -- -D warnings; }
+
+docs() { RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace; }
+
+# The wall around `actors`: nothing behind it is written in C or C++, or builds such code.
+wall() {
+    local tree found
+    tree=$(cargo tree -q -p madang-actors -e normal,build,dev --prefix none --format '{p}') || return 1
+    found=$(cut -d ' ' -f 1 <<<"$tree" | sort -u | grep -xE 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?') || true
+    if [ -n "$found" ]; then
+        printf 'madang-actors must need no C or C++ toolchain, but depends on:\n%s\n' "$found"
+        return 1
+    fi
+    echo "madang-actors depends on no crate that builds C or C++"
+}
+
+# The crate alone, with everything that could build C++ out of reach.
+actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors; }
+
+tests() { run cargo test -p madang; }
+
+# Each feature alone compiles. What needs llama.cpp takes the bindings from the build above, by Cargo's own means (a build script
+# can be overridden by its `links` key): other features elsewhere would otherwise compile llama.cpp a second time.
+features() {
+    local feature out
+    run cargo check -p madang-actors || return 1
+    run cargo check -p madang --no-default-features || return 1
+    for feature in $(features_of_madang); do
+        local chosen=(-p madang --no-default-features --features "$feature")
+        if needs_llama "$feature"; then
+            out=$(bindings_folder) || return 1
+            chosen+=(--config "target.$(rustc -vV | sed -n 's/^host: //p').llama.rustc-env.OUT_DIR='$out'")
+        fi
+        run cargo check "${chosen[@]}" || return 1
+    done
+}
+
+needs_llama() {
+    cargo tree -q -p madang --no-default-features --features "$1" --prefix none --format '{p}' | grep -q '^llama-cpp-sys-2 '
+}
+
+# The names under [features] in Cargo.toml, but for `default`.
+features_of_madang() {
+    sed -n '/^\[features\]/,/^\[/p' Cargo.toml | sed -n 's/^\([a-z][a-z0-9-]*\) *=.*/\1/p' | grep -vx default
+}
+
+# Where the newest build of llama.cpp left its bindings.
+bindings_folder() {
+    local newest
+    newest=$(ls -t "$target"/debug/build/llama-cpp-sys-2-*/out/bindings.rs | head -n 1) || return 1
+    (cd "$(dirname "$newest")" && pwd)
+}
+
+examples() { run scripts/run-examples.sh; }
+
+benches() { run cargo test -p madang --benches --no-run; }
+
+# Leaves out what says only that all is well. The end of each test program stays: `test result: ok. ...`.
+hide_successes() {
+    grep --line-buffered -vE \
+        -e '^test .* \.\.\. ok$' -e '^running [0-9]+ tests?$' -e '^ +(Compiling|Checking|Documenting|Fresh) ' -e '^$' ||
+        true
+}
+
+# What a suite cannot do without and the smallest toolchains leave out.
+missing_command() {
+    case $1 in
+    format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
+    lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
+    esac
+}
+
+report=()
+failed=0
+
+note() { report+=("$(printf '%-12s %7s  %s' "$1" "$2" "$3")"); }
+
+suite() {
+    local name=$1 begin=$SECONDS missing
+    printf '\n== %s\n' "$name"
+    missing=$(missing_command "$name")
+    if [ -n "$missing" ]; then
+        echo "SKIPPED: this toolchain has no \`$missing\`"
+        note "$name" - "SKIPPED"
+    elif "$name" 2>&1 | tee "$logs/$name.log" | hide_successes; then
+        note "$name" $((SECONDS - begin)) ok
+    else
+        failed=1
+        echo "FAILED: $name; all that was said is in $logs/$name.log"
+        note "$name" $((SECONDS - begin)) FAILED
+    fi
+}
+
+build() {
+    local begin=$SECONDS
+    printf '== build\n'
+    if [ $needs_madang -eq 1 ]; then cargo test --locked -p madang --all-targets --no-run; fi
+    if [ $needs_actors -eq 1 ]; then
+        CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
+    fi
+    note build $((SECONDS - begin)) "(before the clock starts)"
+}
+
+chosen=("$@")
+if [ $# -eq 0 ]; then chosen=("${all[@]}"); fi
+needs_madang=0
+needs_actors=0
+for name in "${chosen[@]}"; do
+    case $name in
+    format | lint | docs | wall) ;;
+    actors) needs_actors=1 ;;
+    tests | features | examples | benches) needs_madang=1 ;;
+    *)
+        echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if [ $((needs_madang + needs_actors)) -gt 0 ]; then build; fi
+begin=$SECONDS
+for name in "${chosen[@]}"; do suite "$name"; done
+note total $((SECONDS - begin)) "after the build"
+
+printf '\n%-12s %7s\n' suite seconds
+printf '%s\n' "${report[@]}"
+exit $failed

@@ -1,0 +1,237 @@
+//! What can be typed on the command line.
+
+use std::{env, path::PathBuf};
+
+use clap::{Args as Options, Parser, Subcommand, ValueEnum};
+use madang::{Decision, Locale, SessionId, UserId};
+
+/// An assistant with tools, in the terminal.
+///
+/// What a tool did is never lost, never done twice, never done unasked, and never misreported.
+#[derive(Debug, Parser)]
+#[command(name = "madang", version)]
+pub(crate) struct Args {
+    /// Say also why something failed.
+    #[arg(long = "verbose", short = 'v', global = true, display_order = 100)]
+    pub(crate) is_verbose: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Chat: in a terminal with line editing; else each line of standard input is a turn.
+    Chat(Chat),
+    /// Print the tools as JSON.
+    Tools(Tools),
+    /// Make one tool call without a model, and print what a model would read.
+    Call(Call),
+    /// Print the recorded tool calls as JSON lines, in order.
+    Ledger(Ledger),
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Chat {
+    /// A model to chat with: a GGUF file. Without it, the bundled demonstration model.
+    #[arg(long, value_name = "PATH", conflicts_with = "script")]
+    pub(crate) model: Option<PathBuf>,
+    /// A script in place of a model: JSON lines, one completion each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    /// The chat to go on with; it is created if there is none. Without it, a new one.
+    #[arg(long, value_name = "ID", value_parser = session)]
+    pub(crate) session: Option<SessionId>,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+    /// Who answers questions before a call that must be confirmed.
+    #[arg(long)]
+    pub(crate) confirm: Option<Confirmation>,
+    /// Print one event a line, as JSON.
+    #[arg(long = "json")]
+    pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Tools {
+    /// The form: plain, or that of a model's API.
+    #[arg(long, default_value = "plain")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Call {
+    /// The tool.
+    pub(crate) name: String,
+    /// Its arguments, a JSON object; `-` reads them from standard input.
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) arguments: String,
+    /// How the question is answered where the call must be confirmed. Without it nobody is asked, and it does not run.
+    #[arg(long)]
+    confirm: Option<Answer>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Ledger {
+    /// Only this chat's.
+    #[arg(long, value_name = "ID", value_parser = session)]
+    pub(crate) session: Option<SessionId>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Database {
+    /// The database file. Without it, `madang/madang.db` among the user's data.
+    #[arg(long = "db", value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Person {
+    /// Whose chats and habits. Without it, the name in `$USER`.
+    #[arg(long, value_name = "ID", value_parser = user)]
+    user: Option<UserId>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Toolkits {
+    /// The toolkits, separated by commas.
+    #[arg(long = "toolkit", value_name = "LIST", value_delimiter = ',', default_value = "life")]
+    pub(crate) names: Vec<Toolkit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Toolkit {
+    /// Habits: a catalogue, what a person does daily, and the rules.
+    Life,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Plain,
+    Openai,
+    Anthropic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Confirmation {
+    /// Ask in the terminal.
+    Ask,
+    /// Say yes to every question.
+    Approve,
+    /// Say no to every question.
+    Deny,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Answer {
+    Approve,
+    Deny,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Language {
+    Ko,
+    En,
+}
+
+impl Default for Toolkits {
+    fn default() -> Self {
+        Self { names: vec![Toolkit::Life] }
+    }
+}
+
+impl Chat {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+}
+
+impl Call {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+
+    pub(crate) fn decision(&self) -> Option<Decision> {
+        self.confirm.map(|answer| match answer {
+            Answer::Approve => Decision::Approve,
+            Answer::Deny => Decision::Deny,
+        })
+    }
+}
+
+impl Person {
+    pub(crate) fn user(&self) -> UserId {
+        let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
+        let given = self.user.clone().or_else(named);
+        given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
+    }
+}
+
+fn spoken(chosen: Option<Language>) -> Locale {
+    match chosen {
+        Some(Language::Ko) => Locale::Ko,
+        Some(Language::En) => Locale::En,
+        None => Locale::from_lang(&environment_language(|name| env::var(name).ok())),
+    }
+}
+
+/// What the environment calls its language: the first of these that is set decides, as everywhere.
+fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set).unwrap_or_default()
+}
+
+fn session(id: &str) -> Result<SessionId, String> {
+    SessionId::new(id).map_err(|error| error.to_string())
+}
+
+fn user(id: &str) -> Result<UserId, String> {
+    UserId::new(id).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_language_is_that_of_the_first_variable_that_is_set() {
+        let locale = |set: &[(&str, &str)]| {
+            let value = |name: &str| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            };
+            Locale::from_lang(&environment_language(value))
+        };
+        assert_eq!(locale(&[]), Locale::En);
+        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8")]), Locale::Ko);
+        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_ALL", "")]), Locale::Ko);
+        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_MESSAGES", "de_DE.UTF-8")]), Locale::En);
+        assert_eq!(
+            locale(&[("LC_ALL", "ko"), ("LC_MESSAGES", "en_GB"), ("LANG", "C")]),
+            Locale::Ko
+        );
+    }
+}

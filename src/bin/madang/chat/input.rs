@@ -1,0 +1,134 @@
+//! Standard input as lines, read in a thread of its own: a line of any length or none takes little memory.
+
+use std::{
+    io::{self, BufRead},
+    thread,
+};
+
+use tokio::sync::mpsc;
+
+/// So much of a line is kept: far more than a turn takes, so that the runtime itself refuses what is too long.
+const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// A line of the input.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Text, without its line break.
+    Text(String),
+    /// The line of this number is no UTF-8.
+    NotUtf8 { line: u64 },
+    /// Too long to be kept: so many bytes.
+    Endless { bytes: u64 },
+}
+
+/// Lines that are read as they are asked for.
+#[derive(Debug)]
+pub(super) struct Lines {
+    read: mpsc::Receiver<io::Result<Line>>,
+}
+
+impl Lines {
+    /// Reads standard input. The thread ends with it, or with the process.
+    pub(super) fn of_stdin() -> io::Result<Self> {
+        let (lines, read) = mpsc::channel(1);
+        thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+            let mut reader = LineReader::new(io::stdin().lock());
+            while let Some(line) = reader.next().transpose() {
+                let is_broken = line.is_err();
+                if lines.blocking_send(line).is_err() || is_broken {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { read })
+    }
+
+    /// The next line; `None` at the end. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+        self.read.recv().await.transpose()
+    }
+}
+
+/// Cuts a stream of bytes into lines.
+struct LineReader<R> {
+    input: R,
+    line: u64,
+}
+
+impl<R: BufRead> LineReader<R> {
+    const fn new(input: R) -> Self {
+        Self { input, line: 0 }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Line>> {
+        let (mut kept, mut bytes, mut is_over) = (Vec::new(), 0_u64, false);
+        while !is_over {
+            let read = match self.input.fill_buf() {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if read.is_empty() {
+                if bytes == 0 {
+                    return Ok(None);
+                }
+                break;
+            }
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(read.len(), |end| end + 1);
+            let room = MAX_LINE_BYTES.saturating_sub(kept.len());
+            kept.extend_from_slice(&read[..taken.min(room)]);
+            bytes += taken as u64;
+            is_over = end.is_some();
+            self.input.consume(taken);
+        }
+        self.line += 1;
+        if bytes > kept.len() as u64 {
+            return Ok(Some(Line::Endless { bytes }));
+        }
+        let line = self.line;
+        Ok(Some(String::from_utf8(kept).map_or(Line::NotUtf8 { line }, |text| {
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            Line::Text(text.strip_suffix('\r').unwrap_or(text).to_owned())
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(input: &[u8]) -> Vec<Line> {
+        let mut reader = LineReader::new(io::BufReader::with_capacity(3, input));
+        std::iter::from_fn(|| reader.next().unwrap()).collect()
+    }
+
+    fn text(text: &str) -> Line {
+        Line::Text(text.to_owned())
+    }
+
+    #[test]
+    fn lines_are_cut_at_their_breaks_and_the_last_needs_none() {
+        assert_eq!(lines(b""), []);
+        assert_eq!(lines("안녕\r\n\nlast".as_bytes()), [text("안녕"), text(""), text("last")]);
+        assert_eq!(lines(b"a\n"), [text("a")]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_named_and_the_next_is_read() {
+        assert_eq!(lines(b"a\n\xff\xfe\nb"), [text("a"), Line::NotUtf8 { line: 2 }, text("b")]);
+    }
+
+    #[test]
+    fn an_endless_line_is_counted_and_not_kept() {
+        let mut input = vec![b'a'; MAX_LINE_BYTES + 7];
+        input.extend_from_slice(b"\nb\n");
+        let mut reader = LineReader::new(io::BufReader::new(&*input));
+        assert_eq!(
+            reader.next().unwrap(),
+            Some(Line::Endless { bytes: MAX_LINE_BYTES as u64 + 8 })
+        );
+        assert_eq!(reader.next().unwrap(), Some(text("b")));
+        assert_eq!(reader.next().unwrap(), None);
+    }
+}

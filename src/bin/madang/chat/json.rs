@@ -1,0 +1,43 @@
+//! Events as JSON lines: the library's own event type, as it serialises itself.
+
+use madang::{Item, Locale};
+
+use super::screen::Screen;
+use crate::{failure::Failure, output, texts::Text};
+
+/// Prints one event a line.
+#[derive(Debug)]
+pub(super) struct Json {
+    locale: Locale,
+}
+
+impl Json {
+    pub(super) const fn new(locale: Locale) -> Self {
+        Self { locale }
+    }
+}
+
+impl Screen for Json {
+    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+        match item {
+            Item::Event(event) => {
+                let line = serde_json::to_string(&**event);
+                output::line(
+                    &line.map_err(|cause| {
+                        Failure::because("failed to write an event as JSON", cause)
+                    })?,
+                )
+            }
+            // The message that follows has it all.
+            Item::Text(_) | Item::Thinking(_) => Ok(()),
+            Item::Lagged { .. } => {
+                self.say(&Text::Missed.in_locale(self.locale));
+                Ok(())
+            }
+        }
+    }
+
+    fn say(&mut self, sentence: &str) {
+        output::complain(sentence);
+    }
+}

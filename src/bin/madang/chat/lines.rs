@@ -1,0 +1,96 @@
+//! A chat without a terminal: each line of standard input is a turn.
+
+use madang::{EventKind, Item, Limits, Locale};
+
+use super::{
+    input::{Line, Lines},
+    printable::printable,
+    screen::Screen,
+    summary::summary,
+    talk::{Next, Talk},
+};
+use crate::{failure::Failure, output, texts::Text};
+
+/// Takes one turn after the other until the input ends.
+pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
+    let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
+    let mut lines = Lines::of_stdin().map_err(unreadable)?;
+    let locale = talk.options.locale;
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line.map_err(unreadable)?,
+            _ = talk.signals.next() => return Err(stopped(&talk)),
+        };
+        let next = match line {
+            None => return Ok(()),
+            Some(Line::Text(text)) => talk.turn(text, screen).await?,
+            Some(Line::NotUtf8 { line }) => {
+                screen.say(&Text::NotUtf8 { line }.in_locale(locale));
+                Next::Turn
+            }
+            Some(Line::Endless { bytes }) => {
+                let max_bytes = Limits::default().max_user_text_bytes as u64;
+                screen.say(&Text::TooLong { bytes, max_bytes }.in_locale(locale));
+                Next::Turn
+            }
+        };
+        match next {
+            Next::Turn => {}
+            Next::Leave | Next::Terminate => return Err(stopped(&talk)),
+        }
+    }
+}
+
+/// Not all lines were processed.
+fn stopped(talk: &Talk) -> Failure {
+    let id = talk.session.id();
+    Failure::new(format!("stopped before the end of the input: go on with --session {id}"))
+}
+
+/// Shows a chat as plain text.
+#[derive(Debug)]
+pub(super) struct Plain {
+    locale: Locale,
+}
+
+impl Plain {
+    pub(super) const fn new(locale: Locale) -> Self {
+        Self { locale }
+    }
+
+    fn event(&self, event: &EventKind) -> Option<String> {
+        match event {
+            EventKind::ModelMessage { text, .. } => Some(printable(text.trim()).into_owned()),
+            EventKind::ToolCallEnded { record } => {
+                Some(format!("· {}", summary(record, self.locale)))
+            }
+            EventKind::SystemNotice { text, .. } => Some(format!("※ {text}")),
+            EventKind::Error { text, .. } => Some(format!("✗ {}", printable(text))),
+            EventKind::UserMessage { .. }
+            | EventKind::ToolCallProposed { .. }
+            | EventKind::ConfirmationAsked { .. }
+            | EventKind::ConfirmationEnded { .. }
+            | EventKind::Cleared
+            | EventKind::TurnEnded { .. } => None,
+        }
+    }
+}
+
+impl Screen for Plain {
+    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+        match item {
+            Item::Event(event) => {
+                self.event(&event.kind).map_or(Ok(()), |line| output::line(&line))
+            }
+            Item::Text(_) | Item::Thinking(_) => Ok(()),
+            Item::Lagged { .. } => {
+                self.say(&Text::Missed.in_locale(self.locale));
+                Ok(())
+            }
+        }
+    }
+
+    fn say(&mut self, sentence: &str) {
+        output::complain(sentence);
+    }
+}

@@ -1,0 +1,79 @@
+//! `madang chat`: one session, in a terminal, line by line, or as events.
+
+mod editor;
+mod input;
+mod json;
+mod keys;
+mod lines;
+mod printable;
+mod screen;
+mod signals;
+mod streamed;
+mod summary;
+mod talk;
+mod terminal;
+
+use std::io::{self, IsTerminal};
+
+use madang::{Asker, Runtime, Session, SessionError, SessionId, TurnOptions};
+use uuid::Uuid;
+
+use crate::{args::Chat, failure::Failure, output, setup, texts::Text};
+use signals::Signals;
+use talk::{Answers, Talk};
+
+/// Chats until the input ends, the person leaves, or the program is asked to end.
+pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
+    // In this order a script or model that cannot be used leaves no database behind.
+    let model = setup::Model::load(&wanted)?;
+    let name = model.name();
+    let store = setup::store(&wanted.database, &wanted.toolkits).await?;
+    let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
+    let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
+    let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
+    let ended = runtime.shutdown().await;
+    talked?;
+    ended.map_err(Failure::of)
+}
+
+async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failure> {
+    let locale = wanted.locale();
+    let is_terminal = !wanted.is_json && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let answers = Answers::of(wanted.confirm, is_terminal);
+    if wanted.confirm.is_some() && matches!(answers, Answers::Nobody) {
+        output::complain(&Text::NobodyToAsk.in_locale(locale));
+    }
+    let signals = Signals::new().map_err(|cause| {
+        Failure::because("failed to listen to the operating system's signals", cause)
+    })?;
+    let session = open(runtime, wanted).await?;
+    if wanted.session.is_none() {
+        output::remark(&Text::NewSession(session.id()).in_locale(locale));
+    }
+    let asker = if matches!(answers, Answers::Nobody) { Asker::Nobody } else { Asker::Person };
+    let options = TurnOptions { asker, locale, ..TurnOptions::default() };
+    let talk = Talk::new(session, options, answers, signals);
+    if is_terminal {
+        terminal::run(talk, model).await
+    } else if wanted.is_json {
+        lines::run(talk, &mut json::Json::new(locale)).await
+    } else {
+        lines::run(talk, &mut lines::Plain::new(locale)).await
+    }
+}
+
+async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
+    let user = wanted.person.user();
+    let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
+    let id = wanted.session.clone().unwrap_or_else(fresh);
+    runtime.session(user.as_str(), id.as_str()).await.map_err(|error| match error {
+        SessionError::Foreign(_) => Failure::because(
+            format!("session {id} belongs to another user than {user}: give another --session, or its --user"),
+            error,
+        ),
+        SessionError::Store { .. } => {
+            Failure::because(format!("failed to open session {id}: check the database and its disk"), error)
+        }
+        SessionError::Id(_) | SessionError::Overloaded | SessionError::Closed => Failure::of(error),
+    })
+}

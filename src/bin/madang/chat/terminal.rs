@@ -1,0 +1,219 @@
+//! A chat in a terminal: streaming text, questions, the line of a tool call, commands.
+
+use std::time::Duration;
+
+use crossterm::style::Stylize;
+use indicatif::ProgressBar;
+use madang::{
+    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, Locale, Question,
+    Text as LibraryText, TurnEnding,
+};
+
+use super::{
+    editor::{Editor, Typed},
+    printable::printable,
+    screen::Screen,
+    streamed::Streamed,
+    summary::summary,
+    talk::{Next, Talk},
+};
+use crate::{failure::Failure, output, texts::Text};
+
+/// Takes turns until the person leaves.
+pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
+    let locale = talk.options.locale;
+    let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
+    let mut screen = Terminal::new(locale);
+    screen.dim(&Text::Welcome { model: &printable(model) }.in_locale(locale))?;
+    if !earlier.is_empty() {
+        screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
+    }
+    let typed_before = earlier.into_iter().filter_map(|message| match message.content {
+        Content::User { text } => Some(text.to_string()),
+        Content::Model { .. }
+        | Content::ToolCall(_)
+        | Content::Notice { .. }
+        | Content::Cleared => None,
+    });
+    let mut editor = Editor::new(typed_before.collect())?;
+    loop {
+        let typed = tokio::select! {
+            typed = editor.line() => typed?,
+            _ = talk.signals.next() => {
+                editor.abandon();
+                return Ok(());
+            }
+        };
+        let next = match typed {
+            Typed::Line(line) => enter(line, &mut talk, &mut screen).await?,
+            Typed::Leave => Next::Leave,
+        };
+        match next {
+            Next::Turn => {}
+            Next::Leave | Next::Terminate => return Ok(()),
+        }
+    }
+}
+
+/// What begins with a slash is a command, all else a turn.
+async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
+    let locale = talk.options.locale;
+    match line.trim() {
+        "/quit" => Ok(Next::Leave),
+        "/clear" => {
+            talk.session.clear().await.map_err(Failure::of)?;
+            screen.dim(&Text::Cleared.in_locale(locale))?;
+            Ok(Next::Turn)
+        }
+        other if other.starts_with('/') => {
+            screen.dim(&Text::Commands.in_locale(locale))?;
+            Ok(Next::Turn)
+        }
+        "" => Ok(Next::Turn),
+        _ => {
+            screen.wait();
+            let next = talk.turn(line, screen).await;
+            screen.stop_waiting();
+            next
+        }
+    }
+}
+
+/// The screen of a terminal.
+#[derive(Debug)]
+struct Terminal {
+    locale: Locale,
+    streamed: Streamed,
+    /// The question whose answer will stand behind it.
+    has_open_question: bool,
+    waiting: Option<ProgressBar>,
+}
+
+impl Terminal {
+    const fn new(locale: Locale) -> Self {
+        Self { locale, streamed: Streamed::new(), has_open_question: false, waiting: None }
+    }
+
+    /// Shows that something is going on.
+    fn wait(&mut self) {
+        let bar = ProgressBar::new_spinner();
+        bar.enable_steady_tick(Duration::from_millis(120));
+        self.waiting = Some(bar);
+    }
+
+    fn stop_waiting(&mut self) {
+        if let Some(bar) = self.waiting.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn dim(&mut self, text: &str) -> Result<(), Failure> {
+        self.below()?;
+        output::line(&text.dim().to_string())
+    }
+
+    /// Goes to the beginning of a line, where streamed text stands open.
+    fn below(&mut self) -> Result<(), Failure> {
+        self.stop_waiting();
+        if self.streamed.abandon() { output::line("") } else { Ok(()) }
+    }
+
+    fn event(&mut self, event: &EventKind) -> Result<(), Failure> {
+        let locale = self.locale;
+        match event {
+            EventKind::ModelMessage { text, ending } => {
+                self.stop_waiting();
+                let rest = self.streamed.message(text);
+                output::piece(&printable(&rest))?;
+                match ending {
+                    Ending::Complete => output::line(""),
+                    Ending::Interrupted => {
+                        output::line(&format!(" {}", Text::Interrupted.in_locale(locale).dim()))
+                    }
+                }
+            }
+            EventKind::ToolCallEnded { record } => {
+                self.dim(&summary(record, locale))?;
+                self.wait();
+                Ok(())
+            }
+            EventKind::ConfirmationAsked { question } => {
+                self.below()?;
+                self.has_open_question = true;
+                // While the keyboard is listened to, a line break alone does not go back to the beginning of the line.
+                output::piece(&asked(question, locale).replace('\n', "\r\n"))
+            }
+            EventKind::ConfirmationEnded { end, .. } => {
+                let gap = if std::mem::take(&mut self.has_open_question) { " " } else { "" };
+                output::line(&format!("{gap}{}", answered(*end, locale)))?;
+                self.wait();
+                Ok(())
+            }
+            EventKind::SystemNotice { text, .. } => {
+                self.dim(&format!("{text} {}", Text::HowToClear.in_locale(locale)))
+            }
+            EventKind::Error { text, .. } => {
+                self.below()?;
+                output::line(&printable(text).red().to_string())
+            }
+            EventKind::TurnEnded { ending: TurnEnding::Dismissed, .. } => {
+                self.dim(&Text::Dismissed.in_locale(locale))
+            }
+            EventKind::TurnEnded { .. } => self.below(),
+            EventKind::UserMessage { .. }
+            | EventKind::ToolCallProposed { .. }
+            | EventKind::Cleared => Ok(()),
+        }
+    }
+}
+
+impl Screen for Terminal {
+    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+        match item {
+            Item::Event(event) => self.event(&event.kind),
+            Item::Text(text) => {
+                let new = self.streamed.delta(text);
+                if new.is_empty() {
+                    return Ok(());
+                }
+                self.stop_waiting();
+                output::piece(&printable(&new))
+            }
+            Item::Thinking(_) => Ok(()),
+            Item::Lagged { .. } => self.dim(&Text::Missed.in_locale(self.locale)),
+        }
+    }
+
+    fn say(&mut self, sentence: &str) {
+        self.stop_waiting();
+        let gap = if self.streamed.is_open() || std::mem::take(&mut self.has_open_question) {
+            "\n"
+        } else {
+            ""
+        };
+        output::remark(&format!("{gap}{}", sentence.dim()));
+    }
+}
+
+/// The question: exactly what will run, what it will do, and how to answer.
+fn asked(question: &Question, locale: Locale) -> String {
+    let mut shown = format!("{}\n", printable(&question.tool).bold());
+    for (name, value) in question.arguments.as_object().into_iter().flatten() {
+        // Written as JSON, so that no text can look like another argument.
+        shown += &format!("  {}: {}\n", printable(name), printable(&value.to_string()));
+    }
+    shown += &format!(
+        "  {}\n{}",
+        printable(&question.consequence),
+        Text::MayIt.in_locale(locale).bold()
+    );
+    shown
+}
+
+fn answered(end: ConfirmationEnd, locale: Locale) -> String {
+    match end {
+        ConfirmationEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
+        ConfirmationEnd::Decided { decision: Decision::Deny } => Text::No.in_locale(locale),
+        ConfirmationEnd::Cancelled { reason } => LibraryText::Cancelled(reason).in_locale(locale),
+    }
+}

@@ -1,0 +1,54 @@
+//! Why the program could not go on: one sentence for the person, and the causes for who asks for them.
+
+use std::{error::Error, process::ExitCode};
+
+use crate::output;
+
+/// Why the program ends before its work is done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Something went wrong; the sentence says what to do.
+    Told { sentence: String, cause: Option<Box<dyn Error + Send + Sync>> },
+    /// Nobody reads the output any more (`| head`): there is nothing to say and nothing wrong.
+    Unheard,
+}
+
+impl Failure {
+    /// A sentence that says all there is.
+    pub(crate) fn new(sentence: impl Into<String>) -> Self {
+        Self::Told { sentence: sentence.into(), cause: None }
+    }
+
+    /// A sentence, and what it came from.
+    pub(crate) fn because(
+        sentence: impl Into<String>,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self::Told { sentence: sentence.into(), cause: Some(cause.into()) }
+    }
+
+    /// An error whose own words are the sentence.
+    pub(crate) fn of(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Told { sentence: error.to_string(), cause: Some(Box::new(error)) }
+    }
+
+    /// Tells the person, and gives the exit code.
+    pub(crate) fn tell(&self, with_causes: bool) -> ExitCode {
+        match self {
+            Self::Told { sentence, cause } => {
+                output::complain(sentence);
+                let mut cause =
+                    cause.as_deref().map(|cause| cause as &dyn Error).filter(|_| with_causes);
+                while let Some(error) = cause {
+                    let words = error.to_string();
+                    if words != *sentence {
+                        output::complain(&format!("because: {words}"));
+                    }
+                    cause = error.source();
+                }
+                ExitCode::FAILURE
+            }
+            Self::Unheard => ExitCode::SUCCESS,
+        }
+    }
+}

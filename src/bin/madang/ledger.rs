@@ -1,0 +1,34 @@
+//! `madang ledger`: the recorded tool calls, read beside whoever holds the database.
+
+use madang::{LedgerFilter, Store};
+
+use crate::{args::Ledger, failure::Failure, output, setup};
+
+/// Prints the calls as JSON lines, in the order in which they were proposed.
+pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
+    let store = setup::store_to_read(&wanted.database).await?;
+    let result = print(&store, wanted).await;
+    store.close().await;
+    result
+}
+
+async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {
+    let unreadable =
+        |cause| Failure::because("failed to read the ledger: check the database file", cause);
+    if let Some(session) = &wanted.session
+        && store.owner(session).await.map_err(unreadable)?.is_none()
+    {
+        return Err(Failure::new(format!(
+            "there is no session {session:?} in this database: give an id that `madang chat` named, or leave out --session",
+            session = session.as_str(),
+        )));
+    }
+    let filter = LedgerFilter { session: wanted.session, ..LedgerFilter::default() };
+    for row in store.calls(&filter).await.map_err(unreadable)? {
+        let row = serde_json::to_string(&row).map_err(|cause| {
+            Failure::because("failed to write a call of the ledger as JSON", cause)
+        })?;
+        output::line(&row)?;
+    }
+    Ok(())
+}

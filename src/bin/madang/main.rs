@@ -1,0 +1,58 @@
+//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger.
+
+mod args;
+mod call;
+mod chat;
+mod failure;
+mod ledger;
+mod output;
+#[cfg(feature = "llama")]
+mod progress;
+mod setup;
+mod texts;
+mod tools;
+
+use std::{env, io, process::ExitCode, time::Duration};
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use args::{Args, Command};
+use failure::Failure;
+
+/// What had to end was waited for by the runtime's own shutdown; nothing that is left takes long.
+const LAST_TASKS: Duration = Duration::from_secs(5);
+
+/// 0 when all turns or calls were processed, 1 when the program could not go on; clap ends wrong usage with 2.
+fn main() -> ExitCode {
+    let Args { is_verbose, command } = Args::parse();
+    let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
+    if is_logging {
+        let log = tracing_subscriber::fmt().with_writer(io::stderr);
+        log.with_env_filter(EnvFilter::from_default_env()).init();
+    }
+    match run(command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(is_verbose || is_logging),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    if let Command::Tools(wanted) = command {
+        return tools::run(&wanted);
+    }
+    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let threads = threads
+        .map_err(|cause| Failure::because("failed to start the program's threads", cause))?;
+    let result = threads.block_on(async {
+        match command {
+            Command::Chat(wanted) => Box::pin(chat::run(wanted)).await,
+            Command::Tools(wanted) => tools::run(&wanted),
+            Command::Call(wanted) => Box::pin(call::run(wanted)).await,
+            Command::Ledger(wanted) => ledger::run(wanted).await,
+        }
+    });
+    // The model goes with the last task that holds it, and must be gone before the process is.
+    threads.shutdown_timeout(LAST_TASKS);
+    result
+}

@@ -1,0 +1,40 @@
+//! Standard output and error, where a reader that has left is no reason to panic.
+
+use std::io::{self, ErrorKind, Write};
+
+use crate::failure::Failure;
+
+/// Prints a line.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    heard(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Prints a piece of a line, at once.
+pub(crate) fn piece(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Says a sentence on standard error.
+pub(crate) fn complain(sentence: &str) {
+    // If standard error is closed too, there is nobody left to tell.
+    drop(writeln!(io::stderr().lock(), "madang: {sentence}"));
+}
+
+/// Says a line on standard error that is no complaint.
+pub(crate) fn remark(text: &str) {
+    drop(writeln!(io::stderr().lock(), "{text}"));
+}
+
+fn heard(result: io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|cause| {
+        if cause.kind() == ErrorKind::BrokenPipe {
+            return Failure::Unheard;
+        }
+        Failure::because(
+            "failed to write the output: check that its place is not full or closed",
+            cause,
+        )
+    })
+}

@@ -1,0 +1,221 @@
+//! What a command needs before it can begin: the database, the tools, the model.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+#[cfg(feature = "llama")]
+use madang::model::llama::{LlamaModel, LlamaOptions};
+use madang::store::SqliteStore;
+use madang::{
+    Builder, ChatModel, Locale, ModelInfo, Runtime, ToolRegistry, testing::ScriptedModel,
+    toolkit::life,
+};
+
+#[cfg(feature = "llama")]
+use crate::progress::Progress;
+use crate::{
+    args::{Chat, Database, Toolkit, Toolkits},
+    failure::Failure,
+};
+
+/// Opens the database to write, with the tables of these toolkits; creates it where there is none.
+pub(crate) async fn store(
+    database: &Database,
+    toolkits: &Toolkits,
+) -> Result<SqliteStore, Failure> {
+    let path = match &database.path {
+        Some(path) => path.clone(),
+        None => {
+            let path = usual_path(|name| env::var_os(name).map(PathBuf::from))?;
+            create_folder_of(&path)?;
+            path
+        }
+    };
+    let migrations = toolkits.names.iter().map(|toolkit| match toolkit {
+        Toolkit::Life => &*life::MIGRATIONS,
+    });
+    SqliteStore::open(&path, migrations).await.map_err(Failure::of)
+}
+
+/// Opens the database to read, beside whoever holds it.
+pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Failure> {
+    let path = match &database.path {
+        Some(path) => path.clone(),
+        None => usual_path(|name| env::var_os(name).map(PathBuf::from))?,
+    };
+    SqliteStore::open_read_only(&path).await.map_err(Failure::of)
+}
+
+/// The tools alone.
+pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
+    let mut registry = ToolRegistry::new();
+    for toolkit in &toolkits.names {
+        registry.register_all(tools(*toolkit)).map_err(Failure::of)?;
+    }
+    Ok(registry)
+}
+
+/// A runtime without its model.
+pub(crate) fn builder(store: SqliteStore, toolkits: &Toolkits, locale: Locale) -> Builder {
+    let builder = Runtime::builder().store(store).locale(locale).panic_hook();
+    toolkits.names.iter().fold(builder, |builder, toolkit| builder.tools(tools(*toolkit)))
+}
+
+fn tools(toolkit: Toolkit) -> Vec<std::sync::Arc<dyn madang::tool::Tool>> {
+    match toolkit {
+        Toolkit::Life => life::tools(),
+    }
+}
+
+/// What answers in a chat.
+#[derive(Debug)]
+pub(crate) enum Model {
+    Script(ScriptedModel),
+    #[cfg(feature = "llama")]
+    Llama {
+        model: LlamaModel,
+        /// What stands before every chat; the bundled model was trained without such a text.
+        system: Option<&'static str>,
+    },
+}
+
+/// What a model is told that knows nothing of Madang.
+#[cfg(feature = "llama")]
+const SYSTEM: &str = "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully \
+    what a tool did or did not do. Answer briefly, in the language of the user's last message.";
+
+impl Model {
+    /// Reads the script, or loads the model, which blocks the thread for as long as that takes.
+    pub(crate) fn load(wanted: &Chat) -> Result<Self, Failure> {
+        match &wanted.script {
+            Some(path) => script(path).map(Self::Script),
+            None => Self::llama(wanted),
+        }
+    }
+
+    #[cfg(feature = "llama")]
+    fn llama(wanted: &Chat) -> Result<Self, Failure> {
+        let options = match &wanted.model {
+            Some(path) => LlamaOptions::new(path),
+            None => bundled()?,
+        };
+        let bar = Progress::new();
+        let model = LlamaModel::load(options.on_progress(bar.hearing()));
+        bar.finish();
+        let system = wanted.model.is_some().then_some(SYSTEM);
+        model.map(|model| Self::Llama { model, system }).map_err(Failure::of)
+    }
+
+    #[cfg(not(feature = "llama"))]
+    fn llama(_: &Chat) -> Result<Self, Failure> {
+        Err(Failure::new(
+            "this madang was built without llama.cpp: give a script with --script FILE",
+        ))
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        let ModelInfo { name, .. } = match self {
+            Self::Script(model) => model.info(),
+            #[cfg(feature = "llama")]
+            Self::Llama { model, .. } => model.info(),
+        };
+        name.into_owned()
+    }
+
+    /// Puts it into a runtime.
+    pub(crate) fn put_into(self, builder: Builder) -> Builder {
+        match self {
+            Self::Script(model) => builder.model(model),
+            #[cfg(feature = "llama")]
+            Self::Llama { model, system: Some(text) } => builder.model(model).system(text),
+            #[cfg(feature = "llama")]
+            Self::Llama { model, system: None } => builder.model(model),
+        }
+    }
+}
+
+#[cfg(feature = "bundled-model")]
+fn bundled() -> Result<LlamaOptions, Failure> {
+    Ok(LlamaOptions::bundled())
+}
+
+#[cfg(all(feature = "llama", not(feature = "bundled-model")))]
+fn bundled() -> Result<LlamaOptions, Failure> {
+    Err(Failure::new("this madang was built without its model: give one with --model PATH"))
+}
+
+fn script(path: &Path) -> Result<ScriptedModel, Failure> {
+    let shown = path.display();
+    let text = fs::read(path).map_err(|cause| {
+        let sentence = if cause.kind() == io::ErrorKind::NotFound {
+            format!("there is no script {shown}: give the path of a file of JSON lines")
+        } else {
+            format!("failed to read the script {shown}: check that it is a file that you may read")
+        };
+        Failure::because(sentence, cause)
+    })?;
+    let text = String::from_utf8(text).map_err(|cause| {
+        Failure::because(
+            format!("the script {shown} is not UTF-8: convert it and try again"),
+            cause,
+        )
+    })?;
+    text.parse()
+        .map_err(|error| Failure::because(format!("{error}; mend {shown} and try again"), error))
+}
+
+/// Where the database is where nobody says: `$XDG_DATA_HOME/madang/madang.db`, or the same in `~/.local/share`.
+fn usual_path(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
+    // The specification of XDG has relative paths ignored.
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+    let data = data.ok_or_else(|| {
+        Failure::new("neither XDG_DATA_HOME nor HOME names a folder for the database: give its path with --db")
+    })?;
+    Ok(data.join("madang").join("madang.db"))
+}
+
+/// Creates the folder of the usual database, for this user's eyes only.
+fn create_folder_of(path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|cause| {
+        let sentence = format!(
+            "failed to create the folder {}: give another place with --db PATH",
+            folder.display()
+        );
+        Failure::because(sentence, cause)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_database_is_among_the_users_data() {
+        let path = |set: &[(&str, &str)]| {
+            let value = |name: &str| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
+            };
+            usual_path(value).ok()
+        };
+        let home = ("HOME", "/home/kim");
+        assert_eq!(path(&[home]), Some("/home/kim/.local/share/madang/madang.db".into()));
+        assert_eq!(
+            path(&[home, ("XDG_DATA_HOME", "/data")]),
+            Some("/data/madang/madang.db".into())
+        );
+        assert_eq!(
+            path(&[home, ("XDG_DATA_HOME", "data")]),
+            Some("/home/kim/.local/share/madang/madang.db".into())
+        );
+        assert_eq!(path(&[]), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! What the program itself says in a chat, in Korean and English; all else comes from the library's own table.
+
+use madang::{Locale, SessionId};
+
+/// A text of the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Text<'a> {
+    /// How to come back to this chat.
+    NewSession(&'a SessionId),
+    /// What chats here, and how to leave.
+    Welcome { model: &'a str },
+    /// Many entries of a reopened chat stand before.
+    Reopened { entries: usize },
+    /// Yes or no?
+    MayIt,
+    /// The answer was yes.
+    Yes,
+    /// The answer was no.
+    No,
+    /// The answer came too late, or could not be recorded.
+    AnswerDoesNotCount,
+    /// The model was interrupted here.
+    Interrupted,
+    /// The turn is being stopped; how to leave.
+    Stopping,
+    /// The turn was dismissed.
+    Dismissed,
+    /// How the chat is cleared.
+    HowToClear,
+    /// The chat was cleared.
+    Cleared,
+    /// A command that there is none of.
+    Commands,
+    /// The text of a turn is too long.
+    TooLong { bytes: u64, max_bytes: u64 },
+    /// This line of standard input is no text.
+    NotUtf8 { line: u64 },
+    /// Too much waits.
+    Overloaded,
+    /// The turn's actor died.
+    CutOff(&'a SessionId),
+    /// Some events were missed.
+    Missed,
+    /// Nobody can be asked here.
+    NobodyToAsk,
+    /// So many items are given, of so many that there are.
+    Items { shown: u64, total: u64 },
+}
+
+impl Text<'_> {
+    /// The words in this language.
+    pub(crate) fn in_locale(self, locale: Locale) -> String {
+        let pick = |ko: &str, en: &str| locale.pick(ko, en).to_owned();
+        match self {
+            Self::NewSession(id) => match locale {
+                Locale::Ko => format!("대화 {id} (이어 하려면: --session {id})"),
+                Locale::En => format!("session {id} (to come back: --session {id})"),
+            },
+            Self::Welcome { model } => match locale {
+                Locale::Ko => format!("마당 · {model} · 나가려면 Ctrl-D"),
+                Locale::En => format!("Madang · {model} · Ctrl-D leaves"),
+            },
+            Self::Reopened { entries } => match locale {
+                Locale::Ko => format!("이전 대화 {entries}개 항목에 이어서 합니다."),
+                Locale::En => format!("Goes on after {entries} earlier entries."),
+            },
+            Self::MayIt => pick("실행할까요? [y/n]", "Run it? [y/n]"),
+            Self::Yes => pick("예", "yes"),
+            Self::No => pick("아니요", "no"),
+            Self::AnswerDoesNotCount => pick(
+                "그 대답은 반영되지 않았습니다. 질문이 이미 끝났거나 대답을 기록하지 못했습니다.",
+                "That answer does not count: the question had ended, or the answer could not be recorded.",
+            ),
+            Self::Interrupted => pick("(중단됨)", "(interrupted)"),
+            Self::Stopping => {
+                pick("중단하는 중입니다. 한 번 더 누르면 나갑니다.", "Stopping. Once more leaves.")
+            }
+            Self::Dismissed => pick("중단했습니다.", "Stopped."),
+            Self::HowToClear => pick("/clear 를 입력하면 정리합니다.", "Type /clear to do so."),
+            Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
+            Self::Commands => pick("명령: /clear 정리, /quit 나가기", "Commands: /clear, /quit"),
+            Self::TooLong { bytes, max_bytes } => match locale {
+                Locale::Ko => format!(
+                    "입력이 {bytes}바이트로 너무 깁니다. {max_bytes}바이트까지 줄여 주세요."
+                ),
+                Locale::En => {
+                    format!("the text is too long ({bytes} bytes): shorten it to {max_bytes} bytes")
+                }
+            },
+            Self::NotUtf8 { line } => match locale {
+                Locale::Ko => format!(
+                    "입력의 {line}번째 줄이 UTF-8이 아니라서 건너뛰었습니다. 변환해서 다시 입력해 주세요."
+                ),
+                Locale::En => format!(
+                    "line {line} of the input is not UTF-8 and was skipped: convert it and send it again"
+                ),
+            },
+            Self::Overloaded => pick(
+                "지금은 요청이 너무 많습니다. 잠시 뒤에 다시 입력해 주세요.",
+                "too much is waiting: send it again in a moment",
+            ),
+            Self::CutOff(id) => match locale {
+                Locale::Ko => format!(
+                    "대화가 도중에 끊겼습니다. 도구가 한 일은 `madang ledger --session {id}`로 확인하세요."
+                ),
+                Locale::En => format!(
+                    "the turn was cut off: see what its tools did with `madang ledger --session {id}`"
+                ),
+            },
+            Self::Missed => pick(
+                "화면이 늦어 일부를 놓쳤습니다. 대화를 다시 열면 모두 보입니다.",
+                "the output was too slow and missed a part: the session has it all",
+            ),
+            Self::NobodyToAsk => pick(
+                "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
+                "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
+            ),
+            Self::Items { shown, total } => match locale {
+                Locale::Ko if shown == total => format!("{total}개"),
+                Locale::Ko => format!("{total}개 중 {shown}개"),
+                Locale::En if shown == total => {
+                    format!("{total} item{}", if total == 1 { "" } else { "s" })
+                }
+                Locale::En => format!("{shown} of {total} items"),
+            },
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Putting a runtime together.
+
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+};
+
+use madang_actors::{
+    port::{ChatModel, Clock, Extensions, Store, SystemClock, Tool},
+    protocol::{Limits, Locale},
+    registry::ToolRegistry,
+    session::History,
+};
+
+use crate::{BuildError, Runtime, runtime, telemetry};
+
+/// Puts a [`Runtime`] together: at least a model and a store.
+#[derive(Default)]
+pub struct Builder {
+    model: Option<Arc<dyn ChatModel>>,
+    store: Option<Arc<dyn Store>>,
+    tools: Vec<Arc<dyn Tool>>,
+    limits: Limits,
+    system: Option<Arc<str>>,
+    history: History,
+    locale: Locale,
+    clock: Option<Arc<dyn Clock>>,
+    extensions: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    has_panic_hook: bool,
+}
+
+impl Builder {
+    /// The model that answers.
+    #[must_use]
+    pub fn model(mut self, model: impl ChatModel) -> Self {
+        self.model = Some(Arc::new(model));
+        self
+    }
+
+    /// The store that keeps chats and ledger, and in whose transactions tools write.
+    #[must_use]
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// One more tool.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// More tools, such as a toolkit's.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Other bounds than the default.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// A text that stands before every chat.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// Where transcripts live: in the store, or in memory only.
+    #[must_use]
+    pub fn history(mut self, history: History) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// The language of sessions and calls that name none. Korean until said otherwise.
+    #[must_use]
+    pub fn locale(mut self, locale: Locale) -> Self {
+        self.locale = locale;
+        self
+    }
+
+    /// Another clock than the operating system's.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// A value that tools find by its type with `ToolContext::extension`.
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.extensions.insert(TypeId::of::<T>(), Box::new(value));
+        self
+    }
+
+    /// Replaces the process's panic hook by one that logs panics with their backtrace through `tracing`.
+    #[must_use]
+    pub fn panic_hook(mut self) -> Self {
+        self.has_panic_hook = true;
+        self
+    }
+
+    /// Starts the runtime on the tokio runtime that this is called in.
+    ///
+    /// # Errors
+    /// [`BuildError`] says what is missing or does not fit.
+    pub async fn start(self) -> Result<Runtime, BuildError> {
+        let model = self.model.ok_or(BuildError::NoModel)?;
+        let store = self.store.ok_or(BuildError::NoStore)?;
+        let mut registry = ToolRegistry::new();
+        registry.register_all(self.tools)?;
+        for tool in registry.iter() {
+            let lent = store.connection_type();
+            if let Some(needed) = tool.tool().needs().filter(|needed| *needed != lent) {
+                return Err(BuildError::OtherConnection {
+                    tool: tool.spec().name.clone(),
+                    needed,
+                    lent,
+                });
+            }
+        }
+        if self.has_panic_hook {
+            telemetry::install_panic_hook();
+        }
+        let parts = runtime::Parts {
+            model,
+            store,
+            registry: Arc::new(registry),
+            limits: Arc::new(self.limits),
+            system: self.system,
+            history: self.history,
+            locale: self.locale,
+            clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
+            extensions: Extensions::new(self.extensions),
+        };
+        Runtime::from_parts(parts).await
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("model", &self.model)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}

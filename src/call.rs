@@ -1,0 +1,231 @@
+//! One tool call without a model.
+
+use std::{
+    fmt,
+    future::{pending, ready},
+    sync::Arc,
+};
+
+use madang_actors::{
+    dispatcher::{Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    mailbox::{Recipient, Reply},
+    port::{BoxFuture, Write},
+    protocol::{
+        Answer, Asker, CallId, CallRecord, Decision, Fault, Locale, Question, SessionId, Timestamp,
+        ToolCall, ToolOutcome, TurnEnding, TurnId, Usage, UserId, envelope,
+    },
+};
+use tokio::sync::mpsc;
+use tracing::debug;
+use uuid::Uuid;
+
+use crate::{Runtime, SessionError};
+
+/// A tool call that no model asked for: an application's own, or a person's on the command line.
+#[derive(Debug)]
+pub struct Call {
+    user: UserId,
+    name: Arc<str>,
+    arguments: Arc<str>,
+    locale: Option<Locale>,
+    time_zone: Option<Arc<str>>,
+    confirm: Confirm,
+}
+
+/// Who answers the question about a call.
+#[derive(Default)]
+pub enum Confirm {
+    /// Nobody can be asked: a destructive call is cancelled as unreachable.
+    #[default]
+    Nobody,
+    /// Every question gets this answer.
+    Always(Decision),
+    /// This is asked; `None` leaves the question open until it expires.
+    Ask(Box<dyn Fn(Question) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
+}
+
+impl fmt::Debug for Confirm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "Nobody",
+            Self::Always(Decision::Approve) => "Always(Approve)",
+            Self::Always(Decision::Deny) => "Always(Deny)",
+            Self::Ask(_) => "Ask",
+        })
+    }
+}
+
+impl Call {
+    /// A call of this tool with the raw text of its arguments. Until said otherwise nobody can be asked.
+    #[must_use]
+    pub fn new(user: UserId, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
+        Self {
+            user,
+            name: name.into(),
+            arguments: arguments.into(),
+            locale: None,
+            time_zone: None,
+            confirm: Confirm::Nobody,
+        }
+    }
+
+    /// Who answers the question about it.
+    #[must_use]
+    pub fn confirm(mut self, confirm: Confirm) -> Self {
+        self.confirm = confirm;
+        self
+    }
+
+    /// The language of reasons and questions.
+    #[must_use]
+    pub fn locale(mut self, locale: Locale) -> Self {
+        self.locale = Some(locale);
+        self
+    }
+
+    /// The user's time zone, an IANA name.
+    #[must_use]
+    pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
+        self.time_zone = Some(time_zone.into());
+        self
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    /// The session under which the ledger has it.
+    pub session: SessionId,
+    /// The record.
+    pub record: CallRecord,
+    /// What a model would read.
+    pub envelope: String,
+}
+
+impl Runtime {
+    /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
+    /// one outcome. It is recorded under a session of its own.
+    ///
+    /// Dropping the future leaves the call running to its end.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] after the runtime has shut down.
+    pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
+        let Call { user, name, arguments, locale, time_zone, confirm } = call;
+        if self.inner().is_closed() {
+            return Err(SessionError::Closed);
+        }
+        let session = SessionId::new(format!("call-{}", Uuid::now_v7()))?;
+        let turn = TurnId::new(Uuid::now_v7());
+        let locale = locale.unwrap_or(self.inner().locale);
+        let (news, mut heard) = mpsc::unbounded_channel();
+        let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
+        let request = DispatchRequest {
+            preamble,
+            session: session.clone(),
+            user,
+            turn,
+            seq: 1,
+            call: ToolCall { id: CallId::new(Uuid::now_v7()), name: name.clone(), arguments },
+            locale,
+            time_zone: time_zone.unwrap_or_else(|| locale.time_zone().into()),
+            asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
+            dismissal: Dismissal {
+                token: self.inner().wiring.closing.child_token(),
+                ..Dismissal::default()
+            },
+            news: Recipient::channel(news.clone()),
+        };
+        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
+        let reply = Reply::new(Recipient::channel(news), lost);
+        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        drop(self.inner().tree.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
+        let (mut asked, mut decided) = (None::<Question>, None);
+        let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
+        let end = loop {
+            let event = tokio::select! {
+                event = heard.recv() => event,
+                decision = &mut deciding => {
+                    deciding = Box::pin(pending());
+                    if let (Some(question), Some(decision)) = (&asked, decision) {
+                        decided = Some(decision);
+                        self.decide(question, decision).await;
+                    }
+                    continue;
+                }
+            };
+            match event {
+                Some(DispatcherEvent::Asked { question }) => {
+                    // A question that was lost with the ConfirmActor comes again; the person is not asked again.
+                    match (decided, &asked) {
+                        (Some(decision), _) => self.decide(&question, decision).await,
+                        (None, Some(_)) => {}
+                        (None, None) => {
+                            asked = Some((*question).clone());
+                            deciding = confirm.decide(*question);
+                        }
+                    }
+                }
+                Some(DispatcherEvent::QuestionEnded { .. }) => {}
+                Some(DispatcherEvent::Ended(end)) => break *end,
+                Some(DispatcherEvent::Lost { .. }) | None => {
+                    break settle(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
+                }
+            }
+        };
+        let narrower =
+            self.registry().get(&name).ok().and_then(|tool| tool.spec().narrower.clone());
+        let envelope = end.record.outcome.as_ref().map_or_else(String::new, |outcome| {
+            envelope(outcome, narrower.as_deref(), self.inner().limits.max_envelope_bytes)
+        });
+        Ok(CallReport { session, record: end.record, envelope })
+    }
+
+    async fn decide(&self, question: &Question, decision: Decision) {
+        let (call, digest, user) = (question.call, question.digest, question.user.clone());
+        if let Err(error) = self.answer(Answer { call, digest, decision, user }).await {
+            debug!(%call, %error, "an answer does not count");
+        }
+    }
+}
+
+/// A direct call stands under a session and a turn of its own. No model goes on after it, so the turn is over from the
+/// beginning: after a crash there is nothing to resume but the call.
+fn a_turn_of_its_own(
+    user: &UserId,
+    session: &SessionId,
+    turn: TurnId,
+    at: Timestamp,
+) -> Vec<Write> {
+    let (session, user) = (session.clone(), user.clone());
+    vec![
+        Write::Session { session: session.clone(), user, at },
+        Write::TurnStarted { session: session.clone(), turn, at },
+        Write::TurnEnded {
+            session,
+            turn,
+            at,
+            ending: TurnEnding::Answered,
+            error: None,
+            usage: Usage::default(),
+        },
+    ]
+}
+
+impl CallReport {
+    /// The outcome; `None` only where the runtime was shut down while the handler ran.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&ToolOutcome> {
+        self.record.outcome.as_ref()
+    }
+}
+
+impl Confirm {
+    fn decide(&self, question: Question) -> BoxFuture<'static, Option<Decision>> {
+        match self {
+            Self::Nobody => Box::pin(ready(None)),
+            Self::Always(decision) => Box::pin(ready(Some(*decision))),
+            Self::Ask(ask) => ask(question),
+        }
+    }
+}

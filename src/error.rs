@@ -1,0 +1,73 @@
+//! Why a runtime could not be built, a session not be opened, a shutdown not be finished.
+
+use std::{sync::Arc, time::Duration};
+
+use madang_actors::{
+    port::{ConnectionType, StoreError},
+    protocol::{InvalidId, SessionId},
+    registry::RegistryError,
+    supervisor::StartError,
+};
+
+/// Why a runtime could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// No model was given.
+    #[error("a runtime needs a model: call `Builder::model`")]
+    NoModel,
+    /// No store was given.
+    #[error("a runtime needs a store: call `Builder::store`")]
+    NoStore,
+    /// A tool could not be registered.
+    #[error("failed to register the tools")]
+    Tools(#[from] RegistryError),
+    /// A tool needs another kind of connection than the store lends.
+    #[error("tool {tool} needs a {needed}, but the store lends a {lent}")]
+    OtherConnection {
+        /// The tool.
+        tool: Arc<str>,
+        /// What it needs.
+        needed: ConnectionType,
+        /// What the store lends.
+        lent: ConnectionType,
+    },
+    /// An actor could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// Why a session could not be opened or reached.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The id of the session or user cannot be used.
+    #[error(transparent)]
+    Id(#[from] InvalidId),
+    /// The session belongs to another user.
+    #[error("session {0} belongs to another user")]
+    Foreign(SessionId),
+    /// The store could not be written or read.
+    #[error("failed to open session {session}")]
+    Store {
+        /// The session.
+        session: SessionId,
+        /// The cause.
+        #[source]
+        cause: StoreError,
+    },
+    /// Too much waits for the session to wake.
+    #[error("too much is waiting for this session")]
+    Overloaded,
+    /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why a shutdown did not come to its end. What still runs goes on until the process ends.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{running} handlers or writes were still running after {waited:?}")]
+pub struct ShutdownError {
+    /// How many.
+    pub running: usize,
+    /// How long it waited.
+    pub waited: Duration,
+}

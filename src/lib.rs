@@ -1,0 +1,50 @@
+//! Madang (마당): an embeddable, actor-based runtime for many concurrent chats in which a language model calls tools.
+//!
+//! Its promise: what a tool did is never lost, never done twice, never done unasked, and never misreported.
+//!
+//! A [`Runtime`] is built from a model, a store and tools; [`Session`] is one chat of one user. Everything that a
+//! session does is told to its subscribers as [`SessionEvent`]s.
+
+mod builder;
+mod call;
+mod error;
+pub mod model;
+mod runtime;
+mod session;
+#[cfg(feature = "sqlite")]
+pub mod store;
+mod telemetry;
+pub mod tool;
+pub mod toolkit;
+
+pub use builder::Builder;
+pub use call::{Call, CallReport, Confirm};
+pub use error::{BuildError, SessionError, ShutdownError};
+pub use madang_actors::{
+    port::{
+        ChatModel, Clock, Deltas, LedgerFilter, LedgerRow, ModelError, ModelInfo, Store,
+        StoreError, SystemClock,
+    },
+    protocol::{
+        Answer, AnswerError, Asker, CallId, CallRecord, CallResult, CancelReason, ChatMessage,
+        Completion, CompletionDelta, CompletionRequest, ConfirmationEnd, Content, Decision, Digest,
+        Effect, EffectPolicy, Ending, EventKind, FinishReason, InvalidId, Limits, Locale, Notice,
+        OnDismiss, PromptMessage, Question, SessionEvent, SessionId, Text, Timestamp,
+        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId,
+        Usage, UserId, WantedCall, envelope,
+    },
+    registry::ToolRegistry,
+    session::{
+        ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnOptions,
+        TurnRefused,
+    },
+    supervisor::Health,
+    testing,
+};
+pub use runtime::Runtime;
+pub use session::{Session, Turn};
+
+/// Compiles the README's examples.
+#[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,164 @@
+//! What a completion has generated so far, and how its next token is chosen.
+
+use llama_cpp_2::token::LlamaToken;
+use madang_actors::{
+    port::{Deltas, ModelError},
+    protocol::{Completion, CompletionDelta, FinishReason, ToolSpec, Usage},
+};
+
+use super::{
+    grammar::{CallGuide, Grammars},
+    parser::{Found, Parser},
+    sampler::{Limits, Sampler},
+    utf8::Utf8,
+};
+
+/// Whether a completion goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    GoesOn,
+    Ended,
+}
+
+/// What has been generated so far.
+pub(super) struct Answer {
+    sampler: Sampler,
+    utf8: Utf8,
+    parser: Parser,
+    guide: Guide,
+    generated: Vec<u32>,
+    /// No tool may be called, so no call may be opened.
+    banned: Option<u32>,
+    has_parallel_calls: bool,
+    completion: Completion,
+    is_malformed: bool,
+}
+
+/// What may be called, and how that is made sure.
+pub(super) struct Calls<'a> {
+    pub(super) tools: &'a [ToolSpec],
+    pub(super) grammars: Option<&'a mut Grammars>,
+}
+
+/// So many of the latest tokens count for the repeat penalty.
+const RECENT: usize = 64;
+
+/// How a call that is being written is constrained.
+enum Guide {
+    /// No call is being written.
+    None,
+    Follows(Box<CallGuide>),
+    /// This call cannot be followed; it is checked when it is dispatched.
+    Lost,
+}
+
+impl Answer {
+    pub(super) fn new(parser: Parser, sampler: Sampler, has_parallel_calls: bool) -> Self {
+        Self {
+            sampler,
+            utf8: Utf8::default(),
+            parser,
+            guide: Guide::None,
+            generated: Vec::new(),
+            banned: None,
+            has_parallel_calls,
+            completion: Completion::default(),
+            is_malformed: false,
+        }
+    }
+
+    /// Never chooses this token.
+    pub(super) fn without(mut self, banned: Option<LlamaToken>) -> Self {
+        self.banned = banned.map(|token| token.0.cast_unsigned());
+        self
+    }
+
+    /// Chooses the next token; `None` if the model says nothing that can be used.
+    pub(super) fn choose(&mut self, logits: &[f32]) -> Option<LlamaToken> {
+        let allowed = match &mut self.guide {
+            Guide::Follows(guide) => guide.allowed(),
+            Guide::None | Guide::Lost => None,
+        };
+        let is_call = !matches!(self.guide, Guide::None);
+        if is_call && allowed.is_none() {
+            self.guide = Guide::Lost;
+        }
+        let recent = if is_call { 0 } else { RECENT };
+        let recent = &self.generated[self.generated.len().saturating_sub(recent)..];
+        let limits = Limits { allowed: allowed.as_ref(), banned: self.banned, recent };
+        let token = self.sampler.choose(logits, limits)?;
+        i32::try_from(token).ok().map(LlamaToken)
+    }
+
+    /// Takes the token that was chosen, with the bytes that it stands for.
+    pub(super) fn take(
+        &mut self,
+        token: LlamaToken,
+        bytes: &[u8],
+        calls: Calls<'_>,
+        deltas: &Deltas,
+    ) -> Flow {
+        let id = token.0.cast_unsigned();
+        self.generated.push(id);
+        if let Guide::Follows(guide) = &mut self.guide
+            && !guide.take(id)
+        {
+            self.guide = Guide::Lost;
+        }
+        let text = self.utf8.push(bytes);
+        let mut found = Vec::new();
+        self.parser.push(&text, &mut found);
+        self.keep(found, deltas);
+        match (self.parser.open_call(), &self.guide) {
+            (None, _) => self.guide = Guide::None,
+            (Some(body), Guide::None) => {
+                let guide = calls.grammars.and_then(|grammars| grammars.begin(calls.tools, body));
+                self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows(Box::new(guide)));
+            }
+            (Some(_), Guide::Follows(_) | Guide::Lost) => (),
+        }
+        let has_call = !self.completion.tool_calls.is_empty();
+        let is_over =
+            self.is_malformed || self.parser.is_stopped() || (has_call && !self.has_parallel_calls);
+        if is_over { Flow::Ended } else { Flow::GoesOn }
+    }
+
+    /// Reads what is left when no more tokens come.
+    pub(super) fn finish(&mut self, was_cut_off: bool, deltas: &Deltas) {
+        let mut found = Vec::new();
+        let rest = self.utf8.finish();
+        self.parser.push(&rest, &mut found);
+        self.parser.finish(was_cut_off, &mut found);
+        self.keep(found, deltas);
+    }
+
+    fn keep(&mut self, found: Vec<Found>, deltas: &Deltas) {
+        for found in found {
+            let is_over = !self.has_parallel_calls && !self.completion.tool_calls.is_empty();
+            match found {
+                // Text behind the only call is none of anybody's business.
+                _ if is_over => (),
+                Found::Text(text) => {
+                    deltas.text(&text);
+                    self.completion.text.push_str(&text);
+                }
+                Found::Thinking(text) => deltas.push(CompletionDelta::Thinking(&text)),
+                Found::Call(call) => self.completion.tool_calls.push(call),
+                Found::Malformed => self.is_malformed = true,
+            }
+        }
+    }
+
+    pub(super) fn into_completion(
+        self,
+        finish: FinishReason,
+        usage: Usage,
+    ) -> Result<Completion, ModelError> {
+        let has_calls = !self.completion.tool_calls.is_empty();
+        if self.is_malformed && !has_calls {
+            return Err(ModelError::failed(ModelError::BAD_OUTPUT));
+        }
+        let finish = if has_calls { FinishReason::ToolCalls } else { finish };
+        Ok(Completion { finish, usage, ..self.completion })
+    }
+}

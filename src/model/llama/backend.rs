@@ -1,0 +1,18 @@
+//! llama.cpp's one initialisation per process, shared by all models and runtimes.
+
+use std::sync::OnceLock;
+
+use llama_cpp_2::{LogOptions, llama_backend::LlamaBackend, send_logs_to_tracing};
+
+/// llama.cpp itself has this state once per process, so it is no choice of ours. It is never freed: another model may
+/// be using it.
+static BACKEND: OnceLock<LlamaBackend> = OnceLock::new();
+
+/// The initialised llama.cpp, whoever comes first. Its log goes to `tracing`.
+pub(super) fn backend() -> &'static LlamaBackend {
+    BACKEND.get_or_init(|| {
+        send_logs_to_tracing(LogOptions::default());
+        // An error says that the embedder has initialised it already, and this value is the proof that it is.
+        LlamaBackend::init().unwrap_or(LlamaBackend {})
+    })
+}

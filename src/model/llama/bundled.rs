@@ -1,0 +1,15 @@
+//! The model that comes with the library: a small one for the bundled tools, so that the first command needs no
+//! download.
+
+use super::LlamaOptions;
+
+/// The whole file, inside the program.
+const BYTES: &[u8] = include_bytes!("../../../models/madang-seed.gguf");
+
+impl LlamaOptions {
+    /// The model that comes with Madang. It knows the toolkit `life` and little else: any GGUF replaces it.
+    #[must_use]
+    pub fn bundled() -> Self {
+        Self::from_bytes("madang-seed", BYTES)
+    }
+}

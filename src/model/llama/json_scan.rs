@@ -1,0 +1,115 @@
+//! Where a JSON value ends and which members it has, without building it: works on what is cut off or broken too, and
+//! at any depth.
+
+/// Follows a JSON object or array character by character until it closes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct JsonScan {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl JsonScan {
+    /// Takes the next character; true when it closes the outermost object or array.
+    pub(super) fn push(&mut self, next: char) -> bool {
+        if self.in_string {
+            match next {
+                _ if self.is_escaped => self.is_escaped = false,
+                '\\' => self.is_escaped = true,
+                '"' => self.in_string = false,
+                _ => (),
+            }
+            return false;
+        }
+        match next {
+            '"' => self.in_string = true,
+            '{' | '[' => self.depth += 1,
+            '}' | ']' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => (),
+        }
+        false
+    }
+}
+
+/// The raw text of a member of an object; up to the end of the text where the value is cut off.
+pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut rest = object.trim_start().strip_prefix('{')?;
+    loop {
+        rest = rest.trim_start().strip_prefix('"')?;
+        let key_len = string_len(rest)?;
+        let key = &rest[..key_len];
+        rest = rest[key_len + 1..].trim_start().strip_prefix(':')?.trim_start();
+        let value_len = value_len(rest);
+        if key == wanted {
+            return Some(rest[..value_len].trim_end());
+        }
+        rest = rest[value_len..].strip_prefix(',')?;
+    }
+}
+
+/// The length of a string's inside: up to its closing quote.
+fn string_len(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, next) in text.char_indices() {
+        match next {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return Some(at),
+            _ => (),
+        }
+    }
+    None
+}
+
+/// The length of a value: up to the comma behind it, or the bracket that closes what it stands in.
+fn value_len(text: &str) -> usize {
+    let mut scan = JsonScan::default();
+    for (at, next) in text.char_indices() {
+        if !scan.in_string && scan.depth == 0 && matches!(next, ',' | '}' | ']') {
+            return at;
+        }
+        scan.push(next);
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_by_their_raw_text() {
+        let object = r#" {"name": "a\"}b", "arguments" : {"x": [1, "}"], "y": 1e400} , "z":null}"#;
+        assert_eq!(member(object, "name"), Some(r#""a\"}b""#));
+        assert_eq!(member(object, "arguments"), Some(r#"{"x": [1, "}"], "y": 1e400}"#));
+        assert_eq!(member(object, "z"), Some("null"));
+        assert_eq!(member(object, "y"), None, "members of members are not members");
+    }
+
+    #[test]
+    fn what_is_cut_off_keeps_what_is_there() {
+        assert_eq!(
+            member(r#"{"name": "a", "arguments": {"x": "y"#, "arguments"),
+            Some(r#"{"x": "y"#)
+        );
+        assert_eq!(member(r#"{"name": "a", "argu"#, "arguments"), None);
+        assert_eq!(member("[1]", "name"), None);
+    }
+
+    #[test]
+    fn an_object_ends_where_its_bracket_closes() {
+        let mut scan = JsonScan::default();
+        let text = r#"{"a":"}\"]","b":[{}]}rest"#;
+        let end = text.chars().position(|next| scan.push(next));
+        assert_eq!(end, Some(text.len() - "rest".len() - 1));
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!(r#"{{"a":{}1"#, "[".repeat(1_000_000));
+        assert_eq!(member(&deep, "a").map(str::len), Some(1_000_001));
+    }
+}

@@ -1,0 +1,144 @@
+//! llama.cpp in process: one GGUF model, one context, one OS thread that owns both.
+//!
+//! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
+//! `family` of dialects, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads and generates,
+//! `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
+
+mod answer;
+mod backend;
+#[cfg(feature = "bundled-model")]
+mod bundled;
+mod call;
+mod completion;
+mod engine;
+mod error;
+mod family;
+mod gguf;
+mod grammar;
+mod hidden;
+mod json_scan;
+mod options;
+mod parser;
+mod prompt;
+mod sampler;
+mod source;
+mod spans;
+mod template;
+mod utf8;
+mod vocabulary;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+};
+
+use madang_actors::{
+    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
+    protocol::{Completion, CompletionRequest, Usage},
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+pub use error::LoadError;
+pub use options::LlamaOptions;
+pub use sampler::Sampling;
+
+use engine::Job;
+
+/// A GGUF model that runs inside this process.
+///
+/// It belongs to an OS thread of its own. Dropping it ends what it is generating, waits until llama.cpp has returned
+/// from the tokens at hand, and frees the memory; drop it before the process exits.
+pub struct LlamaModel {
+    info: ModelInfo,
+    jobs: Option<mpsc::Sender<Job>>,
+    closing: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LlamaModel {
+    /// Loads a model, which takes seconds for a large one and blocks the thread meanwhile.
+    ///
+    /// # Errors
+    /// [`LoadError`] says in one sentence what is wrong with the file and what to do.
+    pub fn load(options: LlamaOptions) -> Result<Self, LoadError> {
+        let has_parallel_calls = options.has_parallel_calls;
+        let closing = CancellationToken::new();
+        let (jobs, waiting) = mpsc::channel(options.max_waiting);
+        let (name, thread) = engine::start(options, waiting)?;
+        let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent: 1 };
+        Ok(Self { info, jobs: Some(jobs), closing, thread: Some(thread) })
+    }
+
+    async fn ask(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> Result<Completion, ModelError> {
+        // Ends the work when this future is dropped, too.
+        let stop = self.closing.child_token();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let (reply, mut answer) = oneshot::channel();
+        let job =
+            Job { request, deltas, stop: stop.clone(), has_begun: Arc::clone(&has_begun), reply };
+        let jobs = self.jobs.as_ref().ok_or_else(|| ModelError::failed(ModelError::ENGINE_DIED))?;
+        jobs.try_send(job).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => ModelError::failed(ModelError::OVERLOADED),
+            mpsc::error::TrySendError::Closed(_) => ModelError::failed(ModelError::ENGINE_DIED),
+        })?;
+        let died = |_| Err(ModelError::failed(ModelError::ENGINE_DIED));
+        tokio::select! {
+            biased;
+            answered = &mut answer => return answered.unwrap_or_else(died),
+            () = cancel.cancelled() => stop.cancel(),
+        }
+        // What has not begun costs nothing; it is dropped when its turn comes.
+        if !has_begun.load(Ordering::Acquire) {
+            return Err(ModelError::Cancelled { usage: Usage::default() });
+        }
+        answer.await.unwrap_or_else(died)
+    }
+}
+
+impl ChatModel for LlamaModel {
+    fn info(&self) -> ModelInfo {
+        self.info.clone()
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(self.ask(request, deltas, cancel))
+    }
+}
+
+impl Drop for LlamaModel {
+    fn drop(&mut self) {
+        self.closing.cancel();
+        self.jobs.take();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the model had panicked");
+        }
+    }
+}
+
+impl fmt::Debug for LlamaModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LlamaModel").field("info", &self.info).finish_non_exhaustive()
+    }
+}

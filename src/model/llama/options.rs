@@ -1,0 +1,152 @@
+//! What may be chosen when a model is loaded.
+
+use std::{borrow::Cow, fmt, num::NonZeroUsize, path::PathBuf};
+
+use super::sampler::Sampling;
+
+/// Which model to load, and how to run it.
+#[non_exhaustive]
+pub struct LlamaOptions {
+    pub(super) source: Source,
+    pub(super) context_tokens: u32,
+    pub(super) prefill_tokens: u32,
+    pub(super) threads: Option<NonZeroUsize>,
+    pub(super) gpu_layers: u32,
+    pub(super) sampling: Sampling,
+    pub(super) has_thinking: bool,
+    pub(super) has_parallel_calls: bool,
+    pub(super) has_constraints: bool,
+    pub(super) max_waiting: usize,
+    pub(super) progress: Option<Progress>,
+}
+
+/// Hears how much of a model is loaded, from 0 to 1.
+pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
+
+/// Where a model comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    File(PathBuf),
+    Bytes { name: Cow<'static, str>, bytes: Cow<'static, [u8]> },
+}
+
+impl LlamaOptions {
+    /// The GGUF file at this path, with the defaults for the rest.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self::of(Source::File(path.into()))
+    }
+
+    /// A GGUF file that is in memory, e.g. inside the program. It is on the disk only while it is loaded.
+    #[must_use]
+    pub fn from_bytes(
+        name: impl Into<Cow<'static, str>>,
+        bytes: impl Into<Cow<'static, [u8]>>,
+    ) -> Self {
+        Self::of(Source::Bytes { name: name.into(), bytes: bytes.into() })
+    }
+
+    fn of(source: Source) -> Self {
+        Self {
+            source,
+            context_tokens: 4_096,
+            prefill_tokens: 128,
+            threads: None,
+            gpu_layers: 0,
+            sampling: Sampling::default(),
+            has_thinking: false,
+            has_parallel_calls: false,
+            has_constraints: true,
+            max_waiting: 1_024,
+            progress: None,
+        }
+    }
+
+    /// Remembers so many tokens of a chat at most; never more than the model was trained for.
+    #[must_use]
+    pub fn context_tokens(mut self, tokens: u32) -> Self {
+        self.context_tokens = tokens;
+        self
+    }
+
+    /// Reads so many tokens of a prompt at once. A cancel waits until these are read.
+    #[must_use]
+    pub fn prefill_tokens(mut self, tokens: u32) -> Self {
+        self.prefill_tokens = tokens.clamp(1, 2_048);
+        self
+    }
+
+    /// Computes in so many threads, but never in more than there are cores: llama.cpp's threads wait for each other by
+    /// spinning, and with more of them than cores nothing goes on. By default one for small models, where waiting costs
+    /// more than it gains, and all cores but for what is needed elsewhere for large ones.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Keeps so many layers on the graphics card, where llama.cpp was built for one.
+    #[must_use]
+    pub fn gpu_layers(mut self, layers: u32) -> Self {
+        self.gpu_layers = layers;
+        self
+    }
+
+    /// Chooses tokens so; greedily by default.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// Lets a model that can think aloud do so, which takes time. It does not by default.
+    #[must_use]
+    pub fn thinking(mut self, has_thinking: bool) -> Self {
+        self.has_thinking = has_thinking;
+        self
+    }
+
+    /// Reads on behind a tool call, because the model may ask for several at once. By default a completion ends with its
+    /// first call.
+    #[must_use]
+    pub fn parallel_calls(mut self, has_parallel_calls: bool) -> Self {
+        self.has_parallel_calls = has_parallel_calls;
+        self
+    }
+
+    /// Lets a tool call have only a registered name and arguments that its schema allows, which is the default.
+    /// Whatever the model writes is checked again before anything runs.
+    #[must_use]
+    pub fn constrained_calls(mut self, has_constraints: bool) -> Self {
+        self.has_constraints = has_constraints;
+        self
+    }
+
+    /// Lets so many completions wait for the model; more are refused as `Overloaded`.
+    #[must_use]
+    pub fn max_waiting(mut self, completions: usize) -> Self {
+        self.max_waiting = completions.max(1);
+        self
+    }
+
+    /// Hears how much of the model is loaded, from 0 to 1.
+    #[must_use]
+    pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+}
+
+impl fmt::Debug for LlamaOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source: &dyn fmt::Debug = match &self.source {
+            Source::File(path) => path,
+            Source::Bytes { name, .. } => name,
+        };
+        f.debug_struct("LlamaOptions")
+            .field("source", source)
+            .field("context_tokens", &self.context_tokens)
+            .field("sampling", &self.sampling)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,240 @@
+//! The choice of the next token, in Rust over llama.cpp's logits: nothing here can abort the process.
+
+use toktrie::SimpleVob;
+
+/// How tokens are chosen. The default is greedy: always the likeliest, so that a chat can be repeated.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Sampling {
+    /// 0 is greedy; above it unlikelier tokens get their chance.
+    pub temperature: f32,
+    /// Only the so many likeliest; 0 for all.
+    pub top_k: usize,
+    /// Only the likeliest that together have this probability; 1 for all.
+    pub top_p: f32,
+    /// Only those that have this share of the likeliest one's probability; 0 for all.
+    pub min_p: f32,
+    /// Divides the logits of what came lately; 1 for none. Never inside a tool call, where words are copied.
+    pub repeat_penalty: f32,
+    /// Begins the random numbers of each completion.
+    pub seed: u64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { temperature: 0.0, top_k: 0, top_p: 1.0, min_p: 0.0, repeat_penalty: 1.0, seed: 0 }
+    }
+}
+
+impl Sampling {
+    /// Chooses by chance, the hotter the freer.
+    #[must_use]
+    pub fn temperature(mut self, temperature: f32) -> Self {
+        self.temperature = temperature;
+        self
+    }
+
+    /// Chooses only among the so many likeliest.
+    #[must_use]
+    pub fn top_k(mut self, count: usize) -> Self {
+        self.top_k = count;
+        self
+    }
+
+    /// Chooses only among the likeliest that together have this probability.
+    #[must_use]
+    pub fn top_p(mut self, probability: f32) -> Self {
+        self.top_p = probability;
+        self
+    }
+
+    /// Chooses only among those with this share of the likeliest one's probability.
+    #[must_use]
+    pub fn min_p(mut self, share: f32) -> Self {
+        self.min_p = share;
+        self
+    }
+
+    /// Makes what came lately less likely.
+    #[must_use]
+    pub fn repeat_penalty(mut self, penalty: f32) -> Self {
+        self.repeat_penalty = penalty;
+        self
+    }
+
+    /// Begins the random numbers elsewhere.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+}
+
+/// What limits one choice.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits<'a> {
+    /// Only these tokens.
+    pub(super) allowed: Option<&'a SimpleVob>,
+    /// Not this one.
+    pub(super) banned: Option<u32>,
+    /// These came lately.
+    pub(super) recent: &'a [u32],
+}
+
+/// The sampler of one completion.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    sampling: Sampling,
+    random: SplitMix,
+}
+
+impl Sampler {
+    pub(super) fn new(sampling: &Sampling) -> Self {
+        Self { random: SplitMix(sampling.seed), sampling: sampling.clone() }
+    }
+
+    /// Chooses a token; `None` if none has a logit that is a number.
+    pub(super) fn choose(&mut self, logits: &[f32], limits: Limits<'_>) -> Option<u32> {
+        let penalty = self.sampling.repeat_penalty;
+        let candidates = logits.iter().zip(0_u32..).filter_map(|(logit, token)| {
+            let may_be = limits.allowed.is_none_or(|allowed| allowed.is_allowed(token));
+            if !may_be || limits.banned == Some(token) || !logit.is_finite() {
+                return None;
+            }
+            let is_recent = penalty != 1.0 && limits.recent.contains(&token);
+            let logit = match (is_recent, *logit > 0.0) {
+                (false, _) => *logit,
+                (true, true) => logit / penalty,
+                (true, false) => logit * penalty,
+            };
+            Some((token, logit))
+        });
+        if self.sampling.temperature <= 0.0 {
+            // Of equals the first, so that the choice is the same everywhere.
+            return candidates
+                .reduce(|best, next| if next.1 > best.1 { next } else { best })
+                .map(|(token, _)| token);
+        }
+        let candidates: Vec<(u32, f32)> = candidates.collect();
+        self.choose_by_chance(candidates)
+    }
+
+    fn choose_by_chance(&mut self, mut candidates: Vec<(u32, f32)>) -> Option<u32> {
+        candidates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        if self.sampling.top_k > 0 {
+            candidates.truncate(self.sampling.top_k);
+        }
+        let highest = candidates.first()?.1;
+        let mut weights: Vec<f32> =
+            candidates.iter().map(|(_, logit)| (logit - highest).exp()).collect();
+        if self.sampling.min_p > 0.0 {
+            let kept = weights.iter().take_while(|weight| **weight >= self.sampling.min_p).count();
+            weights.truncate(kept.max(1));
+        }
+        if self.sampling.top_p < 1.0 {
+            let total: f32 = weights.iter().sum();
+            let mut sum = 0.0;
+            let before = |weight: &&f32| {
+                let is_before = sum < self.sampling.top_p * total;
+                sum += **weight;
+                is_before
+            };
+            let kept = weights.iter().take_while(before).count();
+            weights.truncate(kept.max(1));
+        }
+        // The temperature comes last: what is cut off does not depend on it.
+        let heat = self.sampling.temperature;
+        let weights: Vec<f32> = weights.iter().map(|weight| weight.powf(1.0 / heat)).collect();
+        let mut point = self.random.unit() * weights.iter().sum::<f32>();
+        let chosen = weights.iter().position(|weight| {
+            point -= weight;
+            point < 0.0
+        });
+        Some(candidates[chosen.unwrap_or(0)].0)
+    }
+}
+
+/// A small generator of random numbers (SplitMix64).
+#[derive(Debug)]
+struct SplitMix(u64);
+
+impl SplitMix {
+    /// A number from 0 up to 1.
+    fn unit(&mut self) -> f32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        #[expect(clippy::cast_precision_loss, reason = "24 bits fit")]
+        let unit = (bits >> 40) as f32 / (1_u32 << 24) as f32;
+        unit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(sampling: &Sampling, logits: &[f32]) -> Vec<usize> {
+        let mut sampler = Sampler::new(sampling);
+        let mut counts = vec![0; logits.len()];
+        for _ in 0..1_000 {
+            counts[sampler.choose(logits, Limits::default()).unwrap() as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn greedy_takes_the_likeliest_and_of_equals_the_first() {
+        let mut sampler = Sampler::new(&Sampling::default());
+        assert_eq!(sampler.choose(&[0.0, 2.0, f32::NAN, 2.0], Limits::default()), Some(1));
+        assert_eq!(sampler.choose(&[f32::NAN, f32::NEG_INFINITY], Limits::default()), None);
+    }
+
+    #[test]
+    fn only_what_is_allowed_is_chosen() {
+        let mut allowed = SimpleVob::alloc(4);
+        allowed.allow_token(2);
+        allowed.allow_token(3);
+        let mut sampler = Sampler::new(&Sampling::default());
+        let limits = Limits { allowed: Some(&allowed), banned: Some(3), recent: &[] };
+        assert_eq!(sampler.choose(&[9.0, 8.0, 1.0, 7.0], limits), Some(2));
+        assert_eq!(
+            sampler.choose(&[9.0, 8.0], Limits { allowed: Some(&allowed), ..Limits::default() }),
+            None
+        );
+    }
+
+    #[test]
+    fn chance_follows_the_probabilities_and_the_seed() {
+        let hot = Sampling::default().temperature(1.0);
+        let logits = [0.0, 3.0_f32.ln(), f32::NEG_INFINITY];
+        let first = counts(&hot, &logits);
+        assert!((700..800).contains(&first[1]), "{first:?}");
+        assert_eq!(first[2], 0);
+        assert_eq!(first, counts(&hot, &logits));
+        assert_ne!(first, counts(&hot.clone().seed(7), &logits));
+    }
+
+    #[test]
+    fn the_tails_can_be_cut_off() {
+        let hot = Sampling::default().temperature(5.0);
+        let logits = [3.0, 2.9, 0.0, -1.0];
+        for cut in [hot.clone().top_k(2), hot.clone().top_p(0.9), hot.min_p(0.5)] {
+            let counts = counts(&cut, &logits);
+            assert!(
+                counts[0] > 0 && counts[1] > 0 && counts[2] == 0 && counts[3] == 0,
+                "{cut:?} {counts:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_came_lately_can_be_made_less_likely() {
+        let mut sampler = Sampler::new(&Sampling::default().repeat_penalty(2.0));
+        let recent = Limits { recent: &[0], ..Limits::default() };
+        assert_eq!(sampler.choose(&[3.0, 2.0], recent), Some(1));
+        assert_eq!(sampler.choose(&[-1.0, -1.5], recent), Some(1));
+    }
+}

@@ -1,0 +1,179 @@
+//! What the parser makes of whole answers, and that splits do not matter.
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::*;
+
+fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for piece in pieces {
+        parser.push(piece, &mut found);
+    }
+    parser.finish(false, &mut found);
+    joined(found)
+}
+
+/// Neighbouring pieces of the same kind as one.
+fn joined(found: Vec<Found>) -> Vec<Found> {
+    let mut whole: Vec<Found> = Vec::new();
+    for next in found {
+        match (whole.last_mut(), next) {
+            (Some(Found::Text(last)), Found::Text(more)) => last.push_str(&more),
+            (Some(Found::Thinking(last)), Found::Thinking(more)) => last.push_str(&more),
+            (_, next) => whole.push(next),
+        }
+    }
+    whole
+}
+
+fn check(syntax: CallSyntax, text: &str, expected: &Expect) {
+    let lines: Vec<String> = parse(Parser::new(syntax, &["\nUser:"]), &[text])
+        .into_iter()
+        .map(|found| match found {
+            Found::Text(text) => format!("text {text:?}"),
+            Found::Thinking(text) => format!("thinking {text:?}"),
+            Found::Call(call) => format!("call {} {}", call.name, call.arguments),
+            Found::Malformed => "malformed".into(),
+        })
+        .collect();
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn plain_text_loses_only_the_blank_space_around_it() {
+    check(
+        CallSyntax::Hermes,
+        "\n\n 안녕하세요, 2 < 3\n<ok>  \n",
+        &expect![[r#"text "안녕하세요, 2 < 3\n<ok>""#]],
+    );
+}
+
+#[test]
+fn a_hermes_call_is_taken_out_of_the_text() {
+    check(
+        CallSyntax::Hermes,
+        "찾아볼게요.\n<tool_call>\n{\"name\": \"search_catalog\", \"arguments\": {\"keyword\": \"</tool_call>}\"}}\n</tool_call>",
+        &expect![[r#"
+            text "찾아볼게요."
+            call search_catalog {"keyword": "</tool_call>}"}"#]],
+    );
+}
+
+#[test]
+fn several_hermes_calls_are_all_found() {
+    check(
+        CallSyntax::Hermes,
+        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{}}",
+        &expect![[r"
+            call a {}
+            call b {}"]],
+    );
+}
+
+#[test]
+fn thinking_is_not_text_even_where_the_prompt_opened_it() {
+    check(
+        CallSyntax::Hermes,
+        "<think>\nhm\n</think>\n\nyes",
+        &expect![[r#"
+            thinking "\nhm\n"
+            text "yes""#]],
+    );
+    let found = parse(Parser::new(CallSyntax::Hermes, &[]).thinking(), &["hm</think>\n\nyes"]);
+    assert_eq!(found, [Found::Thinking("hm".into()), Found::Text("yes".into())]);
+}
+
+#[test]
+fn an_envelope_instead_of_text_is_a_call() {
+    check(
+        CallSyntax::Envelope,
+        "```json\n{\"tool_call\": {\"name\": \"a\", \"arguments\": {\"x\": 1}}}\n```",
+        &expect![[r#"call a {"x": 1}"#]],
+    );
+}
+
+#[test]
+fn other_json_is_an_answer() {
+    check(CallSyntax::Envelope, "{\"answer\": 42}", &expect![[r#"text "{\"answer\": 42}""#]]);
+    check(
+        CallSyntax::Envelope,
+        "Use {\"tool_call\": {\"name\": \"a\"}} for it",
+        &expect![[r#"text "Use {\"tool_call\": {\"name\": \"a\"}} for it""#]],
+    );
+}
+
+#[test]
+fn a_call_that_names_no_tool_is_malformed() {
+    check(CallSyntax::Hermes, "<tool_call>search sleep</tool_call>", &expect!["malformed"]);
+    check(CallSyntax::Hermes, "<tool_call>{\"name\": 3}</tool_call>", &expect!["malformed"]);
+}
+
+#[test]
+fn a_stop_text_ends_the_answer() {
+    check(
+        CallSyntax::Envelope,
+        "fine\nUser: and now I speak for you",
+        &expect![[r#"text "fine""#]],
+    );
+}
+
+#[test]
+fn a_call_that_was_cut_off_is_no_call() {
+    let mut parser = Parser::new(CallSyntax::Hermes, &[]);
+    let mut found = Vec::new();
+    parser.push("<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"y", &mut found);
+    assert_eq!(parser.open_call(), Some("{\"name\":\"a\",\"arguments\":{\"x\":\"y"));
+    parser.finish(true, &mut found);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn text_is_given_out_at_once_unless_it_may_be_a_marker() {
+    let mut parser = Parser::new(CallSyntax::Hermes, &[]);
+    let mut found = Vec::new();
+    parser.push("a <", &mut found);
+    parser.push("b> <tool", &mut found);
+    assert_eq!(joined(found), [Found::Text("a <b>".into())]);
+}
+
+fn piece() -> impl Strategy<Value = String> {
+    let fixed = [
+        "<tool_call>",
+        "</tool_call>",
+        "<think>",
+        "</think>",
+        "{\"name\":\"a\",\"arguments\":{\"x\":\"잠\\\"}\"}}",
+        "{\"tool_call\":{\"name\":\"a\",\"arguments\":{}}}",
+        "```json\n",
+        "{",
+        "}",
+        "\n",
+        " ",
+        "<",
+        "잠",
+        "\nUser:",
+    ];
+    prop_oneof![
+        proptest::sample::select(fixed.to_vec()).prop_map(str::to_owned),
+        "[a-z<>{}\" ]{0,4}"
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_split_of_a_stream_is_understood_alike(
+        pieces in proptest::collection::vec(piece(), 0..12),
+        cuts in proptest::collection::vec(0_usize..200, 0..12),
+        is_hermes: bool,
+    ) {
+        let syntax = if is_hermes { CallSyntax::Hermes } else { CallSyntax::Envelope };
+        let text = pieces.concat();
+        let parser = Parser::new(syntax, &["\nUser:"]);
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| text.is_char_boundary(*cut) && *cut < text.len()).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let split: Vec<&str> = cuts.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(parse(parser.clone(), &split), parse(parser, &[&text]));
+    }
+}

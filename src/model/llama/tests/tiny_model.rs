@@ -1,0 +1,199 @@
+//! A model for tests, written by the test itself: a real GGUF for the real llama.cpp, whose next token depends on the
+//! last one only, as a table says.
+//!
+//! One layer whose attention and feed-forward weights are zero lets the embedding pass unchanged; embeddings are
+//! one-hot, so the output matrix is the table. The vocabulary is the 256 bytes, each a token of its own number, and a
+//! few control tokens.
+
+use std::{fs, path::Path};
+
+/// Writes such a model.
+#[derive(Debug, Clone)]
+pub(super) struct TinyModel {
+    pub(super) architecture: &'static str,
+    pub(super) template: Option<&'static str>,
+    /// What follows what: (last token, next token), by name.
+    pub(super) next: Vec<(&'static str, &'static str)>,
+    pub(super) context_length: u32,
+}
+
+pub(super) const CONTROLS: [&str; 6] =
+    ["<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<think>", "</think>"];
+
+/// ChatML with Hermes tool calls.
+pub(super) const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}\
+    {% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n\
+    {% endfor %}{{ '<|im_start|>assistant\n' }}";
+
+const WIDTH: usize = 320;
+const HEADS: u32 = 5;
+const FEED_FORWARD: usize = 32;
+/// Bytes, one merged pair (a BPE needs at least one), control tokens.
+const TOKENS: usize = 256 + 1 + CONTROLS.len();
+
+impl TinyModel {
+    /// A model that answers "abc" and ends.
+    pub(super) fn new() -> Self {
+        let next = vec![("\n", "a"), ("a", "b"), ("b", "c"), ("c", "<|im_end|>")];
+        Self { architecture: "llama", template: Some(CHATML), next, context_length: 512 }
+    }
+
+    pub(super) fn saying(next: &[(&'static str, &'static str)]) -> Self {
+        Self { next: next.to_vec(), ..Self::new() }
+    }
+
+    pub(super) fn write(&self, path: &Path) {
+        fs::write(path, self.bytes()).expect("the directory of a test can be written");
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut file = Writer::default();
+        let names: Vec<String> = (0..TOKENS).map(token_text).collect();
+        let kinds: Vec<i32> = (0..TOKENS).map(|token| if token > 256 { 3 } else { 1 }).collect();
+        let key = |name: &str| format!("{}.{name}", self.architecture);
+        file.text("general.architecture", self.architecture);
+        file.text("general.name", "tiny");
+        file.number(&key("context_length"), self.context_length);
+        file.number(&key("embedding_length"), wide(WIDTH));
+        file.number(&key("block_count"), 1);
+        file.number(&key("feed_forward_length"), wide(FEED_FORWARD));
+        file.number(&key("attention.head_count"), HEADS);
+        file.number(&key("attention.head_count_kv"), 1);
+        file.float(&key("attention.layer_norm_rms_epsilon"), 1e-5);
+        file.text("tokenizer.ggml.model", "gpt2");
+        file.text("tokenizer.ggml.pre", "gpt-2");
+        file.texts("tokenizer.ggml.tokens", &names);
+        file.integers("tokenizer.ggml.token_type", &kinds);
+        file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
+        file.number("tokenizer.ggml.eos_token_id", wide(token_id("<|im_end|>")));
+        if let Some(template) = self.template {
+            file.text("tokenizer.chat_template", template);
+        }
+        let one_hot = (0..TOKENS)
+            .flat_map(|token| (0..WIDTH).map(move |at| if at == token { 1.0 } else { 0.0 }));
+        let mut table = vec![0.0; TOKENS * WIDTH];
+        for (last, next) in &self.next {
+            table[token_id(next) * WIDTH + token_id(last)] = 1.0;
+        }
+        let head = WIDTH / HEADS as usize;
+        let zeros = |rows: usize, columns: usize| vec![0.0; rows * columns];
+        file.tensor("token_embd.weight", &[WIDTH, TOKENS], one_hot.collect());
+        file.tensor("output.weight", &[WIDTH, TOKENS], table);
+        file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
+        file.tensor("blk.0.attn_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
+        file.tensor("blk.0.ffn_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
+        file.tensor("blk.0.attn_q.weight", &[WIDTH, WIDTH], zeros(WIDTH, WIDTH));
+        file.tensor("blk.0.attn_k.weight", &[WIDTH, head], zeros(WIDTH, head));
+        file.tensor("blk.0.attn_v.weight", &[WIDTH, head], zeros(WIDTH, head));
+        file.tensor("blk.0.attn_output.weight", &[WIDTH, WIDTH], zeros(WIDTH, WIDTH));
+        file.tensor("blk.0.ffn_gate.weight", &[WIDTH, FEED_FORWARD], zeros(WIDTH, FEED_FORWARD));
+        file.tensor("blk.0.ffn_up.weight", &[WIDTH, FEED_FORWARD], zeros(WIDTH, FEED_FORWARD));
+        file.tensor("blk.0.ffn_down.weight", &[FEED_FORWARD, WIDTH], zeros(WIDTH, FEED_FORWARD));
+        file.finish()
+    }
+}
+
+fn wide(number: usize) -> u32 {
+    u32::try_from(number).expect("the model is tiny")
+}
+
+/// The number of a token: a byte's own, or that of a control token.
+fn token_id(name: &str) -> usize {
+    match CONTROLS.iter().position(|control| *control == name) {
+        Some(at) => 257 + at,
+        None => usize::from(*name.as_bytes().first().expect("a token has a name")),
+    }
+}
+
+/// The text of a token as byte-level BPE writes it: what cannot be printed has a letter of its own.
+fn token_text(token: usize) -> String {
+    if token > 256 {
+        return CONTROLS[token - 257].into();
+    }
+    let Ok(byte) = u8::try_from(token) else { return "hi".into() };
+    let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    if is_plain(byte) {
+        return char::from(byte).to_string();
+    }
+    let before = (0..byte).filter(|other| !is_plain(*other)).count();
+    char::from_u32(256 + wide(before)).expect("256 letters follow there").to_string()
+}
+
+/// Writes a GGUF file of version 3.
+#[derive(Debug, Default)]
+struct Writer {
+    pairs: Vec<u8>,
+    pair_count: u64,
+    tensors: Vec<u8>,
+    tensor_count: u64,
+    data: Vec<u8>,
+}
+
+impl Writer {
+    fn key(&mut self, key: &str, kind: u32) {
+        push_text(&mut self.pairs, key);
+        self.pairs.extend(kind.to_le_bytes());
+        self.pair_count += 1;
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.key(key, 8);
+        push_text(&mut self.pairs, text);
+    }
+
+    fn number(&mut self, key: &str, number: u32) {
+        self.key(key, 4);
+        self.pairs.extend(number.to_le_bytes());
+    }
+
+    fn float(&mut self, key: &str, number: f32) {
+        self.key(key, 6);
+        self.pairs.extend(number.to_le_bytes());
+    }
+
+    fn texts(&mut self, key: &str, texts: &[String]) {
+        self.key(key, 9);
+        self.pairs.extend(8_u32.to_le_bytes());
+        self.pairs.extend((texts.len() as u64).to_le_bytes());
+        for text in texts {
+            push_text(&mut self.pairs, text);
+        }
+    }
+
+    fn integers(&mut self, key: &str, numbers: &[i32]) {
+        self.key(key, 9);
+        self.pairs.extend(5_u32.to_le_bytes());
+        self.pairs.extend((numbers.len() as u64).to_le_bytes());
+        self.pairs.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    }
+
+    fn tensor(&mut self, name: &str, dimensions: &[usize], numbers: Vec<f32>) {
+        push_text(&mut self.tensors, name);
+        self.tensors.extend(wide(dimensions.len()).to_le_bytes());
+        for dimension in dimensions {
+            self.tensors.extend((*dimension as u64).to_le_bytes());
+        }
+        self.tensors.extend(0_u32.to_le_bytes());
+        self.data.resize(self.data.len().next_multiple_of(32), 0);
+        self.tensors.extend((self.data.len() as u64).to_le_bytes());
+        self.data.extend(numbers.into_iter().flat_map(f32::to_le_bytes));
+        self.tensor_count += 1;
+    }
+
+    fn finish(self) -> Vec<u8> {
+        let mut file = b"GGUF".to_vec();
+        file.extend(3_u32.to_le_bytes());
+        file.extend(self.tensor_count.to_le_bytes());
+        file.extend(self.pair_count.to_le_bytes());
+        file.extend(self.pairs);
+        file.extend(self.tensors);
+        file.resize(file.len().next_multiple_of(32), 0);
+        file.extend(self.data);
+        file
+    }
+}
+
+fn push_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend((text.len() as u64).to_le_bytes());
+    bytes.extend(text.as_bytes());
+}

@@ -1,0 +1,122 @@
+//! The tokens of a model: text to tokens and back, without ever asking llama.cpp something that it would abort on.
+
+use std::{collections::HashSet, sync::Arc};
+
+use llama_cpp_2::{
+    model::LlamaModel, token::LlamaToken, token_type::LlamaTokenAttr, vocab::LlamaVocab,
+};
+use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
+
+use super::{
+    parser::{CALL_CLOSE, CALL_OPEN, THINK_CLOSE, THINK_OPEN},
+    spans::Span,
+};
+
+/// The vocabulary of a model.
+#[derive(Debug)]
+pub(super) struct Vocabulary<'m> {
+    vocab: LlamaVocab<'m>,
+    /// Texts that must not come out of untrusted text: those of all control tokens, and what frames calls and thoughts.
+    pub(super) markers: Vec<String>,
+    /// Tokens that are written out although they are control tokens, because the parser waits for them.
+    spoken: HashSet<LlamaToken>,
+    /// The token that opens a call, where there is one.
+    pub(super) call_open: Option<LlamaToken>,
+    pub(super) bos: String,
+    pub(super) eos: String,
+    texts: HashSet<String>,
+}
+
+const SPOKEN: [&str; 4] = [CALL_OPEN, CALL_CLOSE, THINK_OPEN, THINK_CLOSE];
+/// What else frames what a tool said.
+const FRAMES: [&str; 2] = ["<tool_response>", "</tool_response>"];
+
+impl<'m> Vocabulary<'m> {
+    pub(super) fn of(model: &'m LlamaModel) -> Self {
+        let vocab = model.vocab();
+        let mut markers: Vec<String> =
+            SPOKEN.into_iter().chain(FRAMES).map(str::to_owned).collect();
+        let mut spoken = HashSet::new();
+        let mut call_open = None;
+        let mut texts = HashSet::new();
+        for token in vocab.tokens() {
+            let attributes = vocab.attr(token);
+            let is_control =
+                attributes.intersects(LlamaTokenAttr::Control | LlamaTokenAttr::Unknown);
+            let is_special = is_control || attributes.contains(LlamaTokenAttr::UserDefined);
+            let Some(text) = vocab.text(token).and_then(|text| text.to_str().ok()) else {
+                continue;
+            };
+            if !is_special {
+                continue;
+            }
+            if SPOKEN.contains(&text) {
+                spoken.insert(token);
+            }
+            if text == CALL_OPEN {
+                call_open = Some(token);
+            }
+            if is_control {
+                markers.push(text.to_owned());
+            }
+            texts.insert(text.to_owned());
+        }
+        let name = |token: LlamaToken| {
+            let text = if token.0 < 0 { None } else { vocab.text(token) };
+            text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let (bos, eos) = (name(vocab.bos()), name(vocab.eos()));
+        Self { vocab, markers, spoken, call_open, bos, eos, texts }
+    }
+
+    /// Whether there is a special token with this text.
+    pub(super) fn has(&self, text: &str) -> bool {
+        self.texts.contains(text)
+    }
+
+    /// The tokens of a prompt, with the one that begins it where the model wants that.
+    pub(super) fn tokenize(&self, spans: &[Span]) -> Vec<LlamaToken> {
+        let mut tokens = Vec::new();
+        for span in spans {
+            tokens.extend(self.vocab.tokenize(span.text.as_bytes(), false, span.has_control));
+        }
+        let bos = self.vocab.bos();
+        if self.vocab.should_add_bos() && bos.0 >= 0 && tokens.first() != Some(&bos) {
+            tokens.insert(0, bos);
+        }
+        tokens
+    }
+
+    /// The bytes that a generated token stands for; none for a control token.
+    pub(super) fn bytes(&self, token: LlamaToken) -> Vec<u8> {
+        self.vocab.token_to_piece(token, self.spoken.contains(&token), None)
+    }
+
+    /// What the grammars must know of the tokens. Special tokens never stand inside a call.
+    pub(super) fn token_environment(&self) -> TokEnv {
+        let id = |token: LlamaToken| u32::try_from(token.0).ok();
+        let word = |token: LlamaToken| {
+            let bytes = self.vocab.token_to_piece(token, false, None);
+            if !bytes.is_empty() && !self.spoken.contains(&token) {
+                return bytes;
+            }
+            let name = self.vocab.token_to_piece(token, true, None);
+            if name.is_empty() {
+                name
+            } else {
+                [&[TokTrie::SPECIAL_TOKEN_MARKER][..], &name].concat()
+            }
+        };
+        let words: Vec<Vec<u8>> = self.vocab.tokens().map(word).collect();
+        let ends: Vec<u32> =
+            self.vocab.tokens().filter(|token| self.ends(*token)).filter_map(id).collect();
+        let len = u32::try_from(words.len()).expect("llama.cpp counts tokens in 31 bits");
+        let info = TokRxInfo::new(len, ends.first().copied().unwrap_or_default());
+        Arc::new(ApproximateTokEnv::new(TokTrie::from(&info, &words).with_eos_tokens(&ends)))
+    }
+
+    /// Whether a token ends the answer.
+    pub(super) fn ends(&self, token: LlamaToken) -> bool {
+        self.vocab.is_eog(token)
+    }
+}

@@ -1,0 +1,105 @@
+//! Which messages of a chat go into a prompt that has no room for all: the oldest whole groups are left out.
+
+use madang_actors::protocol::PromptMessage;
+
+/// The longest end of a chat that fits. `fits` gives the prompt if it fits; longer ends never fit where shorter ones do
+/// not. The user's last message is never left out; a call goes together with its result.
+pub(super) fn longest<T, E>(
+    messages: &[PromptMessage],
+    mut fits: impl FnMut(&[&PromptMessage]) -> Result<Option<T>, E>,
+) -> Result<Option<T>, E> {
+    let choices = choices(messages);
+    if let Some(whole) = fits(&choices[0])? {
+        return Ok(Some(whole));
+    }
+    // The shortest choice that is known to fit, and what fits in it.
+    let mut best = None;
+    let (mut low, mut high) = (1, choices.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match fits(&choices[middle])? {
+            Some(prompt) => {
+                best = Some(prompt);
+                high = middle;
+            }
+            None => low = middle + 1,
+        }
+    }
+    Ok(best)
+}
+
+/// Everything, then without the first turn, without the first two, ...; of the last turn without its oldest steps.
+fn choices(messages: &[PromptMessage]) -> Vec<Vec<&PromptMessage>> {
+    let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
+    let mut choices = vec![messages.iter().collect()];
+    let later_turns =
+        (1..messages.len()).filter(|at| is_user(&messages[*at]) && !is_user(&messages[at - 1]));
+    choices.extend(later_turns.map(|at| messages[at..].iter().collect()));
+    let last_turn = messages.iter().rposition(is_user).unwrap_or_default();
+    for from in last_turn + 2..messages.len() {
+        choices.push(std::iter::once(&messages[last_turn]).chain(&messages[from..]).collect());
+    }
+    choices
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use madang_actors::protocol::CallId;
+
+    use super::*;
+
+    /// A chat in letters: u for the user, m for the model, c for a call with its result.
+    fn chat(letters: &str) -> Vec<PromptMessage> {
+        let numbered = |(at, letter): (usize, char)| {
+            let text = format!("{letter}{at}");
+            match letter {
+                'u' => PromptMessage::User { text: text.into() },
+                'm' => PromptMessage::Model { text: text.into() },
+                _ => PromptMessage::ToolCall {
+                    call: CallId::new(uuid::Uuid::nil()),
+                    name: text.into(),
+                    arguments: "{}".into(),
+                    envelope: "{}".into(),
+                },
+            }
+        };
+        letters.chars().enumerate().map(numbered).collect()
+    }
+
+    fn fit(letters: &str, room: usize) -> Option<String> {
+        let name = |message: &&PromptMessage| match message {
+            PromptMessage::User { text } | PromptMessage::Model { text } => text.to_string(),
+            PromptMessage::ToolCall { name, .. } => name.to_string(),
+        };
+        longest(&chat(letters), |messages| {
+            let text: Vec<String> = messages.iter().map(name).collect();
+            Ok::<_, Infallible>((messages.len() <= room).then(|| text.join(" ")))
+        })
+        .unwrap_or_else(|never| match never {})
+    }
+
+    #[test]
+    fn what_fits_stays_whole() {
+        assert_eq!(fit("umucm", 5).as_deref(), Some("u0 m1 u2 c3 m4"));
+    }
+
+    #[test]
+    fn the_oldest_turns_go_first() {
+        assert_eq!(fit("umumum", 5).as_deref(), Some("u2 m3 u4 m5"));
+        assert_eq!(fit("umumum", 3).as_deref(), Some("u4 m5"));
+    }
+
+    #[test]
+    fn then_the_oldest_steps_of_the_last_turn_go_but_not_its_question() {
+        assert_eq!(fit("umuccc", 3).as_deref(), Some("u2 c4 c5"));
+        assert_eq!(fit("umuccc", 2).as_deref(), Some("u2 c5"));
+        assert_eq!(fit("umuccc", 1), None);
+    }
+
+    #[test]
+    fn a_question_that_is_too_long_fits_nowhere() {
+        assert_eq!(fit("u", 0), None);
+    }
+}

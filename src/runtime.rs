@@ -1,0 +1,235 @@
+//! The runtime: the tree of actors, and the doors to its sessions.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    confirm::ConfirmMsg,
+    mailbox::AskError,
+    port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
+    protocol::{Answer, AnswerError, Limits, Locale, SessionId, ToolSpec, UserId},
+    registry::ToolRegistry,
+    session::{Doors, History, Wiring},
+    store::WriterHealth,
+    supervisor::{Children, Health, Supervisor, Tree},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{BuildError, Builder, Session, SessionError, ShutdownError};
+
+/// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
+///
+/// Dropping every clone does not stop what runs: call [`Runtime::shutdown`].
+#[derive(Debug, Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+/// What a runtime is made of.
+pub(crate) struct Parts {
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) registry: Arc<ToolRegistry>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) system: Option<Arc<str>>,
+    pub(crate) history: History,
+    pub(crate) locale: Locale,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) extensions: Extensions,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) tree: Tree,
+    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) doors: Doors,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) locale: Locale,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: TaskTracker,
+    store: Arc<dyn Store>,
+    writer_health: Arc<WriterHealth>,
+}
+
+impl Runtime {
+    /// Begins to put a runtime together.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) async fn from_parts(parts: Parts) -> Result<Self, BuildError> {
+        let Parts { model, store, registry, limits, system, history, locale, clock, extensions } =
+            parts;
+        let tasks = TaskTracker::new();
+        let writer_health = Arc::new(WriterHealth::default());
+        let children = Children {
+            model: model.clone(),
+            store: store.clone(),
+            registry: registry.clone(),
+            limits: limits.clone(),
+            clock: clock.clone(),
+            extensions,
+            tasks: tasks.clone(),
+            writer_health: writer_health.clone(),
+        };
+        let tree = Supervisor::start(children).await?;
+        let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
+        let wiring = Arc::new(Wiring {
+            store: tree.store.clone(),
+            llm: tree.llm.clone(),
+            model,
+            dispatcher: tree.dispatcher.clone(),
+            around: tree.around.clone(),
+            specs: specs.into(),
+            system,
+            history,
+            supervisor: tree.supervisor.clone(),
+            tasks: tasks.clone(),
+            closing: CancellationToken::new(),
+        });
+        let inner = Inner {
+            tree,
+            wiring,
+            doors: Doors::default(),
+            limits,
+            locale,
+            clock,
+            tasks,
+            store,
+            writer_health,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Opens a user's session, or creates it. The session is asleep until it is used.
+    ///
+    /// # Errors
+    /// [`SessionError::Foreign`] if it is another user's.
+    pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
+        let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
+        self.open(&user, &session).await?;
+        let door = self.inner.doors.door(&session, &user, &self.inner.limits);
+        let door = door.ok_or(SessionError::Foreign(session))?;
+        Ok(Session::new(door, self.inner.clone()))
+    }
+
+    /// Makes sure that the session exists and is this user's.
+    pub(crate) async fn open(
+        &self,
+        user: &UserId,
+        session: &SessionId,
+    ) -> Result<(), SessionError> {
+        if self.inner.is_closed() {
+            return Err(SessionError::Closed);
+        }
+        let failed = |cause| SessionError::Store { session: session.clone(), cause };
+        if let Some(owner) = self.inner.store.owner(session).await.map_err(failed)? {
+            return if owner == *user {
+                Ok(())
+            } else {
+                Err(SessionError::Foreign(session.clone()))
+            };
+        }
+        let open = Write::Session {
+            session: session.clone(),
+            user: user.clone(),
+            at: self.inner.clock.now(),
+        };
+        match self.inner.tree.store.write(vec![open]).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
+            Err(cause) => Err(failed(cause)),
+        }
+    }
+
+    /// The tools of this runtime.
+    #[must_use]
+    pub fn registry(&self) -> &ToolRegistry {
+        &self.inner.tree.around.registry
+    }
+
+    /// The tool calls that match, in the order in which they were proposed.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
+        self.inner.store.calls(filter).await
+    }
+
+    /// Answers a question. Exactly one answer wins; it counts once it is recorded.
+    ///
+    /// # Errors
+    /// [`AnswerError`] says why the answer does not count.
+    pub async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
+        self.inner.answer(answer).await
+    }
+
+    /// Whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds the
+    /// store's transaction counts against the store.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let inner = &self.inner;
+        if inner.writer_health.overdue_leases() > 0 {
+            return Health::Unhealthy { actor: "store" };
+        }
+        if inner.tree.health.has_changed().is_err() {
+            return Health::Unhealthy { actor: "supervisor" };
+        }
+        inner.tree.health.borrow().clone()
+    }
+
+    /// The actors of this runtime: for tests of supervision, which kill them, and for monitoring.
+    #[must_use]
+    pub fn actors(&self) -> &Tree {
+        &self.inner.tree
+    }
+
+    /// How many calls and writes run, for tests and monitoring.
+    #[must_use]
+    pub fn running_tasks(&self) -> usize {
+        self.inner.tasks.len()
+    }
+
+    /// Stops in order: no new turns, running turns are stopped, handlers that have begun finish and commit, the store
+    /// is closed last. Waits at most `Limits::shutdown_timeout`.
+    ///
+    /// # Errors
+    /// [`ShutdownError`] if handlers or writes were still running then.
+    pub async fn shutdown(&self) -> Result<(), ShutdownError> {
+        let inner = &self.inner;
+        inner.wiring.closing.cancel();
+        let patience = inner.limits.shutdown_timeout;
+        let ended = tokio::time::timeout(patience, async {
+            inner.doors.close().await;
+            inner.tasks.close();
+            inner.tasks.wait().await;
+        })
+        .await;
+        if ended.is_err() {
+            // The actors stay: what ends late can still be recorded, and shutdown can be tried again.
+            return Err(ShutdownError { running: inner.tasks.len(), waited: patience });
+        }
+        inner.tree.supervisor.stop(None);
+        inner.store.close().await;
+        Ok(())
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+impl Inner {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.wiring.closing.is_cancelled()
+    }
+
+    pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
+        let ask = |reply| ConfirmMsg::Answer { answer, reply };
+        // The answer counts once it is recorded, so this waits as long as the store may take.
+        match self.tree.confirm.ask(ask, self.limits.store_timeout).await {
+            Ok(result) => result,
+            Err(AskError::Closed | AskError::Timeout) => Err(AnswerError::NotRecorded),
+        }
+    }
+}

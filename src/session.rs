@@ -1,0 +1,177 @@
+//! A handle to one chat of one user.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    protocol::{Answer, AnswerError, Asker, Decision, Question, SessionId, TurnId, UserId},
+    session::{
+        ClearError, DismissError, Door, Sent, SessionMsg, SessionState, Subscription, TurnEnd,
+        TurnOptions, TurnRefused, open,
+    },
+};
+use tokio::sync::oneshot;
+
+use crate::{SessionError, runtime::Inner};
+
+/// One chat of one user. Cheap to clone; dropping it dismisses nothing.
+#[derive(Debug, Clone)]
+pub struct Session {
+    door: Arc<Door>,
+    runtime: Arc<Inner>,
+}
+
+impl Session {
+    pub(crate) const fn new(door: Arc<Door>, runtime: Arc<Inner>) -> Self {
+        Self { door, runtime }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        self.door.session()
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn user(&self) -> &UserId {
+        self.door.user()
+    }
+
+    /// Begins a turn in which the person who holds this handle can be asked. Gives it once the user's message is
+    /// stored.
+    ///
+    /// # Errors
+    /// [`TurnRefused`] says why not.
+    pub async fn ask(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
+        let options = TurnOptions {
+            asker: Asker::Person,
+            locale: self.runtime.locale,
+            ..TurnOptions::default()
+        };
+        self.ask_with(text, options).await
+    }
+
+    /// Begins a turn as these options say.
+    ///
+    /// # Errors
+    /// [`TurnRefused`] says why not.
+    pub async fn ask_with(
+        &self,
+        text: impl Into<Arc<str>>,
+        options: TurnOptions,
+    ) -> Result<Turn, TurnRefused> {
+        let (began, beginning) = oneshot::channel();
+        let (ended, end) = oneshot::channel();
+        match self.send(SessionMsg::Ask { text: text.into(), options, began, ended }) {
+            Delivery::Sent => {}
+            Delivery::Full => return Err(TurnRefused::Overloaded),
+            Delivery::Closed => return Err(TurnRefused::Closed),
+        }
+        let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
+        Ok(Turn { id, end })
+    }
+
+    /// Dismisses the turn that runs: this, and nothing else, is a dismissal.
+    ///
+    /// # Errors
+    /// [`DismissError::NoTurn`] if none runs.
+    pub async fn dismiss(&self) -> Result<(), DismissError> {
+        let (reply, answer) = oneshot::channel();
+        match self.send(SessionMsg::Dismiss { reply }) {
+            Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)),
+            Delivery::Full => Err(DismissError::Overloaded),
+            Delivery::Closed => Err(DismissError::Closed),
+        }
+    }
+
+    /// Clears the chat: what a person sees and the model reads begins anew. Stored messages and the ledger stay.
+    ///
+    /// # Errors
+    /// [`ClearError`] says why not.
+    pub async fn clear(&self) -> Result<(), ClearError> {
+        let (reply, answer) = oneshot::channel();
+        match self.send(SessionMsg::Clear { reply }) {
+            Delivery::Sent => answer.await.unwrap_or(Err(ClearError::Closed)),
+            Delivery::Full => Err(ClearError::Overloaded),
+            Delivery::Closed => Err(ClearError::Closed),
+        }
+    }
+
+    /// What a screen shows.
+    ///
+    /// # Errors
+    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
+    pub async fn state(&self) -> Result<SessionState, SessionError> {
+        let (reply, answer) = oneshot::channel();
+        match self.send(SessionMsg::State { reply }) {
+            Delivery::Sent => answer.await.map_err(|_| SessionError::Closed),
+            Delivery::Full => Err(SessionError::Overloaded),
+            Delivery::Closed => Err(SessionError::Closed),
+        }
+    }
+
+    /// Reads what happens from here on, at its own pace.
+    #[must_use]
+    pub fn subscribe(&self) -> Subscription {
+        self.door.feed().subscribe()
+    }
+
+    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded.
+    ///
+    /// # Errors
+    /// [`AnswerError`] says why the answer does not count.
+    pub async fn answer(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {
+        let answer = Answer {
+            call: question.call,
+            digest: question.digest,
+            decision,
+            user: self.user().clone(),
+        };
+        self.runtime.answer(answer).await
+    }
+
+    fn send(&self, msg: SessionMsg) -> Delivery {
+        if self.runtime.is_closed() {
+            return Delivery::Closed;
+        }
+        match self.door.send(msg) {
+            Sent::Delivered => Delivery::Sent,
+            Sent::WakeIt => {
+                // In a task of its own: whoever asked may leave, and others may be waiting at the door.
+                let wake = open(self.door.clone(), self.runtime.wiring.clone());
+                drop(self.runtime.tasks.spawn(wake));
+                Delivery::Sent
+            }
+            Sent::Full(_) => Delivery::Full,
+        }
+    }
+}
+
+enum Delivery {
+    Sent,
+    Full,
+    Closed,
+}
+
+/// A turn that began. Dropping it dismisses nothing.
+#[derive(Debug)]
+pub struct Turn {
+    id: TurnId,
+    end: oneshot::Receiver<TurnEnd>,
+}
+
+impl Turn {
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> TurnId {
+        self.id
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] if the session's actor died: what its tools did stands in the ledger.
+    pub async fn ended(self) -> Result<TurnEnd, SessionError> {
+        self.end.await.map_err(|_| SessionError::Closed)
+    }
+}

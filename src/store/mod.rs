@@ -1,0 +1,5 @@
+//! Stores that keep chats and ledger on a disk.
+
+pub mod sql;
+
+pub use sql::{OpenError, SqliteOptions, SqliteStore};

@@ -1,0 +1,118 @@
+//! Why a database cannot be opened, and what SQLite's own errors mean for a write.
+
+use std::path::PathBuf;
+
+use madang_actors::port::StoreError;
+use sqlx::migrate::MigrateError;
+
+/// Why a database cannot be opened. Each sentence says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Nobody may read or write there.
+    #[error("failed to open the database {}; check that its folder exists and that you may write there", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is nothing to read.
+    #[error("there is no database {}; check the path, or begin a chat with it to create it", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is something else, or another application's database.
+    #[error("{} is not a Madang database; choose another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A later version of the program has changed the tables.
+    #[error("the database {} was made by a newer version; use that version to open it", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process, or another store of this one, holds it for writing.
+    #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
+    Held {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The tables could not be made or do not fit to this program.
+    #[error("failed to prepare the tables of {of} in {}; restore it from a backup, or choose another file", path.display())]
+    Tables {
+        /// The file.
+        path: PathBuf,
+        /// Whose tables.
+        of: &'static str,
+        /// The cause.
+        #[source]
+        cause: Box<MigrateError>,
+    },
+    /// SQLite before 3.51.3 may corrupt a database in WAL mode.
+    #[error("the program was built with SQLite {found}; build it with 3.51.3 or later")]
+    OldSqlite {
+        /// The version that was found.
+        found: String,
+    },
+}
+
+/// The end of the chain of causes that SQLite knows: its primary and extended result code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ResultCode(i32);
+
+impl ResultCode {
+    pub(super) const READONLY: i32 = 8;
+    const BUSY: i32 = 5;
+    const FULL: i32 = 13;
+    const CONSTRAINT: i32 = 19;
+    const ERROR: i32 = 1;
+    pub(super) const NOT_A_DATABASE: i32 = 26;
+    const VETOED: i32 = 531;
+
+    /// The code of an error, if SQLite gave it.
+    pub(super) fn of(error: &sqlx::Error) -> Option<Self> {
+        error.as_database_error()?.code()?.parse().ok().map(Self)
+    }
+
+    /// The part that all its extended codes share.
+    pub(super) const fn primary(self) -> i32 {
+        self.0 & 0xff
+    }
+
+    /// A constraint of the tables said no; a veto of the commit hook is none.
+    const fn is_constraint(self) -> bool {
+        self.primary() == Self::CONSTRAINT && self.0 != Self::VETOED
+    }
+}
+
+/// What a failed statement of a write means: a constraint is a refusal, everything else a store that cannot be used.
+pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
+    let is_constraint = ResultCode::of(&error).is_some_and(ResultCode::is_constraint);
+    match error.as_database_error() {
+        Some(cause) if is_constraint => {
+            StoreError::refused(format!("{}: {}", what(), cause.message()))
+        }
+        Some(_) | None => StoreError::unavailable(error),
+    }
+}
+
+/// What a failed `COMMIT` means. After these codes SQLite has rolled back or still holds the transaction, which is then
+/// rolled back; after any other, such as an error of the disk, the next start may find the commit in the log.
+pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
+    let surely_not = [
+        ResultCode::BUSY,
+        ResultCode::FULL,
+        ResultCode::CONSTRAINT,
+        ResultCode::READONLY,
+        ResultCode::ERROR,
+    ];
+    match ResultCode::of(&error) {
+        Some(code) if surely_not.contains(&code.primary()) => StoreError::unavailable(error),
+        Some(_) | None => StoreError::unknown(error),
+    }
+}

@@ -1,0 +1,116 @@
+//! Whose file it is, found out without touching it.
+
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Read},
+    path::Path,
+};
+
+use sqlx::{Row, SqliteConnection};
+
+use super::{OpenError, schema};
+
+/// What every SQLite database begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The first SQLite without the bug that may corrupt a database in WAL mode.
+const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
+
+/// Whether there is a file yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// None, or an empty one: a database can be made there.
+    Nothing,
+    /// Some SQLite database.
+    Database,
+}
+
+/// Looks at the first bytes of the file. Anything that is no database is left alone.
+pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
+    let unusable =
+        |cause: std::io::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        // Not even opened: a named pipe would wait for somebody to write.
+        Ok(_) => return Err(OpenError::Foreign { path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(unusable(error)),
+    }
+    let file = File::open(path).map_err(unusable)?;
+    let mut head = Vec::with_capacity(MAGIC.len());
+    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unusable)?;
+    match &*head {
+        [] => Ok(Found::Nothing),
+        head if head == MAGIC => Ok(Found::Database),
+        _ => Err(OpenError::Foreign { path: path.to_owned() }),
+    }
+}
+
+/// Whether other applications' tables may stand in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Sharing {
+    /// A file with tables, but none of ours, is somebody else's.
+    #[default]
+    Alone,
+    /// The embedder said that the file is theirs.
+    WithEmbedder,
+}
+
+/// Looks at the tables: refuses another application's database and one that a newer version has changed.
+pub(super) async fn tables(
+    path: &Path,
+    db: &mut SqliteConnection,
+    sharing: Sharing,
+) -> Result<(), OpenError> {
+    let unusable =
+        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let found: String = scalar(db, "SELECT sqlite_version()").await.map_err(unusable)?;
+    if version(&found).is_none_or(|version| version < OLDEST_SQLITE) {
+        return Err(OpenError::OldSqlite { found });
+    }
+    let counts = "SELECT count(*), coalesce(sum(name = '_madang_migrations'), 0) FROM sqlite_schema WHERE type = 'table'";
+    let row = sqlx::query(counts).fetch_one(&mut *db).await.map_err(unusable)?;
+    let (all, ours): (i64, i64) =
+        (row.try_get(0).map_err(unusable)?, row.try_get(1).map_err(unusable)?);
+    if ours == 0 {
+        let is_foreign = all > 0 && sharing == Sharing::Alone;
+        return if is_foreign { Err(OpenError::Foreign { path: path.to_owned() }) } else { Ok(()) };
+    }
+    let newest: i64 = scalar(db, "SELECT coalesce(max(version), 0) FROM _madang_migrations")
+        .await
+        .map_err(unusable)?;
+    if newest > schema::newest() { Err(OpenError::Newer { path: path.to_owned() }) } else { Ok(()) }
+}
+
+/// Whether the tables are there to be read.
+pub(super) async fn has_tables(path: &Path, db: &mut SqliteConnection) -> Result<bool, OpenError> {
+    let ours = "SELECT count(*) FROM sqlite_schema WHERE name = 'madang_sessions'";
+    let unusable =
+        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    Ok(scalar::<i64>(db, ours).await.map_err(unusable)? > 0)
+}
+
+async fn scalar<T>(db: &mut SqliteConnection, sql: &'static str) -> sqlx::Result<T>
+where
+    T: Send + Unpin + sqlx::Type<sqlx::Sqlite> + for<'r> sqlx::Decode<'r, sqlx::Sqlite>,
+{
+    sqlx::query_scalar(sql).fetch_one(db).await
+}
+
+fn version(text: &str) -> Option<(u32, u32, u32)> {
+    let mut parts = text.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(version("3.51.3") >= Some(OLDEST_SQLITE));
+        assert!(version("3.100.0") >= Some(OLDEST_SQLITE));
+        assert!(version("3.51.2") < Some(OLDEST_SQLITE));
+        assert_eq!(version("three"), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! SQLite by sqlx: chats and ledger in one file, into which toolkits and embedder may write in the same transactions.
+//!
+//! Transaction control is SQL text of our own on a plain connection (`writer`), watched by a commit hook that vetoes
+//! every commit but the writer's.
+
+mod error;
+mod inspect;
+mod lock;
+mod options;
+mod read;
+mod readers;
+mod row;
+mod schema;
+mod script;
+mod store;
+mod temporary;
+mod transaction;
+mod write;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub use error::OpenError;
+pub use options::SqliteOptions;
+pub use store::SqliteStore;
+
+/// How long a statement waits for another process that has the file, such as a backup.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Prepared statements that a connection keeps: the store's own and those of a few toolkits.
+const STATEMENTS: usize = 256;

@@ -1,0 +1,224 @@
+//! How a database is opened.
+
+use std::{
+    fs,
+    path::{Path, PathBuf, absolute},
+    sync::Arc,
+};
+
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    migrate::Migrator,
+    sqlite::{SqliteConnectOptions, SqliteSynchronous},
+};
+
+use super::{
+    OpenError, SqliteStore,
+    error::ResultCode,
+    inspect::{self, Found, Sharing},
+    lock::Lock,
+    readers, schema,
+    store::{Claim, Shared},
+    temporary::TemporaryFolder,
+    writer::{self, Writer},
+};
+
+/// How a database is opened.
+#[derive(Debug)]
+pub struct SqliteOptions {
+    place: Place,
+    migrations: Vec<(&'static str, &'static Migrator)>,
+    sharing: Sharing,
+    readers: usize,
+}
+
+#[derive(Debug)]
+enum Place {
+    File(PathBuf),
+    Memory,
+}
+
+/// Connections for reading tools: one for each core of a small server.
+const READERS: usize = 4;
+
+impl SqliteOptions {
+    pub(super) const fn file(path: PathBuf) -> Self {
+        Self {
+            place: Place::File(path),
+            migrations: Vec::new(),
+            sharing: Sharing::Alone,
+            readers: READERS,
+        }
+    }
+
+    pub(super) const fn memory() -> Self {
+        Self {
+            place: Place::Memory,
+            migrations: Vec::new(),
+            sharing: Sharing::Alone,
+            readers: READERS,
+        }
+    }
+
+    /// Makes the tables of a toolkit, or of the embedder, after the store's own. Each must keep its versions in a table
+    /// of its own: a name other than `_sqlx_migrations`, or that only once. The name is for error messages.
+    #[must_use]
+    pub fn migrations(mut self, name: &'static str, migrator: &'static Migrator) -> Self {
+        self.migrations.push((name, migrator));
+        self
+    }
+
+    /// The file is the embedder's own and may have tables already. Without this, a file with tables but none of the
+    /// store's is refused as another application's.
+    #[must_use]
+    pub const fn shared_with_embedder(mut self) -> Self {
+        self.sharing = Sharing::WithEmbedder;
+        self
+    }
+
+    /// How many reading tools may use the database at once. The store's own reads never wait for them.
+    #[must_use]
+    pub const fn readers(mut self, count: usize) -> Self {
+        self.readers = count;
+        self
+    }
+
+    /// Opens the database to write, and creates it where there is none.
+    ///
+    /// # Errors
+    /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
+    pub async fn open(self) -> Result<SqliteStore, OpenError> {
+        let Self { place, migrations, sharing, readers } = self;
+        match place {
+            Place::File(path) => {
+                let path = resolved(&path);
+                let found = inspect::file(&path)?;
+                let lock = Lock::take(&path)?;
+                if let Err(error) = not_foreign(&path, found, sharing).await {
+                    lock.leave_no_trace(&path);
+                    return Err(error);
+                }
+                let options = writer::connect_options(&path);
+                open(&path, options, &migrations, Claim::new(lock, None), readers).await
+            }
+            Place::Memory => {
+                let path = PathBuf::from("in memory");
+                let unusable =
+                    |cause: std::io::Error| OpenError::Unusable { path, cause: cause.into() };
+                let folder = TemporaryFolder::new().map_err(unusable)?;
+                let path = folder.path().join("madang.db");
+                let lock = Lock::take(&path)?;
+                // Nothing of it survives the process, so nothing of it must survive a lost power supply.
+                let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
+                open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers).await
+            }
+        }
+    }
+
+    /// Opens the database to read, beside whoever writes it. Needs no lock and makes no tables.
+    ///
+    /// # Errors
+    /// [`OpenError`] says in one sentence what to do.
+    pub async fn open_read_only(self) -> Result<SqliteStore, OpenError> {
+        let Place::File(path) = self.place else {
+            return Err(OpenError::Missing { path: PathBuf::from("in memory") });
+        };
+        let path = resolved(&path);
+        if inspect::file(&path)? == Found::Nothing {
+            return Err(OpenError::Missing { path });
+        }
+        let mut options = readers::connect_options(&path);
+        let mut db = match connect(&path, &options).await {
+            // A folder that cannot be written, and nobody who writes there: the file is all there is.
+            Err(OpenError::Unusable { .. }) if !write_ahead_log(&path).exists() => {
+                options = options.immutable(true);
+                connect(&path, &options).await?
+            }
+            other => other?,
+        };
+        inspect::tables(&path, &mut db, self.sharing).await?;
+        if !inspect::has_tables(&path, &mut db).await? {
+            return Err(OpenError::Foreign { path });
+        }
+        close(db).await;
+        Ok(SqliteStore::new(Shared::read_only(options, self.readers)))
+    }
+}
+
+/// The file behind links, so that two names of one file share one lock; and no name that SQLite would read as a URI.
+fn resolved(path: &Path) -> PathBuf {
+    fs::canonicalize(path).or_else(|_| absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Refuses a database of another application, or of a later version, before anything is changed in it.
+async fn not_foreign(path: &Path, found: Found, sharing: Sharing) -> Result<(), OpenError> {
+    if found == Found::Nothing {
+        return Ok(());
+    }
+    // Opened to read only, SQLite would leave its log and index behind.
+    let mut db = connect(path, &SqliteConnectOptions::new().filename(path)).await?;
+    let looked = inspect::tables(path, &mut db, sharing).await;
+    close(db).await;
+    looked
+}
+
+async fn open(
+    path: &Path,
+    options: SqliteConnectOptions,
+    migrations: &[(&'static str, &'static Migrator)],
+    claim: Claim,
+    readers: usize,
+) -> Result<SqliteStore, OpenError> {
+    let unusable =
+        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let mut db = connect(path, &options).await?;
+    inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
+    // SQLite opens a file that it may not write without a word, to read.
+    sqlx::query("BEGIN IMMEDIATE; ROLLBACK").execute(&mut db).await.map_err(unusable)?;
+    schema::migrate(path, &mut db, migrations).await?;
+    let writer = Writer::new(db).await.map_err(unusable)?;
+    Ok(SqliteStore::new(Shared::writing(
+        options,
+        writer,
+        claim,
+        readers::connect_options(path),
+        readers,
+    )))
+}
+
+async fn connect(
+    path: &Path,
+    options: &SqliteConnectOptions,
+) -> Result<SqliteConnection, OpenError> {
+    let looked = async {
+        let mut db = options.connect().await?;
+        // Opening reads nothing; this does.
+        sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut db).await?;
+        Ok(db)
+    };
+    looked.await.map_err(|cause: sqlx::Error| {
+        let path = path.to_owned();
+        match ResultCode::of(&cause).map(ResultCode::primary) {
+            Some(ResultCode::NOT_A_DATABASE) => OpenError::Foreign { path },
+            Some(_) | None => OpenError::Unusable { path, cause: cause.into() },
+        }
+    })
+}
+
+async fn close(db: SqliteConnection) {
+    if let Err(error) = db.close().await {
+        tracing::debug!(%error, "a connection did not close");
+    }
+}
+
+fn write_ahead_log(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+impl SqliteStore {
+    fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+}

@@ -1,0 +1,142 @@
+//! Between rows and values.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    ledger::{CallState, ChainEnd, Transition},
+    port::{LedgerRow, StoreError},
+    protocol::{CallId, Digest, SessionId, Timestamp, TurnId, UserId},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
+use uuid::Uuid;
+
+/// Somebody else has changed the file.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read {what} from the database")]
+struct Unreadable {
+    what: &'static str,
+    #[source]
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// A value as JSON text.
+pub(super) fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("the vocabulary is plain data with string keys")
+}
+
+/// The name that a value without data has in JSON and in the tables.
+pub(super) fn name<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        other => unreachable!("only enums without data are stored by name, not {other:?}"),
+    }
+}
+
+/// The name of a step: the tag it has in JSON.
+pub(super) const fn step_name(step: &Transition) -> &'static str {
+    match step {
+        Transition::Settled { .. } => "settled",
+        Transition::Proposed(_)
+        | Transition::Awaiting { .. }
+        | Transition::Approved { .. }
+        | Transition::Running { .. }
+        | Transition::Ended(_) => step.to().name(),
+    }
+}
+
+/// A value from JSON text.
+pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|cause| unreadable("a JSON value", cause))
+}
+
+/// The value of a column.
+pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, StoreError>
+where
+    T: Decode<'r, Sqlite> + Type<Sqlite>,
+{
+    row.try_get(name).map_err(|cause| unreadable(name, cause))
+}
+
+/// The columns `chain_length` and `chain_head`.
+pub(super) fn chain_end(row: &SqliteRow) -> Result<ChainEnd, StoreError> {
+    let length = number(column(row, "chain_length")?, "chain_length")?;
+    Ok(ChainEnd { length, head: digest(column(row, "chain_head")?)? })
+}
+
+/// A hash.
+pub(super) fn digest(bytes: &[u8]) -> Result<Digest, StoreError> {
+    bytes.try_into().map(Digest::new).map_err(|cause| unreadable("a hash", cause))
+}
+
+/// A number that is never negative.
+pub(super) fn number(value: i64, what: &'static str) -> Result<u64, StoreError> {
+    u64::try_from(value).map_err(|cause| unreadable(what, cause))
+}
+
+/// A turn's id.
+pub(super) fn turn(text: &str) -> Result<TurnId, StoreError> {
+    uuid(text).map(TurnId::new)
+}
+
+/// A call's id.
+pub(super) fn call_id(text: &str) -> Result<CallId, StoreError> {
+    uuid(text).map(CallId::new)
+}
+
+/// A user's id.
+pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
+    UserId::new(text).map_err(|cause| unreadable("a user", cause))
+}
+
+/// The columns of `madang_calls`; `None` where an outer join found none.
+pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
+    if column::<Option<i64>>(row, "number")?.is_none() {
+        return Ok(None);
+    }
+    let raw_arguments: Arc<str> = column::<&str>(row, "raw_arguments")?.into();
+    let arguments = match column::<Option<&str>>(row, "arguments")? {
+        Some(text) => from_json(text)?,
+        None => Value::String(raw_arguments.to_string()),
+    };
+    let session: &str = column(row, "session")?;
+    let state: &str = column(row, "state")?;
+    Ok(Some(LedgerRow {
+        session: SessionId::new(session).map_err(|cause| unreadable("a session", cause))?,
+        call: call_id(column(row, "call")?)?,
+        turn: turn(column(row, "turn")?)?,
+        seq: number(column(row, "seq")?, "seq")?,
+        user: user(column(row, "user")?)?,
+        name: column::<&str>(row, "name")?.into(),
+        arguments,
+        raw_arguments,
+        digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
+        state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
+        outcome: column::<Option<&str>>(row, "outcome")?.map(from_json).transpose()?,
+        effect: column::<Option<&str>>(row, "effect")?.map(from_name).transpose()?,
+        result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,
+        decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
+        proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
+        ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp::from_millis),
+    }))
+}
+
+fn from_name<T: DeserializeOwned>(name: &str) -> Result<T, StoreError> {
+    serde_json::from_value(name.into()).map_err(|cause| unreadable("a name", cause))
+}
+
+fn uuid(text: &str) -> Result<Uuid, StoreError> {
+    text.parse().map_err(|cause: uuid::Error| unreadable("an id", cause))
+}
+
+fn damaged(what: &'static str) -> StoreError {
+    StoreError::unavailable(Unreadable { what, cause: None })
+}
+
+fn unreadable(
+    what: &'static str,
+    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> StoreError {
+    StoreError::unavailable(Unreadable { what, cause: Some(cause.into()) })
+}

@@ -1,0 +1,67 @@
+//! Several statements that go to SQLite's thread in one trip.
+
+use sqlx::{AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type, sqlite::SqliteArguments};
+
+/// Statements in one script.
+const LONG: u64 = 32;
+
+/// Statements and what is bound in them. Each must change exactly one row.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    sql: String,
+    arguments: SqliteArguments,
+    statements: u64,
+}
+
+/// What a script did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Each statement changed its row.
+    All,
+    /// At least one found no row to change.
+    NotAll,
+}
+
+impl Script {
+    /// Adds so many statements, in which `$1` is the first value bound after this.
+    pub(super) fn statements(&mut self, count: u64, sql: &'static str) -> &mut Self {
+        let bound = sqlx::Arguments::len(&self.arguments);
+        self.statements += count;
+        let mut parts = sql.split('$');
+        self.sql.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            let (number, rest) = part.split_at(digits);
+            let number: usize =
+                number.parse().expect("statements of this crate number what they bind");
+            self.sql.push('$');
+            self.sql.push_str(&(bound + number).to_string());
+            self.sql.push_str(rest);
+        }
+        self.sql.push(';');
+        self
+    }
+
+    /// Binds the next value.
+    pub(super) fn bind<'q, T: Encode<'q, Sqlite> + Type<Sqlite>>(&mut self, value: T) -> &mut Self {
+        let bound = sqlx::Arguments::add(&mut self.arguments, value);
+        bound.expect("texts, numbers and bytes can always be bound");
+        self
+    }
+
+    /// It is better sent now: SQLite bounds what can be bound, and a long text is a statement of its own to prepare.
+    pub(super) const fn is_long(&self) -> bool {
+        self.statements >= LONG
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.statements == 0
+    }
+
+    /// Runs the statements one after the other, up to the first that fails.
+    pub(super) async fn run(&mut self, db: &mut SqliteConnection) -> sqlx::Result<Changed> {
+        let Self { sql, arguments, statements } = std::mem::take(self);
+        let done = sqlx::query_with(AssertSqlSafe(sql), arguments).execute(db).await?;
+        Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
+    }
+}

@@ -1,0 +1,241 @@
+//! The store port on SQLite: one writing connection, a few that read.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex as Cell, PoisonError},
+};
+
+use madang_actors::{
+    ledger::{ChainEnd, Link},
+    port::{
+        BoxFuture, ConnectionType, LedgerFilter, LedgerRow, Reader, Store, StoreError,
+        StoredSession, Transaction,
+    },
+    protocol::{SessionId, UserId},
+};
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
+};
+use tokio::sync::Mutex;
+
+use super::{
+    OpenError, SqliteOptions,
+    lock::Lock,
+    read,
+    readers::{Lent, Readers},
+    temporary::TemporaryFolder,
+    transaction::SqliteTransaction,
+    writer::Writer,
+};
+
+/// Chats and ledger in a SQLite file, beside whatever tables toolkits and embedder have there. Cheap to clone.
+///
+/// Every commit is on the disk before anybody hears of it (`synchronous=FULL`, write-ahead log). One process at a time
+/// writes a database: a lock file beside it is held for the life of the store.
+#[derive(Debug, Clone)]
+pub struct SqliteStore(pub(super) Arc<Shared>);
+
+/// What all clones share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    writing: Option<Writing>,
+    /// For the store's own reads, which never wait for a tool.
+    own: Readers,
+    tools: Readers,
+}
+
+/// What a store has that may write.
+#[derive(Debug)]
+struct Writing {
+    options: SqliteConnectOptions,
+    /// Empty after a transaction that was not committed: its connection went with it.
+    slot: Arc<Mutex<Option<Writer>>>,
+    /// Gone once the store is closed.
+    claim: Cell<Option<Claim>>,
+}
+
+/// The right to write, and the folder of a database that leaves nothing behind. The lock goes first.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _lock: Lock,
+    _folder: Option<TemporaryFolder>,
+}
+
+/// Connections for the store's own reads: a session that wakes waits for one other at most.
+const OWN_READERS: usize = 2;
+
+/// The store was closed.
+#[derive(Debug, thiserror::Error)]
+#[error("the store is closed")]
+struct Closed;
+
+/// The store was opened to read.
+#[derive(Debug, thiserror::Error)]
+#[error("the database was opened to read only")]
+struct OpenedToRead;
+
+impl SqliteStore {
+    /// How a database file is opened.
+    #[must_use]
+    pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
+        SqliteOptions::file(path.as_ref().to_owned())
+    }
+
+    /// Opens a database to write, with the tables of these toolkits; creates it where there is none.
+    ///
+    /// # Errors
+    /// [`OpenError`] says in one sentence what to do.
+    pub async fn open(
+        path: impl AsRef<Path>,
+        migrations: impl IntoIterator<Item = &'static Migrator>,
+    ) -> Result<Self, OpenError> {
+        with_toolkits(Self::options(path), migrations).open().await
+    }
+
+    /// Opens a database to read, beside whoever writes it.
+    ///
+    /// # Errors
+    /// [`OpenError`] says in one sentence what to do.
+    pub async fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::options(path).open_read_only().await
+    }
+
+    /// A database that leaves nothing behind: a file in a temporary folder that only this user can read, never synced,
+    /// removed when the store is closed or dropped. SQLite's own databases in memory let nobody read beside a writer.
+    ///
+    /// # Errors
+    /// [`OpenError`] if there is no place for temporary files.
+    pub async fn in_memory(
+        migrations: impl IntoIterator<Item = &'static Migrator>,
+    ) -> Result<Self, OpenError> {
+        with_toolkits(SqliteOptions::memory(), migrations).open().await
+    }
+}
+
+fn with_toolkits(
+    options: SqliteOptions,
+    migrations: impl IntoIterator<Item = &'static Migrator>,
+) -> SqliteOptions {
+    migrations
+        .into_iter()
+        .fold(options, |options, migrator| options.migrations("a toolkit", migrator))
+}
+
+impl Claim {
+    pub(super) const fn new(lock: Lock, folder: Option<TemporaryFolder>) -> Self {
+        Self { _lock: lock, _folder: folder }
+    }
+}
+
+impl Shared {
+    pub(super) fn writing(
+        options: SqliteConnectOptions,
+        writer: Writer,
+        claim: Claim,
+        reading: SqliteConnectOptions,
+        readers: usize,
+    ) -> Self {
+        let slot = Arc::new(Mutex::new(Some(writer)));
+        let writing = Writing { options, slot, claim: Cell::new(Some(claim)) };
+        Self { writing: Some(writing), ..Self::read_only(reading, readers) }
+    }
+
+    pub(super) fn read_only(options: SqliteConnectOptions, readers: usize) -> Self {
+        Self {
+            writing: None,
+            own: Readers::new(options.clone(), OWN_READERS),
+            tools: Readers::new(options, readers),
+        }
+    }
+
+    async fn own_reader(&self) -> Result<Lent, StoreError> {
+        self.own.lend().await.map_err(StoreError::unavailable)
+    }
+}
+
+impl Writing {
+    async fn begin(&self) -> Result<SqliteTransaction, StoreError> {
+        let mut slot = self.slot.clone().lock_owned().await;
+        if self.claim.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            return Err(StoreError::unavailable(Closed));
+        }
+        if slot.is_none() {
+            *slot = Some(self.connect().await.map_err(StoreError::unavailable)?);
+        }
+        SqliteTransaction::begin(slot).await
+    }
+
+    async fn connect(&self) -> sqlx::Result<Writer> {
+        Writer::new(self.options.connect().await?).await
+    }
+
+    async fn close(&self) {
+        let writer = self.slot.lock().await.take();
+        if let Some(writer) = writer
+            && let Err(error) = writer.into_db().close().await
+        {
+            tracing::warn!(%error, "the writing connection did not close");
+        }
+        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl Store for SqliteStore {
+    fn connection_type(&self) -> ConnectionType {
+        ConnectionType::of::<SqliteConnection>()
+    }
+
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+        Box::pin(async {
+            let writing =
+                self.0.writing.as_ref().ok_or_else(|| StoreError::unavailable(OpenedToRead))?;
+            Ok(Box::new(writing.begin().await?) as Box<dyn Transaction>)
+        })
+    }
+
+    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+        Box::pin(async {
+            let lent = self.0.tools.lend().await.map_err(StoreError::unavailable)?;
+            Ok(Box::new(lent) as Box<dyn Reader>)
+        })
+    }
+
+    fn owner<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+        Box::pin(async { read::owner(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn session<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+        Box::pin(async { read::session(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn calls<'a>(
+        &'a self,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+        Box::pin(async { read::calls(self.0.own_reader().await?.db(), filter).await })
+    }
+
+    fn links<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+        Box::pin(async { read::links(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            // The writer is closed last: the last to leave moves the log into the database.
+            self.0.own.close().await;
+            self.0.tools.close().await;
+            if let Some(writing) = &self.0.writing {
+                writing.close().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! Handlers that are cut off at random polls, beside plain writers: no row appears that nobody was told of, and none is
+//! lost that somebody was.
+
+use std::{future::poll_fn, sync::Arc};
+
+use madang_actors::store::{Keep, Lease};
+use sqlx::Connection;
+use tokio::task::JoinSet;
+
+use super::support::{House, db, note, record, say};
+
+const WRITERS: u64 = 16;
+const CALLS_EACH: u64 = 24;
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+/// Writes three notes, each in another way, some inside of transactions of its own.
+async fn handler(lease: &mut Lease, call: u64) -> sqlx::Result<()> {
+    let db = db(lease);
+    for _ in 0..3 {
+        match call % 4 {
+            0 => {
+                sqlx::query("SAVEPOINT mine").execute(&mut *db).await?;
+                note(db, call).await?;
+                sqlx::query("RELEASE mine").execute(&mut *db).await?;
+            }
+            1 => {
+                let mut inner = db.begin().await?;
+                note(&mut inner, call).await?;
+                inner.commit().await?;
+            }
+            2 => {
+                let mut inner = db.begin_with("SAVEPOINT mine").await?;
+                note(&mut inner, call).await?;
+                inner.commit().await?;
+            }
+            _ => note(db, call).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Runs the handler for so many polls, then drops its future. True if it came to its end.
+async fn cut_off(lease: &mut Lease, call: u64, polls: u64, spins: u64) -> bool {
+    let mut running = Box::pin(handler(lease, call));
+    let mut left = polls;
+    poll_fn(|cx| {
+        if left == 0 {
+            // Lets SQLite's thread go on for a while, so that the cut meets every state it can be in.
+            (0..spins).for_each(|_| std::hint::spin_loop());
+            return std::task::Poll::Ready(false);
+        }
+        left -= 1;
+        running.as_mut().poll(cx).map(|end| end.is_ok())
+    })
+    .await
+}
+
+#[derive(Default)]
+struct Book {
+    kept: Vec<u64>,
+    undone: u64,
+    said: u64,
+    refused: u64,
+}
+
+async fn writer(house: Arc<House>, number: u64) -> Book {
+    let name = format!("s{number}");
+    house.chat(&name).await;
+    let mut dice = Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut book = Book::default();
+    for turn in 0..CALLS_EACH {
+        let (call, seq) = (number * 1_000 + turn, 2 * turn + 1);
+        let mut lease = house.lease("adversary").await;
+        let (polls, spins) = (dice.next(24), dice.next(3_000));
+        let ended = cut_off(&mut lease, call, polls, spins).await;
+        match (ended, dice.next(3)) {
+            (true, _) => match lease.end(Keep::Keep, record(&name, seq)).await {
+                Ok(()) => book.kept.push(call),
+                Err(error) if error.may_have_happened() => {
+                    panic!("a commit without an answer: {error}")
+                }
+                Err(_) => book.refused += 1,
+            },
+            (false, 0) => drop(lease),
+            (false, _) => {
+                lease
+                    .end(Keep::Undo, record(&name, seq))
+                    .await
+                    .expect("the record is written without the handler's rows");
+                book.undone += 1;
+            }
+        }
+        house
+            .handle
+            .write(say(&name, seq + 1))
+            .await
+            .expect("a plain write beside cut-off handlers");
+        book.said += 1;
+    }
+    book
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[expect(clippy::print_stdout, reason = "shown by a failing test only")]
+async fn cut_off_at_random_polls_handlers_leave_no_ghosts_and_cost_nobody_a_row() {
+    let house = Arc::new(House::new().await);
+    let mut writers: JoinSet<Book> =
+        (0..WRITERS).map(|number| writer(house.clone(), number)).collect();
+    let mut all = Book::default();
+    while let Some(book) = writers.join_next().await {
+        let book = book.unwrap();
+        all.kept.extend(book.kept);
+        all.undone += book.undone;
+        all.said += book.said;
+        all.refused += book.refused;
+    }
+    let kept = all.kept.len() as u64;
+    println!("kept {kept}, undone {}, spoiled by a neighbour {}", all.undone, all.refused);
+    assert!(kept > 0 && all.undone > 0, "the dice met both cases");
+    let said = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
+    assert_eq!(house.count(said).await, all.said.cast_signed(), "no plain write was lost");
+    assert_eq!(
+        house.count("SELECT count(*) FROM madang_calls").await,
+        (kept + all.undone).cast_signed()
+    );
+    assert_eq!(
+        house.count("SELECT count(*) FROM notes").await,
+        3 * kept.cast_signed(),
+        "three notes a kept call"
+    );
+    let torn = "SELECT count(*) FROM (SELECT call FROM notes GROUP BY call HAVING count(*) <> 3)";
+    assert_eq!(house.count(torn).await, 0);
+
+    let mut lease = house.lease("check").await;
+    let noted: Vec<i64> = sqlx::query_scalar("SELECT DISTINCT call FROM notes ORDER BY call")
+        .fetch_all(db(&mut lease))
+        .await
+        .unwrap();
+    drop(lease);
+    all.kept.sort_unstable();
+    assert_eq!(
+        noted,
+        all.kept.iter().map(|call| call.cast_signed()).collect::<Vec<_>>(),
+        "exactly those that were told"
+    );
+    Arc::into_inner(house).expect("all writers have ended").close().await;
+}

@@ -1,0 +1,252 @@
+//! Handlers that end or break the transaction they were lent, and what happens to their neighbours.
+
+use std::time::Duration;
+
+use madang_actors::{port::StoreError, store::Keep};
+use sqlx::{Connection, SqliteConnection};
+
+use super::support::{House, db, note, record, say};
+
+const NOTES: &str = "SELECT count(*) FROM notes";
+const CALLS: &str = "SELECT count(*) FROM madang_calls";
+const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
+
+/// Lends the transaction to a handler that breaks it. Its own writes are lost, and it hears so; a write before it and
+/// one behind it in the same group are kept, and so is the next lease.
+async fn spoils_nobody_else(keep: Keep, handler: impl AsyncFnOnce(&mut SqliteConnection)) -> House {
+    let house = House::new().await;
+    house.chat("s").await;
+    let before = house.handle.begin_write(say("s", 1));
+    let lease = house.handle.lease("broken".into());
+    let behind = house.handle.begin_write(say("s", 2));
+    let mut lease = lease.await.unwrap();
+    handler(db(&mut lease)).await;
+    let told = lease.end(keep, record("s", 3)).await;
+    before.await.unwrap();
+    behind.await.unwrap();
+    match keep {
+        Keep::Keep => assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}"),
+        Keep::Undo => told.expect("the record of an undone call is written all the same"),
+    }
+    assert_eq!((house.count(NOTES).await, house.count(MESSAGES).await), (0, 2));
+    assert_eq!(house.count(CALLS).await, i64::from(keep == Keep::Undo));
+
+    house.call(4, Keep::Keep, async |db| note(db, 4).await.unwrap()).await.unwrap();
+    assert_eq!(house.count(NOTES).await, 1);
+    house
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_handlers_rows_and_record_are_there_together() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    house.call(2, Keep::Undo, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    assert_eq!((house.count(NOTES).await, house.count(CALLS).await), (1, 2));
+
+    let again = house.call(1, Keep::Keep, async |db| note(db, 3).await.unwrap()).await;
+    assert!(
+        matches!(again, Err(StoreError::Illegal(_))),
+        "the ledger has the call's end already: {again:?}"
+    );
+    assert_eq!(house.count(NOTES).await, 1, "the handler's rows go with the refused record");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handlers_own_commit_is_vetoed() {
+    for keep in [Keep::Keep, Keep::Undo] {
+        let house = spoils_nobody_else(keep, async |db| {
+            note(db, 1).await.unwrap();
+            let commit = sqlx::query("COMMIT").execute(&mut *db).await;
+            assert!(commit.unwrap_err().to_string().contains("constraint failed"));
+        });
+        house.await.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handlers_own_rollback_is_noticed_and_what_follows_is_vetoed() {
+    for keep in [Keep::Keep, Keep::Undo] {
+        let house = spoils_nobody_else(keep, async |db| {
+            note(db, 1).await.unwrap();
+            sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap();
+            assert!(
+                note(db, 2).await.is_err(),
+                "a statement outside of the transaction would commit alone"
+            );
+        });
+        house.await.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_a_handler_put_in_the_place_of_ours_is_not_taken_for_it() {
+    let house = spoils_nobody_else(Keep::Keep, async |db| {
+        sqlx::query("ROLLBACK; BEGIN IMMEDIATE").execute(&mut *db).await.unwrap();
+        note(db, 1).await.unwrap();
+    });
+    house.await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlxs_own_transaction_inside_a_lease_fails_aloud() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let told = house.call(1, Keep::Keep, async |db| {
+        assert!(db.begin().await.is_err());
+        note(db, 1).await.unwrap();
+    });
+    told.await.unwrap();
+    assert_eq!(house.count(NOTES).await, 1, "the lease is unharmed");
+
+    // With a statement of its own it gets a savepoint, and ends the whole transaction when it is dropped.
+    let house = spoils_nobody_else(Keep::Keep, async |db| {
+        let mut inner = db.begin_with("SAVEPOINT mine").await.unwrap();
+        note(&mut inner, 1).await.unwrap();
+        drop(inner);
+    });
+    house.await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handlers_own_savepoints_are_welcome() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let told = house.call(1, Keep::Keep, async |db| {
+        for (call, end) in [(1, "RELEASE mine"), (2, "ROLLBACK TO mine"), (3, "SELECT 'left open'")]
+        {
+            sqlx::query("SAVEPOINT mine").execute(&mut *db).await.unwrap();
+            note(db, call).await.unwrap();
+            sqlx::query(end).execute(&mut *db).await.unwrap();
+        }
+    });
+    told.await.unwrap();
+    assert_eq!(house.count(NOTES).await, 2);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_constraint_that_a_handler_deferred_to_the_commit_costs_nobody_else() {
+    let house = spoils_nobody_else(Keep::Keep, async |db| {
+        let sql = "CREATE TABLE owners (id INTEGER PRIMARY KEY); \
+            CREATE TABLE pets (owner INTEGER REFERENCES owners (id) DEFERRABLE INITIALLY DEFERRED); \
+            INSERT INTO pets VALUES (1)";
+        sqlx::query(sql).execute(db).await.unwrap();
+    });
+    house.await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_without_end_is_cut_off_with_its_handler() {
+    for endless in [
+        "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+        "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) INSERT INTO notes (call) SELECT i FROM n",
+    ] {
+        let house = spoils_nobody_else(Keep::Undo, async |db| {
+            let running = sqlx::query(endless).execute(db);
+            assert!(tokio::time::timeout(Duration::from_millis(100), running).await.is_err());
+        });
+        let house = tokio::time::timeout(Duration::from_secs(10), house).await;
+        house.expect("undone soon after its future was dropped").close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_told_and_nothing_of_the_group_is_half_written() {
+    let house = spoils_nobody_else(Keep::Keep, async |db| {
+        let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *db).await.unwrap();
+        let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", pages + 4));
+        sqlx::query(limit).execute(&mut *db).await.unwrap();
+        note(db, 1).await.unwrap();
+        let large =
+            sqlx::query("INSERT INTO notes (call, text) VALUES (2, $1)").bind("x".repeat(400_000));
+        assert!(large.execute(&mut *db).await.unwrap_err().to_string().contains("full"));
+        // SQLite may have rolled back by itself; a handler that goes on all the same must not commit alone.
+        drop(note(db, 3).await);
+        sqlx::query("ROLLBACK").execute(&mut *db).await.unwrap_or_default();
+    });
+    house.await.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_full_for_plain_writes_refuses_them_and_takes_them_again_later() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let large = |seq| {
+        let mut writes = say("s", seq);
+        if let madang_actors::port::Write::Message { message, .. } = &mut writes[0] {
+            message.content =
+                madang_actors::protocol::Content::User { text: "x".repeat(100_000).into() };
+        }
+        writes
+    };
+    house.call(1, Keep::Keep, async |db| limit_pages(db, 4).await).await.unwrap();
+    let told = house.handle.write(large(2)).await;
+    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+    // The connection went with the broken group, and the limit with it.
+    house.handle.write(large(2)).await.unwrap();
+    assert_eq!(house.count(MESSAGES).await, 1);
+    house.close().await;
+}
+
+async fn limit_pages(db: &mut SqliteConnection, more: i64) {
+    let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *db).await.unwrap();
+    let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", pages + more));
+    sqlx::query(limit).execute(db).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_cannot_write_whatever_it_says() {
+    use madang_actors::port::Store;
+    let house = House::new().await;
+    let mut reader = house.store.reader().await.unwrap();
+    let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+    assert!(note(db, 1).await.is_err());
+    sqlx::query("PRAGMA query_only = OFF").execute(&mut *db).await.unwrap();
+    assert!(note(db, 1).await.is_err());
+    drop(reader);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_was_left_inside_a_transaction_sees_the_present_again() {
+    use madang_actors::port::Store;
+    let house = House::new().await;
+    house.chat("s").await;
+    for _ in 0..8 {
+        let mut reader = house.store.reader().await.unwrap();
+        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+        sqlx::query("BEGIN; SELECT count(*) FROM notes").execute(&mut *db).await.unwrap();
+    }
+    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    for _ in 0..8 {
+        assert_eq!(house.count(NOTES).await, 1);
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.handle.write(say("s", 1)).await.unwrap();
+    house.call(2, Keep::Keep, async |_| ()).await.unwrap();
+    let told = house.call(3, Keep::Keep, async |db| {
+        for table in ["sessions", "turns", "messages", "calls", "transitions"] {
+            let delete = sqlx::AssertSqlSafe(format!("DELETE FROM madang_{table}"));
+            assert!(sqlx::query(delete).execute(&mut *db).await.is_err(), "{table}");
+        }
+        for change in [
+            "UPDATE madang_transitions SET at = 0",
+            "UPDATE madang_messages SET seq = seq + 10",
+            "UPDATE madang_sessions SET user = 'lee'",
+            "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'running', '{}', zeroblob(32))",
+            "INSERT INTO madang_transitions VALUES ('s', 9, 'x', 0, 'proposed', '{}', zeroblob(32))",
+        ] {
+            assert!(sqlx::query(change).execute(&mut *db).await.is_err(), "{change}");
+        }
+    });
+    told.await.unwrap();
+    house.close().await;
+}

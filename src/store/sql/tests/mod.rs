@@ -1,0 +1,9 @@
+//! Tests of the SQLite store, on real files and the real clock.
+
+#[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
+mod adversary;
+#[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
+mod borrowers;
+mod contract;
+mod opening;
+mod support;

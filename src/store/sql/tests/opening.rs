@@ -1,0 +1,315 @@
+//! Opening what is there, what is not, and what is somebody else's.
+
+use std::{
+    error::Error,
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::Path,
+};
+
+use madang_actors::{
+    ledger::verify,
+    port::{LedgerFilter, Store, StoreError},
+    store::Keep,
+};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+
+use super::support::{House, NOTES, note, record, say, session};
+use crate::store::{OpenError, SqliteStore};
+
+async fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, []).await
+}
+
+/// Runs SQL on a file as another application would.
+async fn run(path: &Path, sql: &'static str) {
+    let mut db: SqliteConnection =
+        SqliteConnectOptions::new().filename(path).create_if_missing(true).connect().await.unwrap();
+    sqlx::query(sql).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// The file and its neighbours, with hashes of their contents.
+fn snapshot(folder: &Path) -> Vec<(String, u64)> {
+    let entry = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.unwrap();
+        let mut hash = DefaultHasher::new();
+        fs::read(entry.path()).unwrap().hash(&mut hash);
+        (entry.file_name().into_string().unwrap(), hash.finish())
+    };
+    let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(entry).collect();
+    all.sort();
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_is_there_after_closing_and_opening_again() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.handle.write(say("s", 1)).await.unwrap();
+    house.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    let before = house.store.session(&session("s")).await.unwrap();
+    let path = house.folder.path().join("house.db");
+    let House { folder, store, .. } = house;
+    store.close().await;
+    assert!(!path.with_extension("db-wal").exists(), "the log was moved into the database");
+
+    let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
+    assert_eq!(store.session(&session("s")).await.unwrap(), before);
+    let (links, end) = store.links(&session("s")).await.unwrap();
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    store.close().await;
+    drop(folder);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_writer_is_refused_in_one_sentence_before_it_touches_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let first = open(&path).await.unwrap();
+    let before = snapshot(folder.path());
+    let error = open(&path).await.unwrap_err();
+    assert!(matches!(error, OpenError::Held { .. }));
+    assert!(
+        error.to_string().contains("is in use by another process; end that one first"),
+        "{error}"
+    );
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.db");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(
+            matches!(open(&link).await.unwrap_err(), OpenError::Held { .. }),
+            "by another name, too"
+        );
+        fs::remove_file(link).unwrap();
+    }
+    assert_eq!(snapshot(folder.path()), before);
+    first.close().await;
+    open(&path).await.expect("the lock went with the store").close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_store_takes_no_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("a.db")).await.unwrap();
+    store.close().await;
+    assert!(matches!(store.begin().await, Err(StoreError::Unavailable { .. })));
+    assert!(matches!(store.session(&session("s")).await, Err(StoreError::Unavailable { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    fs::write(&path, "dear diary").unwrap();
+    let before = snapshot(folder.path());
+    let error = open(&path).await.unwrap_err();
+    assert!(matches!(error, OpenError::Foreign { .. }));
+    assert!(
+        error.to_string().ends_with("notes.txt is not a Madang database; choose another file"),
+        "{error}"
+    );
+    assert!(matches!(
+        SqliteStore::open_read_only(&path).await.unwrap_err(),
+        OpenError::Foreign { .. }
+    ));
+    assert!(
+        matches!(open(folder.path()).await.unwrap_err(), OpenError::Foreign { .. }),
+        "a folder"
+    );
+    assert_eq!(snapshot(folder.path()), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_begins_like_a_database_and_is_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    fs::write(&path, [b"SQLite format 3\0".as_slice(), &[7; 5_000]].concat()).unwrap();
+    assert!(matches!(
+        open(&path).await.unwrap_err(),
+        OpenError::Foreign { .. } | OpenError::Unusable { .. }
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_another_application_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    run(&path, "CREATE TABLE songs (title TEXT)").await;
+    let before = snapshot(folder.path());
+    assert!(matches!(open(&path).await.unwrap_err(), OpenError::Foreign { .. }));
+    assert!(matches!(
+        SqliteStore::open_read_only(&path).await.unwrap_err(),
+        OpenError::Foreign { .. }
+    ));
+    assert_eq!(snapshot(folder.path()), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_embedder_can_share_a_file_that_has_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.db");
+    run(&path, "CREATE TABLE songs (title TEXT); CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY)").await;
+    let store = SqliteStore::options(&path)
+        .shared_with_embedder()
+        .migrations("notes", &NOTES)
+        .open()
+        .await
+        .unwrap();
+    store.close().await;
+    // Once our tables are there, the file is known without being told.
+    SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
+    run(&path, "INSERT INTO songs VALUES ('마당'); INSERT INTO notes (call) VALUES (1); DELETE FROM _sqlx_migrations")
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    open(&path).await.unwrap().close().await;
+    run(
+        &path,
+        "INSERT INTO _madang_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'the future', TRUE, x'00', 0)",
+    )
+    .await;
+    let before = snapshot(folder.path());
+    let error = open(&path).await.unwrap_err();
+    assert!(matches!(error, OpenError::Newer { .. }));
+    assert!(
+        error.to_string().contains("was made by a newer version; use that version to open it"),
+        "{error}"
+    );
+    assert_eq!(snapshot(folder.path()), before);
+    assert!(matches!(
+        SqliteStore::open_read_only(&path).await.unwrap_err(),
+        OpenError::Newer { .. }
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_toolkits_tables_of_a_newer_version_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
+    run(
+        &path,
+        "INSERT INTO _notes_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'the future', TRUE, x'00', 0)",
+    )
+    .await;
+    assert!(matches!(
+        SqliteStore::open(&path, [&*NOTES]).await.unwrap_err(),
+        OpenError::Newer { .. }
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_that_were_changed_behind_our_back_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    open(&path).await.unwrap().close().await;
+    run(&path, "UPDATE _madang_migrations SET checksum = x'00'").await;
+    let error = open(&path).await.unwrap_err();
+    assert!(matches!(error, OpenError::Tables { .. }) && error.source().is_some(), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_that_cannot_be_written_is_told_with_its_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = open(&folder.path().join("nowhere/a.db")).await.unwrap_err();
+    assert!(matches!(error, OpenError::Unusable { .. }) && error.source().is_some(), "{error:?}");
+    assert!(error.to_string().contains("check that its folder exists"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_not_made_by_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    assert!(matches!(
+        SqliteStore::open_read_only(&path).await.unwrap_err(),
+        OpenError::Missing { .. }
+    ));
+    assert_eq!(snapshot(folder.path()), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ledger_is_read_beside_its_writer_and_after_it() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.call(1, Keep::Keep, async |_| ()).await.unwrap();
+    let path = house.folder.path().join("house.db");
+    let beside = SqliteStore::open_read_only(&path).await.unwrap();
+    assert_eq!(beside.calls(&LedgerFilter::default()).await.unwrap().len(), 1);
+    house.handle.write(record("s", 2)).await.unwrap();
+    assert_eq!(
+        beside.calls(&LedgerFilter::default()).await.unwrap().len(),
+        2,
+        "it sees what came later"
+    );
+    assert!(matches!(beside.begin().await, Err(StoreError::Unavailable { .. })));
+    beside.close().await;
+
+    let House { folder, store, .. } = house;
+    store.close().await;
+    let after = SqliteStore::open_read_only(&path).await.unwrap();
+    assert_eq!(after.calls(&LedgerFilter::default()).await.unwrap().len(), 2);
+    after.close().await;
+    drop(folder);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_committed_is_there_after_a_crash() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    let mut open = house.lease("cut off by the crash").await;
+    note(super::support::db(&mut open), 2).await.unwrap();
+
+    // What a crash leaves on the disk: the files as they are, the open transaction among them.
+    let after = tempfile::tempdir().unwrap();
+    for name in ["house.db", "house.db-wal"] {
+        fs::copy(house.folder.path().join(name), after.path().join(name)).unwrap();
+    }
+    let store = SqliteStore::open(after.path().join("house.db"), [&*NOTES]).await.unwrap();
+    assert_eq!(store.calls(&LedgerFilter::default()).await.unwrap().len(), 1);
+    let mut reader = store.reader().await.unwrap();
+    let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+    let notes: i64 = sqlx::query_scalar("SELECT count(*) FROM notes").fetch_one(db).await.unwrap();
+    assert_eq!(notes, 1);
+    drop((open, reader));
+    store.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_in_memory_leaves_nothing_behind() {
+    let store = SqliteStore::in_memory([&*NOTES]).await.unwrap();
+    let mut reader = store.reader().await.unwrap();
+    let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+    let file: String =
+        sqlx::query_scalar("SELECT file FROM pragma_database_list").fetch_one(db).await.unwrap();
+    let folder = Path::new(&file).parent().unwrap().to_owned();
+    assert!(folder.exists());
+    drop(reader);
+    store.close().await;
+    assert!(!folder.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_commit_is_synced_to_the_disk() {
+    let house = House::new().await;
+    let mut lease = house.lease("check").await;
+    let db = super::support::db(&mut lease);
+    let synchronous: i64 =
+        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *db).await.unwrap();
+    let journal: String =
+        sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut *db).await.unwrap();
+    let foreign_keys: i64 =
+        sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *db).await.unwrap();
+    assert_eq!((synchronous, journal.as_str(), foreign_keys), (2, "wal", 1));
+    drop(lease);
+    house.close().await;
+}

@@ -1,0 +1,137 @@
+//! What the tests share: a store behind its actor, and facts to write.
+
+use std::sync::{Arc, LazyLock};
+
+use madang_actors::{
+    ledger::{Ended, Proposal, Transition},
+    port::{Store, StoreError, Write},
+    protocol::{
+        CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
+        ToolOutcome, TurnId, UserId,
+    },
+    store::{Keep, Lease, StoreHandle},
+    testing::lone_store,
+};
+use serde_json::json;
+use sqlx::{SqliteConnection, migrate::Migrator};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use crate::store::SqliteStore;
+
+/// A toolkit's table, with the versions of its own.
+pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrator = sqlx::migrate!("src/store/sql/tests/notes");
+    migrator.dangerous_set_table_name("_notes_migrations");
+    migrator
+});
+
+/// A store on a file of its own, behind a StoreActor.
+pub(super) struct House {
+    pub(super) folder: TempDir,
+    pub(super) store: SqliteStore,
+    pub(super) handle: StoreHandle,
+    tasks: TaskTracker,
+}
+
+impl House {
+    pub(super) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("house.db"), [&*NOTES]).await.unwrap();
+        let tasks = TaskTracker::new();
+        let handle = lone_store(Arc::new(store.clone()), Limits::default(), tasks.clone()).await;
+        Self { folder, store, handle, tasks }
+    }
+
+    pub(super) async fn chat(&self, name: &str) {
+        let opened = Write::Session { session: session(name), user: user(), at: at() };
+        let began = Write::TurnStarted { session: session(name), turn: turn(), at: at() };
+        self.handle.write(vec![opened, began]).await.unwrap();
+    }
+
+    pub(super) async fn lease(&self, label: &str) -> Lease {
+        self.handle.lease(label.into()).await.unwrap()
+    }
+
+    /// Lends the transaction to a handler and ends the lease.
+    pub(super) async fn call(
+        &self,
+        number: u64,
+        keep: Keep,
+        handler: impl AsyncFnOnce(&mut SqliteConnection),
+    ) -> Result<(), StoreError> {
+        let mut lease = self.lease("tool").await;
+        handler(db(&mut lease)).await;
+        lease.end(keep, record("s", number)).await
+    }
+
+    /// How many rows a query counts, seen by a reader.
+    pub(super) async fn count(&self, sql: &'static str) -> i64 {
+        let mut reader = self.store.reader().await.unwrap();
+        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+        sqlx::query_scalar(sql).fetch_one(db).await.unwrap()
+    }
+
+    pub(super) async fn close(self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.store.close().await;
+    }
+}
+
+pub(super) fn db(lease: &mut Lease) -> &mut SqliteConnection {
+    lease.connection().downcast_mut().unwrap()
+}
+
+/// Writes a note about a call.
+pub(super) async fn note(db: &mut SqliteConnection, call: u64) -> sqlx::Result<()> {
+    let insert = sqlx::query("INSERT INTO notes (call) VALUES ($1)").bind(call.cast_signed());
+    insert.execute(db).await.map(drop)
+}
+
+pub(super) fn session(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+pub(super) fn user() -> UserId {
+    UserId::new("kim").unwrap()
+}
+
+pub(super) fn turn() -> TurnId {
+    TurnId::new(Uuid::from_u128(1))
+}
+
+pub(super) fn at() -> Timestamp {
+    Timestamp::from_millis(1)
+}
+
+pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
+    let content = Content::User { text: format!("{seq}").into() };
+    vec![Write::Message {
+        session: session(name),
+        message: ChatMessage { seq, turn: turn(), at: at(), content },
+    }]
+}
+
+/// The ledger's entry of a call that was run: its number is its place.
+pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
+    let proposal = Proposal {
+        turn: turn(),
+        seq: number,
+        name: "t".into(),
+        arguments: "{}".into(),
+        user: user(),
+    };
+    let outcome = ToolOutcome::ok(json!({ "number": number }));
+    let ended =
+        Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None };
+    let name_number = name.bytes().fold(0, |number, byte| number * 256 + u64::from(byte));
+    let id = CallId::new(Uuid::from_u64_pair(name_number, number));
+    let step = |transition| Write::Call { session: session(name), call: id, at: at(), transition };
+    let running = Transition::Running {
+        arguments: json!({}),
+        digest: madang_actors::protocol::Digest::new([1; 32]),
+    };
+    vec![step(Transition::Proposed(proposal)), step(running), step(Transition::Ended(ended))]
+}

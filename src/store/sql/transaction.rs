@@ -1,0 +1,150 @@
+//! The open transaction of the writer.
+
+use std::any::Any;
+
+use madang_actors::port::{BoxFuture, StoreError, Transaction, Write};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{
+    error,
+    write::{self, Recent},
+    writer::{ControlError, Writer},
+};
+
+/// The open transaction. Unless it was committed, its connection goes with it: closing that rolls back, and the next
+/// transaction gets a fresh one.
+pub(super) struct SqliteTransaction {
+    slot: OwnedMutexGuard<Option<Writer>>,
+    depth: usize,
+    /// A kept part that SQLite is told of with the next statement: one trip to its thread less for each job.
+    kept: Option<usize>,
+    /// The connection was lent and nothing was written since: a statement of the borrower's may still run, and end the
+    /// transaction.
+    lent: Lent,
+    /// What the last step of a call has just written, so that the next need not read it.
+    recent: Option<Recent>,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lent {
+    No,
+    Yes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Committed,
+}
+
+/// There is no part to end.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no savepoint")]
+struct NoSavepoint;
+
+impl SqliteTransaction {
+    /// Begins on the connection in this slot.
+    pub(super) async fn begin(slot: OwnedMutexGuard<Option<Writer>>) -> Result<Self, StoreError> {
+        let mut begun =
+            Self { slot, depth: 0, kept: None, lent: Lent::No, recent: None, end: End::Open };
+        begun.writer().begin().await.map_err(StoreError::unavailable)?;
+        Ok(begun)
+    }
+
+    fn writer(&mut self) -> &mut Writer {
+        self.slot.as_mut().expect("the slot is emptied on drop only")
+    }
+
+    /// The depth of the innermost part, which is about to end.
+    fn leave(&mut self) -> Result<usize, StoreError> {
+        self.recent = None;
+        let depth = self.depth;
+        self.depth = depth.checked_sub(1).ok_or_else(|| StoreError::unavailable(NoSavepoint))?;
+        Ok(depth)
+    }
+}
+
+impl Transaction for SqliteTransaction {
+    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async {
+            self.recent = None;
+            if self.depth == 0 {
+                self.lent = Lent::No;
+            }
+            self.depth += 1;
+            let (kept, depth) = (self.kept.take(), self.depth);
+            self.writer().savepoint(kept, depth).await.map_err(StoreError::unavailable)
+        })
+    }
+
+    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async {
+            let depth = self.leave()?;
+            if self.lent == Lent::No {
+                // Nobody is answered before the commit, so it is early enough to tell SQLite with the next statement.
+                self.writer().must_be_open().map_err(StoreError::unavailable)?;
+                self.kept = Some(depth);
+                return Ok(());
+            }
+            // A part that was kept inside of this one goes with it.
+            self.kept = None;
+            self.writer().release(depth).await.map_err(StoreError::unavailable)
+        })
+    }
+
+    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async {
+            let depth = self.leave()?;
+            self.kept = None;
+            if self.lent == Lent::Yes {
+                self.writer().cut_off().await.map_err(StoreError::unavailable)?;
+            }
+            self.writer().roll_back(depth).await.map_err(StoreError::unavailable)
+        })
+    }
+
+    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.write_all(std::slice::from_ref(write))
+    }
+
+    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async {
+            let Self { slot, recent, lent, .. } = self;
+            let writer = slot.as_mut().expect("the slot is emptied on drop only");
+            // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
+            // message.
+            writer.must_be_open().map_err(StoreError::unavailable)?;
+            write::write(writer.db(), writes, recent).await?;
+            if !writes.is_empty() {
+                *lent = Lent::No;
+            }
+            Ok(())
+        })
+    }
+
+    fn connection(&mut self) -> &mut (dyn Any + Send) {
+        self.recent = None;
+        self.lent = Lent::Yes;
+        self.writer().db()
+    }
+
+    fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.writer().commit().await.map_err(|error| match error {
+                ControlError::Sql(error) => error::of_commit(error),
+                ControlError::Ended(error) => StoreError::unavailable(error),
+            })?;
+            self.end = End::Committed;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for SqliteTransaction {
+    fn drop(&mut self) {
+        if self.end == End::Open {
+            self.slot.take();
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
+
+use madang_actors::{
+    ledger::{ChainEnd, Transition, next_hash},
+    port::{LedgerRow, StoreError, Write},
+    protocol::{CallId, Content, SessionId, Timestamp, UserId},
+};
+use sqlx::SqliteConnection;
+
+use super::{
+    error::of_write,
+    row,
+    script::{Changed, Script},
+};
+
+/// What a step of a call has just written, so that the next need not read it.
+#[derive(Debug)]
+pub(super) struct Recent {
+    chain: ChainEnd,
+    row: LedgerRow,
+}
+
+/// Writes facts in their order, up to the first that is refused.
+pub(super) async fn write(
+    db: &mut SqliteConnection,
+    writes: &[Write],
+    recent: &mut Option<Recent>,
+) -> Result<(), StoreError> {
+    let (mut script, mut begin, mut last) = (Script::default(), 0, recent.take());
+    for (index, write) in writes.iter().enumerate() {
+        let step = Step::of(write);
+        // What the script has not written yet is not there to be read.
+        let must_read = step.as_ref().is_some_and(|step| !step.is_next_of(last.as_ref()));
+        if must_read || script.is_long() {
+            send(db, &mut script, &writes[begin..index]).await?;
+            begin = index;
+        }
+        match step {
+            Some(step) => last = Some(take(db, &step, last, &mut script).await?),
+            None => add(&mut script, write)?,
+        }
+    }
+    send(db, &mut script, &writes[begin..]).await?;
+    *recent = last;
+    Ok(())
+}
+
+async fn send(
+    db: &mut SqliteConnection,
+    script: &mut Script,
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    if script.is_empty() {
+        return Ok(());
+    }
+    match script.run(db).await {
+        Ok(Changed::All) => Ok(()),
+        Ok(Changed::NotAll) => Err(StoreError::refused(describe(writes))),
+        Err(error) => Err(of_write(error, || describe(writes))),
+    }
+}
+
+/// A refusal for what only the tables can tell.
+fn describe(writes: &[Write]) -> String {
+    let what = |write: &Write| match write {
+        Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
+        Write::TurnStarted { session, turn, .. } => {
+            format!("turn {turn} begins in session {session}")
+        }
+        Write::TurnEnded { session, turn, .. } => {
+            format!("turn {turn} is open in session {session}")
+        }
+        Write::Message { session, message } => {
+            format!("place {} of session {session} is free", message.seq)
+        }
+        Write::Call { session, call, transition, .. } => {
+            format!("call {call} of session {session} can be {}", row::step_name(transition))
+        }
+    };
+    format!("not all of this is so: {}", writes.iter().map(what).collect::<Vec<_>>().join(", "))
+}
+
+/// Adds a fact for which nothing must be read.
+fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
+    match write {
+        Write::Session { session, user, at } => {
+            // Opened again by its user, it changes nothing; by another, no row matches.
+            script.statements(
+                1,
+                "INSERT INTO madang_sessions (session, user, opened_at) VALUES ($1, $2, $3) \
+                 ON CONFLICT (session) DO UPDATE SET chain_length = chain_length WHERE user = excluded.user",
+            );
+            script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
+        }
+        Write::TurnStarted { session, turn, at } => {
+            script.statements(
+                1,
+                "INSERT INTO madang_turns (session, turn, began_at) VALUES ($1, $2, $3)",
+            );
+            script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
+        }
+        Write::TurnEnded { session, turn, at, ending, error, usage } => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET ended_at = $3, ending = $4, error = $5, usage = $6 \
+                 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            );
+            script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
+            script
+                .bind(row::name(ending))
+                .bind(error.as_ref().map(row::json))
+                .bind(row::json(usage));
+        }
+        Write::Message { message, .. } if matches!(message.content, Content::ToolCall(_)) => {
+            return Err(StoreError::refused(
+                "a tool call enters the transcript through its ledger",
+            ));
+        }
+        Write::Message { session, message } => {
+            script.statements(
+                1,
+                "INSERT INTO madang_messages (session, seq, turn, at, content) VALUES ($1, $2, $3, $4, $5)",
+            );
+            script.bind(session.as_str()).bind(place(message.seq)?).bind(message.turn.to_string());
+            script.bind(message.at.millis()).bind(row::json(&message.content));
+        }
+        Write::Call { .. } => unreachable!("a step follows from what is read"),
+    }
+    Ok(())
+}
+
+struct Step<'a> {
+    session: &'a SessionId,
+    call: CallId,
+    at: Timestamp,
+    transition: &'a Transition,
+}
+
+impl<'a> Step<'a> {
+    const fn of(write: &'a Write) -> Option<Self> {
+        match write {
+            Write::Call { session, call, at, transition } => {
+                Some(Self { session, call: *call, at: *at, transition })
+            }
+            Write::Session { .. }
+            | Write::TurnStarted { .. }
+            | Write::TurnEnded { .. }
+            | Write::Message { .. } => None,
+        }
+    }
+
+    /// The step before it has just been written, or is about to be.
+    fn is_next_of(&self, recent: Option<&Recent>) -> bool {
+        recent.is_some_and(|Recent { row, .. }| {
+            row.call == self.call
+                && row.session == *self.session
+                && row.state != self.transition.to()
+        })
+    }
+}
+
+/// Adds a step of a call, unless the call took it last already.
+async fn take(
+    db: &mut SqliteConnection,
+    step: &Step<'_>,
+    recent: Option<Recent>,
+    script: &mut Script,
+) -> Result<Recent, StoreError> {
+    let Step { session, call, at, transition } = *step;
+    let (chain, before) = match recent.filter(|recent| step.is_next_of(Some(recent))) {
+        Some(Recent { chain, row }) => (chain, Some(row)),
+        None => read(db, session, call).await?,
+    };
+    if let Some(row) = &before
+        && row.state == transition.to()
+        && last_step(db, session, call).await? == *transition
+    {
+        return Ok(Recent { chain, row: row.clone() });
+    }
+    let row = LedgerRow::after(before.as_ref(), session, call, at, transition)?;
+    let head = next_hash(&chain.head, session, call, at, transition);
+    let chain = ChainEnd { length: chain.length + 1, head };
+    link(script, step, &chain)?;
+    if before.is_none() {
+        propose(script, &row)?
+    } else {
+        follow(script, &row)
+    }
+    Ok(Recent { chain, row })
+}
+
+/// The end of the session's chain and where the call stands.
+async fn read(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    call: CallId,
+) -> Result<(ChainEnd, Option<LedgerRow>), StoreError> {
+    let found = sqlx::query(
+        "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
+         LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1",
+    )
+    .bind(session.as_str())
+    .bind(call.to_string())
+    .fetch_optional(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    let found =
+        found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
+    let chain = row::chain_end(&found)?;
+    let before = row::call(&found)?;
+    if before.as_ref().is_some_and(|row| row.session != *session) {
+        return Err(StoreError::refused(format!("call {call} belongs to another session")));
+    }
+    Ok((chain, before))
+}
+
+async fn last_step(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    call: CallId,
+) -> Result<Transition, StoreError> {
+    let last = sqlx::query_scalar::<_, String>(
+        "SELECT transition FROM madang_transitions WHERE session = $1 AND call = $2 ORDER BY position DESC LIMIT 1",
+    )
+    .bind(session.as_str())
+    .bind(call.to_string())
+    .fetch_one(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    row::from_json(&last)
+}
+
+/// The step becomes the last link of its session's chain.
+fn link(script: &mut Script, step: &Step<'_>, chain: &ChainEnd) -> Result<(), StoreError> {
+    script.statements(
+        2,
+        "INSERT INTO madang_transitions (session, position, call, at, step, transition, hash) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7); \
+         UPDATE madang_sessions SET chain_length = $2, chain_head = $7 WHERE session = $1",
+    );
+    script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
+    script
+        .bind(step.at.millis())
+        .bind(row::step_name(step.transition))
+        .bind(row::json(step.transition));
+    script.bind(chain.head.bytes().as_slice());
+    Ok(())
+}
+
+/// The first step: the call takes its place in the transcript.
+fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
+    script.statements(
+        2,
+        "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES ($1, $2, $3, $4, $5); \
+         INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, state) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'proposed')",
+    );
+    script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
+    script.bind(row.proposed_at.millis()).bind(row.call.to_string());
+    script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
+    Ok(())
+}
+
+/// Every later step.
+fn follow(script: &mut Script, row: &LedgerRow) {
+    script.statements(
+        1,
+        "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
+         decided_by = $8, ended_at = $9 WHERE call = $1",
+    );
+    script
+        .bind(row.call.to_string())
+        .bind((!row.arguments.is_string()).then(|| row.arguments.to_string()));
+    script.bind(row.digest.as_ref().map(|digest| digest.bytes().as_slice())).bind(row.state.name());
+    script.bind(row.outcome.as_ref().map(row::json)).bind(row.effect.as_ref().map(row::name));
+    script
+        .bind(row.result.as_ref().map(row::name))
+        .bind(row.decided_by.as_ref().map(UserId::as_str));
+    script.bind(row.ended_at.map(Timestamp::millis));
+}
+
+fn place(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(|_| StoreError::refused(format!("there is no place {number}")))
+}

@@ -1,0 +1,158 @@
+//! The one connection that writes, and the hooks that watch over its transaction.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
+
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use uuid::Uuid;
+
+/// A connection that writes. No transaction of it commits unless it is asked to by [`Writer::commit`].
+#[derive(Debug)]
+pub(super) struct Writer {
+    db: SqliteConnection,
+    watch: Arc<Watch>,
+    /// Begins the name of each savepoint: a handler cannot meet it by accident.
+    prefix: String,
+}
+
+/// What the hooks know.
+#[derive(Debug, Default)]
+struct Watch {
+    may_commit: AtomicBool,
+    was_rolled_back: AtomicBool,
+    is_cut_off: AtomicBool,
+}
+
+/// How many steps of its machine SQLite takes before it asks whether the statement was cut off: well below a
+/// millisecond.
+const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+
+/// Somebody else ended the transaction: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the transaction was ended by somebody else")]
+pub(super) struct EndedByOthers;
+
+/// Why a statement of the writer's own failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ControlError {
+    #[error(transparent)]
+    Sql(#[from] sqlx::Error),
+    #[error(transparent)]
+    Ended(#[from] EndedByOthers),
+}
+
+impl Writer {
+    /// Watches over a connection whose tables are made. `SQLITE_FULL` rolls a transaction back by itself, and the next
+    /// statement would then commit alone; a handler can say `COMMIT`. The hooks make both show.
+    pub(super) async fn new(mut db: SqliteConnection) -> sqlx::Result<Self> {
+        let watch = Arc::new(Watch::default());
+        {
+            let mut handle = db.lock_handle().await?;
+            let (commits, rollbacks, steps) = (watch.clone(), watch.clone(), watch.clone());
+            handle.set_commit_hook(move || commits.may_commit.load(SeqCst));
+            handle.set_rollback_hook(move || rollbacks.was_rolled_back.store(true, SeqCst));
+            handle
+                .set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.is_cut_off.load(SeqCst));
+        }
+        Ok(Self { db, watch, prefix: format!("madang_{}", Uuid::now_v7().simple()) })
+    }
+
+    pub(super) const fn db(&mut self) -> &mut SqliteConnection {
+        &mut self.db
+    }
+
+    pub(super) fn into_db(self) -> SqliteConnection {
+        self.db
+    }
+
+    pub(super) async fn begin(&mut self) -> Result<(), ControlError> {
+        self.watch.was_rolled_back.store(false, SeqCst);
+        Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
+    }
+
+    /// Begins the part of this depth, once the one that was kept before it is released.
+    pub(super) async fn savepoint(
+        &mut self,
+        kept: Option<usize>,
+        depth: usize,
+    ) -> Result<(), ControlError> {
+        self.must_be_open()?;
+        let prefix = &self.prefix;
+        let sql = match kept {
+            Some(kept) => format!("RELEASE {prefix}_{kept}; SAVEPOINT {prefix}_{depth}"),
+            None => format!("SAVEPOINT {prefix}_{depth}"),
+        };
+        Ok(self.run(sql).await?)
+    }
+
+    /// Keeps the part of this depth.
+    pub(super) async fn release(&mut self, depth: usize) -> Result<(), ControlError> {
+        self.must_be_open()?;
+        self.run(format!("RELEASE {}_{depth}", self.prefix)).await?;
+        // Asked again: what a handler left running may have ended the transaction since.
+        Ok(self.must_be_open()?)
+    }
+
+    /// Undoes and ends the part of this depth.
+    pub(super) async fn roll_back(&mut self, depth: usize) -> Result<(), ControlError> {
+        self.must_be_open()?;
+        let name = format!("{}_{depth}", self.prefix);
+        self.run(format!("ROLLBACK TO {name}; RELEASE {name}")).await?;
+        Ok(self.must_be_open()?)
+    }
+
+    pub(super) async fn commit(&mut self) -> Result<(), ControlError> {
+        self.must_be_open()?;
+        self.watch.may_commit.store(true, SeqCst);
+        let committed = self.run("COMMIT".to_owned()).await;
+        self.watch.may_commit.store(false, SeqCst);
+        Ok(committed?)
+    }
+
+    /// Whether the transaction is still the one that was begun.
+    pub(super) fn must_be_open(&self) -> Result<(), EndedByOthers> {
+        if self.watch.was_rolled_back.load(SeqCst) { Err(EndedByOthers) } else { Ok(()) }
+    }
+
+    /// Ends a statement that still runs though its handler's future was dropped; without this, undoing would wait behind
+    /// it for as long as it takes.
+    pub(super) async fn cut_off(&mut self) -> sqlx::Result<()> {
+        self.watch.is_cut_off.store(true, SeqCst);
+        let ended = self.db.ping().await;
+        self.watch.is_cut_off.store(false, SeqCst);
+        ended
+    }
+
+    /// All transaction control goes through here, and none of it through sqlx's own transactions: cut off in flight,
+    /// those lose other sessions' rows without a word.
+    async fn run(&mut self, sql: String) -> sqlx::Result<()> {
+        sqlx::query(AssertSqlSafe(sql)).execute(&mut self.db).await.map(drop)
+    }
+}
+
+/// Pages in the log before they are moved into the database, 32 MiB: each session has pages of its own, and moving them
+/// after every few groups would cost more than the commits do.
+const LOG_PAGES: &str = "8192";
+
+/// The writer's cache, 32 MiB: a group touches a few pages of each session, and the default would spill them.
+const CACHE_KIB: &str = "-32768";
+
+/// How a connection that writes is opened.
+pub(super) fn connect_options(path: &Path) -> sqlx::sqlite::SqliteConnectOptions {
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(super::BUSY_TIMEOUT)
+        .pragma("wal_autocheckpoint", LOG_PAGES)
+        .pragma("cache_size", CACHE_KIB)
+        .statement_cache_capacity(super::STATEMENTS)
+}

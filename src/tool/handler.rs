@@ -1,0 +1,241 @@
+//! How each kind of handler gets what it needs: typed arguments, a connection, what was prepared.
+
+use std::{
+    any::{Any, type_name},
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    sync::Arc,
+};
+
+use madang_actors::{
+    port::{Access, BoxFuture, ConnectionType, Prepared, ToolContext, ToolFault, ToolResult},
+    protocol::{Fault, ToolOutcome},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
+
+/// What a handler of any kind ends in.
+type Ended<'a> = BoxFuture<'a, ToolResult<ToolOutcome>>;
+
+/// A handler of any kind, for arguments of one type.
+pub(super) trait Handler<A: 'static>: Send + Sync {
+    fn needs(&self) -> Option<ConnectionType> {
+        None
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        _arguments: A,
+        _ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolResult<Prepared>> {
+        Box::pin(async { Ok(Prepared::default()) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        prepared: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> Ended<'a>;
+}
+
+/// No connection.
+pub(super) struct Plain<F>(pub(super) F);
+
+impl<A: Send + 'static, F: for<'a> AsyncFn1<'a, A>> Handler<A> for Plain<F> {
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin(async move { outcome_of(self.0.run(arguments, ctx).await?) })
+    }
+}
+
+/// No connection, and state of its own.
+pub(super) struct PlainWith<S, F>(pub(super) Arc<S>, pub(super) F);
+
+impl<A, S, F> Handler<A> for PlainWith<S, F>
+where
+    A: Send + 'static,
+    S: Send + Sync + 'static,
+    F: for<'a> AsyncFn2<'a, &'a S, A>,
+{
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin(async move { outcome_of(self.1.run(&self.0, arguments, ctx).await?) })
+    }
+}
+
+/// No connection, no types.
+pub(super) struct Literal<F>(pub(super) F);
+
+impl<F, Fut> Handler<Value> for Literal<F>
+where
+    F: Fn(Value, ToolContext) -> Fut + Send + Sync,
+    Fut: Future<Output = ToolResult<ToolOutcome>> + Send + 'static,
+{
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin((self.0)(arguments, ctx.clone()))
+    }
+}
+
+/// A connection.
+pub(super) struct Storing<F, C> {
+    pub(super) run: F,
+    pub(super) needed: Needed,
+    pub(super) connection: PhantomData<fn(C)>,
+}
+
+impl<A, C, F> Handler<A> for Storing<F, C>
+where
+    A: Send + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn2<'a, A, &'a mut C>,
+{
+    fn needs(&self) -> Option<ConnectionType> {
+        Some(ConnectionType::of::<C>())
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin(async move {
+            let db = connection::<C>(access, self.needed)?;
+            outcome_of(self.run.run(arguments, db, ctx).await?)
+        })
+    }
+}
+
+/// A connection, and state of its own.
+pub(super) struct StoringWith<S, F, C> {
+    pub(super) state: Arc<S>,
+    pub(super) run: F,
+    pub(super) needed: Needed,
+    pub(super) connection: PhantomData<fn(C)>,
+}
+
+impl<A, S, C, F> Handler<A> for StoringWith<S, F, C>
+where
+    A: Send + 'static,
+    S: Send + Sync + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn3<'a, &'a S, A, &'a mut C>,
+{
+    fn needs(&self) -> Option<ConnectionType> {
+        Some(ConnectionType::of::<C>())
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin(async move {
+            let db = connection::<C>(access, self.needed)?;
+            outcome_of(self.run.run(&self.state, arguments, db, ctx).await?)
+        })
+    }
+}
+
+/// A transaction after slow work.
+pub(super) struct AfterPreparing<F, G, P, C> {
+    pub(super) prepare: F,
+    pub(super) run: G,
+    pub(super) types: PhantomData<fn(P, C)>,
+}
+
+impl<A, F, G, P, C> Handler<A> for AfterPreparing<F, G, P, C>
+where
+    A: Send + Sync + 'static,
+    F: for<'a> PrepareFn<'a, A, P>,
+    G: for<'a> AsyncFn3<'a, A, P, &'a mut C>,
+    P: Any + Send,
+    C: Any + Send,
+{
+    fn needs(&self) -> Option<ConnectionType> {
+        Some(ConnectionType::of::<C>())
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        arguments: A,
+        ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolResult<Prepared>> {
+        Box::pin(async move { Ok(Prepared::new(self.prepare.run(&arguments, ctx).await?)) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: A,
+        prepared: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> Ended<'a> {
+        Box::pin(async move {
+            let db = connection::<C>(access, Needed::Transaction)?;
+            let prepared = prepared.take::<P>().ok_or_else(|| misuse(type_name::<P>()))?;
+            outcome_of(self.run.run(arguments, prepared, db, ctx).await?)
+        })
+    }
+}
+
+/// Which connection will do.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Needed {
+    Any,
+    Transaction,
+}
+
+/// Takes the connection out of what was lent. The runtime compared its type with the store's when it was built, so a
+/// misfit here is a caller's mistake.
+fn connection<C: Any>(access: Access<'_>, needed: Needed) -> Result<&mut C, ToolFault> {
+    let lent = match (access, needed) {
+        (Access::Transaction(lent), _) | (Access::Read(lent), Needed::Any) => {
+            lent.downcast_mut::<C>()
+        }
+        (Access::Read(_), Needed::Transaction) | (Access::None, _) => None,
+    };
+    lent.ok_or_else(|| misuse(type_name::<C>()))
+}
+
+fn misuse(lacking: impl fmt::Display) -> ToolFault {
+    ToolFault::unexpected(
+        Fault::default(),
+        format!("the handler was called without the {lacking} that it needs"),
+    )
+}
+
+/// A handler that gives a [`ToolOutcome`] means just that; anything else is the data of a success.
+fn outcome_of<T: Serialize + Any>(data: T) -> ToolResult<ToolOutcome> {
+    let mut data = Some(data);
+    if let Some(outcome) = (&mut data as &mut dyn Any).downcast_mut::<Option<ToolOutcome>>() {
+        return Ok(outcome.take().expect("it was put in above"));
+    }
+    let data = serde_json::to_value(&data)
+        .map_err(|error| ToolFault::unexpected(Fault::SERIALIZE, error))?;
+    Ok(ToolOutcome::ok(data))
+}

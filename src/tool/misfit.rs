@@ -1,0 +1,110 @@
+//! Arguments that fit the schema but not the type behind it: a problem like any other, without the value in it.
+
+use madang_actors::protocol::{Breach, Problem};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::{Path, Segment};
+
+/// Reads typed arguments.
+pub(super) fn read<A: DeserializeOwned>(arguments: &Value) -> Result<A, Problem> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let place = pointer(error.path());
+        problem(place, &error.inner().to_string())
+    })
+}
+
+fn pointer(path: &Path) -> String {
+    let mut place = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => place += &format!("/{index}"),
+            Segment::Map { key } => {
+                place += &format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    place
+}
+
+/// Takes from serde's words what is said of the type, and leaves what is said of the value.
+fn problem(place: String, words: &str) -> Problem {
+    if let Some(field) =
+        words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
+    {
+        return Problem { place: format!("{place}/{field}"), breach: Breach::Missing };
+    }
+    let is_serde_s_own =
+        ["invalid type: ", "invalid value: ", "invalid length ", "unknown variant `"]
+            .iter()
+            .any(|beginning| words.starts_with(beginning));
+    // The value comes first and may contain these words too, so the last ones are taken.
+    let expected = words.rsplit_once(", expected ").filter(|_| is_serde_s_own);
+    let expected = expected.map(|(_, expected)| expected.to_owned().into());
+    Problem { place, breach: Breach::Misfit { expected } }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU8;
+
+    use serde::{Deserialize, Deserializer, de::Error};
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only reading it is looked at")]
+    struct Arguments {
+        small: Option<u8>,
+        positive: Option<NonZeroU8>,
+        #[serde(default)]
+        rows: Vec<Row>,
+        #[serde(default, deserialize_with = "never")]
+        own: (),
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only reading it is looked at")]
+    struct Row {
+        kind: Kind,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        Build,
+        Break,
+    }
+
+    fn never<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Err(D::Error::custom(format!("I do not like {value}")))
+    }
+
+    fn misfit(expected: &'static str) -> Breach {
+        Breach::Misfit { expected: Some(expected.into()) }
+    }
+
+    #[test]
+    fn a_misfit_has_its_place_and_what_was_expected_but_not_the_value() {
+        let table = [
+            (json!({ "small": 4711 }), "/small", misfit("u8")),
+            (json!({ "small": "4711, expected secret" }), "/small", misfit("u8")),
+            (json!({ "positive": 0 }), "/positive", misfit("a nonzero u8")),
+            (json!({ "rows": [{ "kind": "build" }, {}] }), "/rows/1/kind", Breach::Missing),
+            (
+                json!({ "rows": [{ "kind": "secret" }] }),
+                "/rows/0/kind",
+                misfit("`build` or `break`"),
+            ),
+            (json!({ "own": "secret" }), "/own", Breach::Misfit { expected: None }),
+        ];
+        for (arguments, place, breach) in table {
+            let problem = read::<Arguments>(&arguments).unwrap_err();
+            assert_eq!(problem, Problem { place: place.to_owned(), breach }, "{arguments}");
+            let told = format!("{problem:?}");
+            assert!(!told.contains("4711") && !told.contains("secret"), "{told}");
+        }
+    }
+}

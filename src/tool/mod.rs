@@ -1,0 +1,67 @@
+//! How tools are written: a typed async function becomes a [`Tool`], its argument struct the schema.
+//!
+//! ```
+//! use madang::tool::{self, EffectPolicy, ToolContext, ToolResult};
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Greet {
+//!     /// Whom to greet.
+//!     #[schemars(length(min = 1, max = 50))]
+//!     name: String,
+//! }
+//!
+//! #[derive(Serialize)]
+//! struct Greeting {
+//!     text: String,
+//! }
+//!
+//! async fn greet(args: Greet, ctx: &ToolContext) -> ToolResult<Greeting> {
+//!     let hello = ctx.locale.pick("안녕하세요", "Hello");
+//!     Ok(Greeting { text: format!("{hello}, {}!", args.name) })
+//! }
+//!
+//! let tool = tool::plain("greet", "Greets somebody.", greet).category("small_talk").effect(EffectPolicy::Read);
+//! let mut registry = tool::ToolRegistry::new();
+//! registry.register(tool)?;
+//! # Ok::<(), tool::RegistryError>(())
+//! ```
+//!
+//! - [`plain`]: no database. What it does elsewhere cannot be undone, so past its deadline it is left to end.
+//! - [`reading`]: a connection that cannot write.
+//! - [`transactional`]: writes in the very transaction in which the call's ledger entry is written; both are there after
+//!   a crash, or neither. It does database work only, and has about 250 ms for it.
+//! - [`prepared`]: the same, with slow work before the transaction is taken.
+//! - [`with`]: methods of a value that several tools share.
+//! - [`from_schema`]: a schema written by hand.
+//!
+//! A handler that finds a rule broken gives `Err(ToolFault::rule("code", reason))`, which the model and the person read
+//! as it is. Any other error, by `?`, reaches them by its type only. A mutex held during a panic stays poisoned.
+
+mod async_fn;
+mod handler;
+mod markdown;
+mod misfit;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod typed_tool;
+mod with;
+
+pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
+pub use madang_actors::{
+    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    protocol::{
+        EffectPolicy, Fault, Locale, SpecError, Timestamp, ToolErr, ToolOk, ToolOutcome, ToolSpec,
+    },
+    registry::{
+        CallError, CheckedArguments, DuplicateTool, Execution, Problems, RegisteredTool,
+        RegistryError, ToolNotFound, ToolRegistry,
+    },
+};
+pub use markdown::tools_markdown;
+pub use typed_tool::{
+    NoArguments, TypedTool, from_schema, plain, prepared, reading, transactional,
+};
+pub use with::{With, with};

@@ -1,0 +1,161 @@
+//! The schema of an argument struct: draft-07, everything in one place, nothing a model need not read.
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// Derives the schema of a tool's arguments.
+///
+/// The type's own name and documentation are left out: the tool has a name and a description.
+pub(super) fn parameters_of<A: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft07().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
+    let Value::Object(keywords) = &mut schema else { return schema };
+    keywords.remove("title");
+    keywords.remove("description");
+    if !keywords.contains_key("type") && is_object_in_every_form(keywords) {
+        keywords.insert("type".to_owned(), json!("object"));
+    }
+    // A struct without fields knows no key at all, which the validator can only tell by an empty list of them.
+    let speaks_of_keys = ["properties", "additionalProperties", "oneOf", "anyOf", "allOf", "$ref"];
+    if keywords.get("type") == Some(&json!("object"))
+        && !speaks_of_keys.iter().any(|key| keywords.contains_key(*key))
+    {
+        keywords.insert("properties".to_owned(), json!({}));
+    }
+    schema
+}
+
+/// An enum with fields in each variant is an object, though its schema says so for each variant only.
+fn is_object_in_every_form(keywords: &Map<String, Value>) -> bool {
+    let forms = keywords.get("oneOf").or_else(|| keywords.get("anyOf")).and_then(Value::as_array);
+    forms.is_some_and(|forms| forms.iter().all(|form| form.get("type") == Some(&json!("object"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    /// Left out.
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct AddHabit {
+        /// The catalogue item.
+        protocol_id: String,
+        frame_level: FrameLevel,
+        #[schemars(length(min = 1, max = 200))]
+        framed_text: String,
+        anchor: Option<String>,
+        #[serde(default)]
+        #[schemars(range(min = 1, max = 10))]
+        limit: u8,
+        blocks: Vec<Block>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    enum FrameLevel {
+        L0,
+        L1,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Block {
+        /// One line.
+        content: String,
+    }
+
+    #[test]
+    fn a_struct_becomes_a_plain_inline_schema_in_the_order_of_its_fields() {
+        expect_test::expect![[r#"
+            {
+              "type": "object",
+              "properties": {
+                "protocol_id": {
+                  "type": "string",
+                  "description": "The catalogue item."
+                },
+                "frame_level": {
+                  "type": "string",
+                  "enum": [
+                    "L0",
+                    "L1"
+                  ]
+                },
+                "framed_text": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 200
+                },
+                "anchor": {
+                  "type": [
+                    "string",
+                    "null"
+                  ]
+                },
+                "limit": {
+                  "type": "integer",
+                  "format": "uint8",
+                  "minimum": 1,
+                  "maximum": 10,
+                  "default": 0
+                },
+                "blocks": {
+                  "type": "array",
+                  "items": {
+                    "type": "object",
+                    "properties": {
+                      "content": {
+                        "description": "One line.",
+                        "type": "string"
+                      }
+                    },
+                    "required": [
+                      "content"
+                    ]
+                  }
+                }
+              },
+              "required": [
+                "protocol_id",
+                "frame_level",
+                "framed_text",
+                "blocks"
+              ]
+            }"#]]
+        .assert_eq(&serde_json::to_string_pretty(&parameters_of::<AddHabit>()).unwrap());
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Nothing {}
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "by", rename_all = "snake_case")]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    enum Find {
+        Id { id: String },
+        Title { title: String },
+    }
+
+    #[test]
+    fn a_struct_without_fields_knows_no_key() {
+        assert_eq!(parameters_of::<Nothing>(), json!({ "type": "object", "properties": {} }));
+    }
+
+    #[test]
+    fn an_enum_of_objects_is_an_object() {
+        let schema = parameters_of::<Find>();
+        assert_eq!(schema["type"], json!("object"));
+        assert_eq!(schema["oneOf"].as_array().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    fn any_map_stays_a_map() {
+        let schema = parameters_of::<Map<String, Value>>();
+        assert_eq!(schema, json!({ "type": "object", "additionalProperties": true }));
+    }
+}

@@ -1,0 +1,241 @@
+//! A tool made from a typed async function, and the functions that make one.
+
+use std::{any::Any, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
+
+use madang_actors::{
+    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolResult},
+    protocol::{EffectPolicy, Limits, Locale, Problem, Text, ToolOutcome, ToolSpec},
+    registry::Problems,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn},
+    handler::{AfterPreparing, Handler, Literal, Needed, Plain, Storing},
+    misfit,
+    schema::parameters_of,
+};
+
+/// A tool without a connection, for work outside the database. `Destructive` until [`effect`](TypedTool::effect) says
+/// otherwise.
+pub fn plain<A, F>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    run: F,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    F: for<'a> AsyncFn1<'a, A> + 'static,
+{
+    typed(name, description, Plain(run))
+}
+
+/// A tool that reads the application's database. Its effect is `Read`.
+pub fn reading<A, C, F>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    run: F,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
+{
+    typed(name, description, Storing { run, needed: Needed::Any, connection: PhantomData })
+        .effect(EffectPolicy::Read)
+}
+
+/// A tool that writes the application's database in the ledger's own transaction. `Destructive` until
+/// [`effect`](TypedTool::effect) says `Write`.
+///
+/// It does database work only: past its deadline of about 250 ms its future is dropped and its writes are undone.
+pub fn transactional<A, C, F>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    run: F,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
+{
+    typed(name, description, Storing { run, needed: Needed::Transaction, connection: PhantomData })
+}
+
+/// [`transactional`] with slow work before: `prepare` runs without a transaction, and `run` is given what it made.
+pub fn prepared<A, P, C, F, G>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    prepare: F,
+    run: G,
+) -> TypedTool<A>
+where
+    A: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+    P: Any + Send,
+    C: Any + Send,
+    F: for<'a> PrepareFn<'a, A, P> + 'static,
+    G: for<'a> AsyncFn3<'a, A, P, &'a mut C> + 'static,
+{
+    typed(name, description, AfterPreparing { prepare, run, types: PhantomData })
+}
+
+/// A tool without a connection whose schema is written by hand.
+pub fn from_schema<F, Fut>(spec: ToolSpec, run: F) -> TypedTool<Value>
+where
+    F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ToolResult<ToolOutcome>> + Send + 'static,
+{
+    TypedTool::new(spec, Literal(run))
+}
+
+/// The arguments of a tool that takes none.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+pub struct NoArguments {}
+
+/// A tool made from a typed async function by [`plain`], [`reading`], [`transactional`], [`prepared`] or
+/// [`from_schema`].
+pub struct TypedTool<A: 'static> {
+    spec: ToolSpec,
+    asks: Option<Box<Asks<A>>>,
+    consequence: Option<Box<Consequence<A>>>,
+    handler: Box<dyn Handler<A>>,
+}
+
+type Asks<A> = dyn Fn(&A) -> bool + Send + Sync;
+type Consequence<A> = dyn Fn(&A, Locale) -> String + Send + Sync;
+
+pub(super) fn typed<A: DeserializeOwned + JsonSchema + 'static>(
+    name: impl Into<Arc<str>>,
+    description: impl Into<Arc<str>>,
+    handler: impl Handler<A> + 'static,
+) -> TypedTool<A> {
+    TypedTool::new(ToolSpec::new(name, description, parameters_of::<A>()), handler)
+}
+
+impl<A: 'static> TypedTool<A> {
+    fn new(spec: ToolSpec, handler: impl Handler<A> + 'static) -> Self {
+        Self { spec, asks: None, consequence: None, handler: Box::new(handler) }
+    }
+
+    /// Puts the tool into a category.
+    #[must_use]
+    pub fn category(mut self, category: impl Into<Arc<str>>) -> Self {
+        self.spec = self.spec.category(category);
+        self
+    }
+
+    /// Says what the tool may do to the world. A tool that writes must not say `Read`: it would get no connection to
+    /// write with.
+    #[must_use]
+    pub fn effect(mut self, effect: EffectPolicy) -> Self {
+        self.spec = self.spec.effect(effect);
+        self
+    }
+
+    /// Says that running it twice has the effect of running it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.spec = self.spec.idempotent();
+        self
+    }
+
+    /// Bounds how long its handler may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.spec = self.spec.timeout(timeout);
+        self
+    }
+
+    /// Bounds how many of its handlers run at once.
+    #[must_use]
+    pub fn max_concurrent(mut self, count: usize) -> Self {
+        self.spec = self.spec.max_concurrent(count);
+        self
+    }
+
+    /// Names the tool that gives a part of this one's data, for when the whole is too large for the model.
+    #[must_use]
+    pub fn narrower(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.spec = self.spec.narrower(name);
+        self
+    }
+
+    /// Says which calls a person must confirm; without it, all calls of a destructive tool.
+    #[must_use]
+    pub fn asks(mut self, asks: impl Fn(&A) -> bool + Send + Sync + 'static) -> Self {
+        self.asks = Some(Box::new(asks));
+        self
+    }
+
+    /// Says what will happen, for the question to a person.
+    #[must_use]
+    pub fn consequence(
+        mut self,
+        tell: impl Fn(&A, Locale) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.consequence = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<ConnectionType> {
+        self.handler.needs()
+    }
+
+    fn accepts(&self, arguments: &Value) -> Result<(), Problem> {
+        misfit::read::<A>(arguments).map(drop)
+    }
+
+    fn asks(&self, arguments: &Value) -> bool {
+        let Some(asks) = &self.asks else { return true };
+        misfit::read(arguments).map_or(true, |arguments| asks(&arguments))
+    }
+
+    fn consequence(&self, arguments: &Value, locale: Locale) -> Option<String> {
+        let tell = self.consequence.as_ref()?;
+        misfit::read(arguments).ok().map(|arguments| tell(&arguments, locale))
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        arguments: &'a Value,
+        ctx: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolResult<Prepared>> {
+        match misfit::read(arguments) {
+            Ok(arguments) => self.handler.prepare(arguments, ctx),
+            // `call` will say so.
+            Err(_) => Box::pin(async { Ok(Prepared::default()) }),
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        prepared: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        match misfit::read(&arguments) {
+            Ok(arguments) => self.handler.call(arguments, prepared, ctx, access),
+            Err(problem) => {
+                let problems =
+                    Problems::new(vec![problem], &Limits::default()).in_locale(ctx.locale);
+                let reason = Text::BadArguments(&problems).in_locale(ctx.locale);
+                Box::pin(async { Ok(ToolOutcome::error("validation", reason)) })
+            }
+        }
+    }
+}
+
+impl<A: 'static> fmt::Debug for TypedTool<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedTool").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}

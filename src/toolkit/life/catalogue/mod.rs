@@ -1,0 +1,238 @@
+//! The catalogue of protocols, break protocols and diet patterns.
+mod search;
+
+use std::sync::LazyLock;
+
+use madang_actors::protocol::Locale;
+use serde::{Deserialize, Serialize};
+
+use search::Entry;
+pub use search::{Found, Query};
+
+use super::{
+    habit::{HabitType, Origin},
+    words::schema_of_words,
+};
+
+/// The catalogue that the toolkit ships with: 47 items in Korean and English.
+static BUNDLED: LazyLock<Catalogue> = LazyLock::new(|| {
+    let items = serde_json::from_str(include_str!("../catalogue.json"))
+        .expect("the bundled catalogue is read by every test of this module");
+    Catalogue::new(items)
+});
+
+/// Items in a fixed order, ready to be searched.
+#[derive(Debug)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+}
+
+impl Catalogue {
+    /// Returns the catalogue that the toolkit ships with.
+    pub fn bundled() -> &'static Self {
+        &BUNDLED
+    }
+
+    fn new(items: Vec<Item>) -> Self {
+        Self { entries: items.into_iter().map(Entry::new).collect() }
+    }
+
+    /// Finds an item by its id.
+    pub fn get(&self, id: &str) -> Option<&Item> {
+        self.iter().find(|item| item.id == id)
+    }
+
+    /// Walks through all items in catalogue order.
+    pub fn iter(&self) -> impl Iterator<Item = &Item> {
+        self.entries.iter().map(|entry| &entry.item)
+    }
+}
+
+/// One item of the catalogue, in all languages.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Item {
+    /// A short ASCII slug that never changes.
+    pub id: String,
+    /// Which of the three columns of a habit it belongs to.
+    pub kind: Kind,
+    /// The part of life it is about.
+    pub category: Category,
+    /// A short noun phrase.
+    pub title: Localized<String>,
+    /// One short sentence.
+    pub summary: Localized<String>,
+    /// Why it may be worth doing.
+    pub why: Localized<String>,
+    /// Two to four steps.
+    pub steps: Localized<Vec<String>>,
+    /// How much of it.
+    pub dose: Dose,
+    /// A moment of the day to tie it to.
+    pub anchor: Localized<String>,
+    /// Words that find it besides title and summary.
+    pub keywords: Localized<Vec<String>>,
+}
+
+impl Item {
+    /// Where a habit of this item comes from: the column follows from the kind.
+    pub fn origin(&self) -> Origin {
+        let id = self.id.clone();
+        match self.kind {
+            Kind::Protocol => Origin::Protocol(id),
+            Kind::Break => Origin::BreakProtocol(id),
+            Kind::Diet => Origin::DietPattern(id),
+        }
+    }
+
+    /// The full record in one language.
+    pub fn record(&self, locale: Locale) -> Record<'_> {
+        Record {
+            id: &self.id,
+            kind: self.kind,
+            habit_type: self.origin().habit_type(),
+            category: self.category,
+            title: self.title.get(locale),
+            summary: self.summary.get(locale),
+            why: self.why.get(locale),
+            steps: self.steps.get(locale),
+            dose: RecordDose {
+                standard: self.dose.standard.get(locale),
+                minimum: self.dose.minimum.get(locale),
+            },
+            anchor: self.anchor.get(locale),
+            keywords: self.keywords.get(locale),
+        }
+    }
+}
+
+/// A normal day's amount and the least that still counts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dose {
+    /// The amount of a normal day.
+    pub standard: Localized<String>,
+    /// The amount of a bad day.
+    pub minimum: Localized<String>,
+}
+
+/// The same content in each language.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Localized<T> {
+    /// Korean.
+    pub ko: T,
+    /// English.
+    pub en: T,
+}
+
+impl<T> Localized<T> {
+    /// Returns the content in the language of `locale`.
+    pub fn get(&self, locale: Locale) -> &T {
+        locale.pick(&self.ko, &self.en)
+    }
+}
+
+/// An item as one language shows it.
+#[derive(Debug, Serialize)]
+pub struct Record<'a> {
+    id: &'a str,
+    kind: Kind,
+    #[serde(rename = "type")]
+    habit_type: HabitType,
+    category: Category,
+    title: &'a str,
+    summary: &'a str,
+    why: &'a str,
+    steps: &'a [String],
+    dose: RecordDose<'a>,
+    anchor: &'a str,
+    keywords: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct RecordDose<'a> {
+    standard: &'a str,
+    minimum: &'a str,
+}
+
+/// What sort of item it is, which decides the column of the habit that names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Something to take up.
+    Protocol,
+    /// Something to loosen the hold of.
+    Break,
+    /// A way of eating.
+    Diet,
+}
+
+/// The part of life that an item is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Category {
+    /// Light and the body clock.
+    LightCircadian,
+    /// Sleep.
+    Sleep,
+    /// Movement.
+    Movement,
+    /// Nutrition.
+    Nutrition,
+    /// Focus and thinking.
+    FocusCognition,
+    /// Recovery and stress.
+    RecoveryStress,
+    /// Emotions and relationships.
+    EmotionRelationship,
+    /// Habits to break.
+    BreakHabit,
+}
+
+impl Category {
+    /// All categories.
+    pub const ALL: [Self; 8] = [
+        Self::LightCircadian,
+        Self::Sleep,
+        Self::Movement,
+        Self::Nutrition,
+        Self::FocusCognition,
+        Self::RecoveryStress,
+        Self::EmotionRelationship,
+        Self::BreakHabit,
+    ];
+
+    /// The word that stands in the catalogue and in results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LightCircadian => "lightCircadian",
+            Self::Sleep => "sleep",
+            Self::Movement => "movement",
+            Self::Nutrition => "nutrition",
+            Self::FocusCognition => "focusCognition",
+            Self::RecoveryStress => "recoveryStress",
+            Self::EmotionRelationship => "emotionRelationship",
+            Self::BreakHabit => "breakHabit",
+        }
+    }
+
+    /// What people call it, folded, in both languages.
+    fn names(self) -> &'static str {
+        match self {
+            Self::LightCircadian => "빛 생체리듬 light circadian",
+            Self::Sleep => "수면 잠 sleep",
+            Self::Movement => "운동 움직임 movement exercise",
+            Self::Nutrition => "영양 식단 nutrition diet",
+            Self::FocusCognition => "집중 인지 focus cognition",
+            Self::RecoveryStress => "회복 스트레스 recovery stress",
+            Self::EmotionRelationship => "감정 관계 emotion relationship",
+            Self::BreakHabit => "나쁜 습관 break habit",
+        }
+    }
+}
+
+schema_of_words!(Category);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! The toolkit `life`: a catalogue of habits, the habits of a person, and the rules they follow.
+//!
+//! Read [`rules`] first, then [`repository`], which asks them before it writes; [`tools()`] gives what a model may call.
+pub mod catalogue;
+mod fold;
+pub mod habit;
+pub mod repository;
+pub mod rules;
+pub mod streak;
+mod texts;
+mod today;
+mod tools;
+mod words;
+
+use std::sync::LazyLock;
+
+use sqlx::migrate::Migrator;
+
+pub use repository::{HabitError, HabitRepository};
+pub use today::{parse_day, today};
+pub use tools::tools;
+
+/// The tables of the toolkit. Their versions are kept in a table of their own, `_life_migrations`, because an embedder
+/// may have migrations in the same file.
+pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrator = sqlx::migrate!("src/toolkit/life/migrations");
+    migrator.dangerous_set_table_name("_life_migrations");
+    migrator
+});

@@ -1,0 +1,49 @@
+//! Why the repository did not do what was asked: a rule, or the database.
+use super::super::{habit::HabitType, rules::Violation};
+
+/// Why the repository did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum HabitError {
+    /// A rule does not hold.
+    #[error(transparent)]
+    Rule(#[from] Violation),
+    /// The database failed.
+    #[error("failed to {doing}")]
+    Database {
+        /// What was being done.
+        doing: &'static str,
+        /// The cause.
+        #[source]
+        cause: sqlx::Error,
+    },
+    /// A row of the table contradicts its own constraints.
+    #[error("failed to read habit {id}: its row is not valid")]
+    Corrupt {
+        /// The habit.
+        id: i64,
+    },
+}
+
+pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> HabitError {
+    move |cause| HabitError::Database { doing, cause }
+}
+
+/// Tells a rule that the table found broken from a failure of the database. Another writer may have taken the last
+/// place between the rule's look and the write, where the caller has no transaction around both.
+pub(super) fn refused_by_table(
+    cause: sqlx::Error,
+    habit_type: HabitType,
+    doing: &'static str,
+) -> HabitError {
+    let message = cause.as_database_error().map(|error| error.message()).unwrap_or_default();
+    let violation = if message == "r3_quota" {
+        Violation::Quota { habit_type }
+    } else if message.ends_with(": r3_frame") {
+        Violation::Frame
+    } else if message.ends_with(": r8_xor") {
+        Violation::Origin
+    } else {
+        return HabitError::Database { doing, cause };
+    };
+    HabitError::Rule(violation)
+}

@@ -1,0 +1,270 @@
+//! The one place that writes habits and entries, and that asks the rules before it does.
+//!
+//! A screen, a command and a chat that go through it get the same verdict. It works on a connection that the caller
+//! lends, inside the caller's transaction, and never ends that transaction itself.
+mod error;
+mod row;
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+use madang_actors::protocol::UserId;
+use sqlx::SqliteConnection;
+
+pub use error::HabitError;
+use error::{failed_to, refused_by_table};
+use row::HabitRow;
+
+use super::{
+    catalogue::Catalogue,
+    habit::{Anchor, FrameLevel, Habit, HabitId, HabitType, Origin, OriginColumns, TrackerValue},
+    rules::{
+        ActiveHabits, EntryVerdict, Violation, assert_exclusive_origin, detect_avoidance,
+        judge_active_habit_quota, judge_frame_level, judge_tracker_date, judge_tracker_entry,
+        validate_framed_text, validate_note, validate_optional_text,
+    },
+    streak::Streak,
+    today::parse_day,
+};
+
+/// The habits of one user, as seen on one day.
+#[derive(Debug)]
+pub struct HabitRepository<'a> {
+    db: &'a mut SqliteConnection,
+    user: &'a UserId,
+    today: Date,
+}
+
+/// A habit that somebody wants to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewHabit {
+    /// Where it comes from; exactly one column must be filled.
+    pub origin: OriginColumns,
+    /// How it is framed.
+    pub frame_level: FrameLevel,
+    /// The person's own words for it.
+    pub framed_text: String,
+    /// When and after what it happens.
+    pub anchor: Anchor,
+    /// How much of it, in the person's words.
+    pub dose_text: Option<String>,
+}
+
+/// A value for a day of a habit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// The habit.
+    pub habit: HabitId,
+    /// The day.
+    pub date: Date,
+    /// The value.
+    pub value: TrackerValue,
+    /// What else there is to say.
+    pub note: Option<String>,
+}
+
+/// How adding a habit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// It was written.
+    New(Habit),
+    /// The item was active already; nothing was written.
+    AlreadyActive(Habit),
+}
+
+impl<'a> HabitRepository<'a> {
+    /// Opens the habits of a user on the user's own `today`.
+    pub fn new(db: &'a mut SqliteConnection, user: &'a UserId, today: Date) -> Self {
+        Self { db, user, today }
+    }
+
+    /// Gives the active habits, oldest first.
+    ///
+    /// # Errors
+    /// [`HabitError::Database`], [`HabitError::Corrupt`].
+    pub async fn active(&mut self) -> Result<Vec<Habit>, HabitError> {
+        let rows: Vec<HabitRow> = sqlx::query_as(
+            "SELECT * FROM life_habits WHERE user_id = $1 AND ended_on IS NULL ORDER BY id",
+        )
+        .bind(self.user.as_str())
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("list the active habits"))?;
+        rows.into_iter().map(Habit::try_from).collect()
+    }
+
+    /// Gives one habit of the user, ended or not.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownHabit`] also for habits of others.
+    pub async fn habit(&mut self, id: HabitId) -> Result<Habit, HabitError> {
+        let row: Option<HabitRow> =
+            sqlx::query_as("SELECT * FROM life_habits WHERE id = $1 AND user_id = $2")
+                .bind(id.0)
+                .bind(self.user.as_str())
+                .fetch_optional(&mut *self.db)
+                .await
+                .map_err(failed_to("look up a habit"))?;
+        row.ok_or(Violation::UnknownHabit { id })?.try_into()
+    }
+
+    /// Begins a habit today, unless its item is active already.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: exactly one origin, a known item, frame, texts, avoidance, quota.
+    pub async fn add(&mut self, wanted: NewHabit) -> Result<Added, HabitError> {
+        let origin = assert_exclusive_origin(wanted.origin)?;
+        assert_known(&origin)?;
+        judge_frame_level(wanted.frame_level)?;
+        validate_framed_text(&wanted.framed_text)?;
+        validate_optional_text("anchor_when", wanted.anchor.when.as_deref())?;
+        validate_optional_text("anchor_after_what", wanted.anchor.after_what.as_deref())?;
+        validate_optional_text("dose_text", wanted.dose_text.as_deref())?;
+        detect_avoidance(&wanted.framed_text)?;
+
+        let active = self.active().await?;
+        if let Some(habit) = active.iter().find(|habit| habit.origin == origin) {
+            return Ok(Added::AlreadyActive(habit.clone()));
+        }
+        judge_active_habit_quota(count(&active), origin.habit_type())?;
+        self.insert(Habit {
+            id: HabitId(0),
+            origin,
+            frame_level: wanted.frame_level,
+            framed_text: wanted.framed_text,
+            anchor: wanted.anchor,
+            dose_text: wanted.dose_text,
+            started_on: self.today,
+        })
+        .await
+        .map(Added::New)
+    }
+
+    /// Ends an active habit today, which frees its place. Its entries stay.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownHabit`] also for habits that have ended.
+    pub async fn end(&mut self, id: HabitId) -> Result<(), HabitError> {
+        let ended = sqlx::query(
+            "UPDATE life_habits SET ended_on = $1 WHERE id = $2 AND user_id = $3 AND ended_on IS NULL",
+        )
+        .bind(self.today.to_string())
+        .bind(id.0)
+        .bind(self.user.as_str())
+        .execute(&mut *self.db)
+        .await
+        .map_err(failed_to("end a habit"))?;
+        if ended.rows_affected() == 0 { Err(Violation::UnknownHabit { id }.into()) } else { Ok(()) }
+    }
+
+    /// Records a day of a habit. The same value again changes nothing, its note included.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: note, date, a habit of this user, one value a day.
+    pub async fn log(&mut self, entry: &NewEntry) -> Result<EntryVerdict, HabitError> {
+        validate_note(entry.note.as_deref())?;
+        judge_tracker_date(entry.date, self.today)?;
+        self.habit(entry.habit).await?;
+        let recorded = self.recorded(entry.habit, entry.date).await?;
+        let verdict = judge_tracker_entry(entry.date, entry.value, recorded)?;
+        if verdict == EntryVerdict::Record {
+            sqlx::query(
+                "INSERT INTO life_entries (habit_id, date, value, note) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(entry.habit.0)
+            .bind(entry.date.to_string())
+            .bind(entry.value.as_str())
+            .bind(entry.note.as_deref())
+            .execute(&mut *self.db)
+            .await
+            .map_err(failed_to("record an entry"))?;
+        }
+        Ok(verdict)
+    }
+
+    /// Counts how steadily a habit was kept until today.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownHabit`].
+    pub async fn streak(&mut self, id: HabitId) -> Result<(Habit, Streak), HabitError> {
+        let habit = self.habit(id).await?;
+        let days: Vec<String> = sqlx::query_scalar(
+            "SELECT date FROM life_entries WHERE habit_id = $1 AND value = 'done'",
+        )
+        .bind(id.0)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("read the entries of a habit"))?;
+        let done: Result<BTreeSet<Date>, Violation> =
+            days.iter().map(|day| parse_day(day)).collect();
+        let done = done.map_err(|_| HabitError::Corrupt { id: id.0 })?;
+        let streak = Streak::count(&done, habit.started_on, self.today);
+        Ok((habit, streak))
+    }
+
+    async fn recorded(
+        &mut self,
+        id: HabitId,
+        date: Date,
+    ) -> Result<Option<TrackerValue>, HabitError> {
+        let value: Option<String> =
+            sqlx::query_scalar("SELECT value FROM life_entries WHERE habit_id = $1 AND date = $2")
+                .bind(id.0)
+                .bind(date.to_string())
+                .fetch_optional(&mut *self.db)
+                .await
+                .map_err(failed_to("look up an entry"))?;
+        value
+            .map(|value| TrackerValue::from_word(&value).ok_or(HabitError::Corrupt { id: id.0 }))
+            .transpose()
+    }
+
+    async fn insert(&mut self, mut habit: Habit) -> Result<Habit, HabitError> {
+        let habit_type = habit.origin.habit_type();
+        let columns = OriginColumns::from(habit.origin.clone());
+        habit.id = sqlx::query_scalar(
+            "INSERT INTO life_habits (user_id, type, protocol_id, break_protocol_id, diet_pattern_id, frame_level,
+                framed_text, anchor_when, anchor_after_what, dose_text, started_on)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id",
+        )
+        .bind(self.user.as_str())
+        .bind(habit_type.as_str())
+        .bind(columns.protocol_id)
+        .bind(columns.break_protocol_id)
+        .bind(columns.diet_pattern_id)
+        .bind(habit.frame_level.as_str())
+        .bind(&habit.framed_text)
+        .bind(habit.anchor.when.as_deref())
+        .bind(habit.anchor.after_what.as_deref())
+        .bind(habit.dose_text.as_deref())
+        .bind(habit.started_on.to_string())
+        .fetch_one(&mut *self.db)
+        .await
+        .map(HabitId)
+        .map_err(|cause| refused_by_table(cause, habit_type, "add a habit"))?;
+        Ok(habit)
+    }
+}
+
+/// An item must be in the catalogue, and in the column of its kind.
+fn assert_known(origin: &Origin) -> Result<(), Violation> {
+    let id = origin.item_id();
+    match Catalogue::bundled().get(id) {
+        Some(item) if item.origin() == *origin => Ok(()),
+        Some(_) | None => Err(Violation::UnknownItem { id: id.to_owned() }),
+    }
+}
+
+fn count(active: &[Habit]) -> ActiveHabits {
+    let mut counted = ActiveHabits::default();
+    for habit in active {
+        match habit.origin.habit_type() {
+            HabitType::Build => counted.build += 1,
+            HabitType::Break => counted.breaking += 1,
+        }
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests;

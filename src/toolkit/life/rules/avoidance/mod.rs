@@ -1,0 +1,79 @@
+//! R7: a framed text says what is done, and not what is kept away.
+mod words;
+
+use super::{
+    super::fold::{ends_in_mieum, fold},
+    Violation,
+};
+use words::{ENGLISH, HARMLESS, INSIDE, JOINED_NEGATIONS, KOREAN, VERB_ENDINGS};
+
+/// Judges a framed text by our list of avoidance wording, Korean and English alike.
+///
+/// # Errors
+/// [`Violation::Avoidance`] with the first wording of the list that occurs.
+pub fn detect_avoidance(text: &str) -> Result<(), Violation> {
+    let text = without_harmless(spaced(text));
+    let found = ENGLISH
+        .iter()
+        .find(|phrase| has_phrase(&text, phrase))
+        .or_else(|| KOREAN.iter().find(|part| text.contains(**part)))
+        .copied()
+        .or_else(|| korean_negation(&text));
+    found.map_or(Ok(()), |found| Err(Violation::Avoidance { found }))
+}
+
+/// Folds the text and puts one space around every word, so that phrases can be searched as text.
+fn spaced(text: &str) -> String {
+    let folded = fold(text);
+    let mut words = String::from(" ");
+    for word in folded.split(|c: char| !c.is_alphanumeric() && c != '\'') {
+        let word = word.trim_matches('\'');
+        if !word.is_empty() {
+            words.push_str(word);
+            words.push(' ');
+        }
+    }
+    words
+}
+
+/// Takes out what only looks like avoidance.
+fn without_harmless(mut text: String) -> String {
+    for phrase in HARMLESS {
+        if phrase.is_ascii() {
+            while has_phrase(&text, phrase) {
+                text = text.replacen(&format!(" {phrase} "), " ; ", 1);
+            }
+        } else {
+            text = text.replace(phrase, ";");
+        }
+    }
+    text
+}
+
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(start, found)| {
+        text[..start].ends_with(' ') && text[start + found.len()..].starts_with(' ')
+    })
+}
+
+/// Finds the Korean negation `안` before a verb, which is written like the word for "inside".
+fn korean_negation(text: &str) -> Option<&'static str> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_negated = |(index, word): (usize, &&str)| {
+        if JOINED_NEGATIONS.iter().any(|start| word.starts_with(start)) {
+            return true;
+        }
+        let is_inside = index
+            .checked_sub(1)
+            .is_some_and(|before| INSIDE.iter().any(|place| words[before].ends_with(place)));
+        *word == "안" && !is_inside && words.get(index + 1).is_some_and(|next| is_verb(next))
+    };
+    words.iter().enumerate().any(is_negated).then_some("안")
+}
+
+fn is_verb(word: &str) -> bool {
+    ends_in_mieum(word) || VERB_ENDINGS.iter().any(|ending| word.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! R5: one entry per habit and date, with the value done or blank, and never in the future.
+use jiff::civil::Date;
+
+use super::{super::habit::TrackerValue, Violation, frame::validate_optional_text};
+
+/// What to do with an entry that may be recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryVerdict {
+    /// The day has none: write it.
+    Record,
+    /// The day already has this value: change nothing.
+    AlreadyRecorded,
+}
+
+/// Judges a value for a day by what is recorded for it.
+///
+/// # Errors
+/// [`Violation::Duplicate`] when another value is recorded.
+pub fn judge_tracker_entry(
+    date: Date,
+    value: TrackerValue,
+    recorded: Option<TrackerValue>,
+) -> Result<EntryVerdict, Violation> {
+    match recorded {
+        None => Ok(EntryVerdict::Record),
+        Some(recorded) if recorded == value => Ok(EntryVerdict::AlreadyRecorded),
+        Some(recorded) => Err(Violation::Duplicate { date, recorded }),
+    }
+}
+
+/// Judges the day of an entry: today or before, as the person's calendar has it.
+///
+/// # Errors
+/// [`Violation::FutureDate`].
+pub fn judge_tracker_date(date: Date, today: Date) -> Result<(), Violation> {
+    if date <= today { Ok(()) } else { Err(Violation::FutureDate { date, today }) }
+}
+
+/// Reads a tracker value from its word.
+///
+/// # Errors
+/// [`Violation::Value`] for anything but `done` and `blank`.
+pub fn validate_tracker_value(word: &str) -> Result<TrackerValue, Violation> {
+    TrackerValue::from_word(word).ok_or(Violation::Value)
+}
+
+/// Checks that a note has at most 200 characters.
+///
+/// # Errors
+/// [`Violation::LongText`].
+pub fn validate_note(note: Option<&str>) -> Result<(), Violation> {
+    validate_optional_text("note", note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TrackerValue::*, *};
+    use jiff::civil::date;
+
+    const DAY: Date = date(2026, 3, 10);
+
+    #[test]
+    fn r5_a_day_without_an_entry_is_recorded() {
+        for value in [Done, Blank] {
+            assert_eq!(judge_tracker_entry(DAY, value, None), Ok(EntryVerdict::Record));
+        }
+    }
+
+    #[test]
+    fn r5_the_same_value_again_changes_nothing() {
+        for value in [Done, Blank] {
+            let verdict = judge_tracker_entry(DAY, value, Some(value));
+            assert_eq!(verdict, Ok(EntryVerdict::AlreadyRecorded));
+        }
+    }
+
+    #[test]
+    fn r5_another_value_is_refused() {
+        for (value, recorded) in [(Done, Blank), (Blank, Done)] {
+            let violation = judge_tracker_entry(DAY, value, Some(recorded)).unwrap_err();
+            assert_eq!(violation, Violation::Duplicate { date: DAY, recorded });
+            assert_eq!(violation.code(), "r5_duplicate");
+        }
+    }
+
+    #[test]
+    fn r5_only_done_and_blank_are_values() {
+        assert_eq!(validate_tracker_value("done"), Ok(Done));
+        assert_eq!(validate_tracker_value("blank"), Ok(Blank));
+        for word in ["", "Done", "done ", "skip", "완료"] {
+            assert_eq!(validate_tracker_value(word).unwrap_err().code(), "validation", "{word:?}");
+        }
+    }
+
+    #[test]
+    fn today_and_the_past_can_be_recorded_and_tomorrow_cannot() {
+        assert_eq!(judge_tracker_date(DAY, DAY), Ok(()));
+        assert_eq!(judge_tracker_date(date(1999, 12, 31), DAY), Ok(()));
+        let violation = judge_tracker_date(date(2026, 3, 11), DAY).unwrap_err();
+        assert_eq!(violation.code(), "validation");
+    }
+
+    #[test]
+    fn a_note_has_at_most_200_characters() {
+        assert_eq!(validate_note(None), Ok(()));
+        assert_eq!(validate_note(Some(&"가".repeat(200))), Ok(()));
+        assert!(validate_note(Some(&"가".repeat(201))).is_err());
+    }
+}

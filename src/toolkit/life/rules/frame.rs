@@ -1,0 +1,71 @@
+//! R3: how a habit is framed, and how long its texts are.
+use super::{super::habit::FrameLevel, Violation};
+
+/// How many characters a text of a habit or an entry may have.
+const MAX_TEXT_CHARS: usize = 200;
+
+/// Judges the frame level: towards something (L2) or who one is (L3).
+///
+/// # Errors
+/// [`Violation::Frame`] for L0 and L1.
+pub fn judge_frame_level(level: FrameLevel) -> Result<(), Violation> {
+    match level {
+        FrameLevel::L2 | FrameLevel::L3 => Ok(()),
+        FrameLevel::L0 | FrameLevel::L1 => Err(Violation::Frame),
+    }
+}
+
+/// Checks that a framed text says something and has at most 200 characters.
+///
+/// # Errors
+/// [`Violation::BlankText`] or [`Violation::LongText`].
+pub fn validate_framed_text(text: &str) -> Result<(), Violation> {
+    let field = "framed_text";
+    if text.trim().is_empty() {
+        return Err(Violation::BlankText { field });
+    }
+    validate_optional_text(field, Some(text))
+}
+
+/// Checks that a text that may be left out has at most 200 characters.
+///
+/// # Errors
+/// [`Violation::LongText`].
+pub fn validate_optional_text(field: &'static str, text: Option<&str>) -> Result<(), Violation> {
+    match text {
+        Some(text) if text.chars().count() > MAX_TEXT_CHARS => {
+            Err(Violation::LongText { field, max: MAX_TEXT_CHARS })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r3_only_l2_and_l3_are_frames() {
+        assert_eq!(judge_frame_level(FrameLevel::L2), Ok(()));
+        assert_eq!(judge_frame_level(FrameLevel::L3), Ok(()));
+        for level in [FrameLevel::L0, FrameLevel::L1] {
+            assert_eq!(judge_frame_level(level).unwrap_err().code(), "r3_frame");
+        }
+    }
+
+    #[test]
+    fn a_framed_text_has_1_to_200_characters() {
+        assert_eq!(validate_framed_text("a"), Ok(()));
+        assert_eq!(validate_framed_text(&"가".repeat(200)), Ok(()));
+        for text in ["", " \n ", &"가".repeat(201)] {
+            assert_eq!(validate_framed_text(text).unwrap_err().code(), "validation");
+        }
+    }
+
+    #[test]
+    fn an_optional_text_may_be_absent_or_empty_but_not_longer_than_200() {
+        assert_eq!(validate_optional_text("dose_text", None), Ok(()));
+        assert_eq!(validate_optional_text("dose_text", Some("")), Ok(()));
+        assert!(validate_optional_text("dose_text", Some(&"x".repeat(201))).is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! Which day it is for a person, and how a day is written.
+use jiff::{civil::Date, tz::TimeZone};
+use madang_actors::protocol::Timestamp;
+
+use super::rules::Violation;
+
+/// Gives the calendar day of a moment in a time zone. A zone that nobody knows counts as UTC.
+pub fn today(now: Timestamp, time_zone: &str) -> Date {
+    let zone = TimeZone::get(time_zone).unwrap_or(TimeZone::UTC);
+    let moment = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_else(|_| {
+        // Outside the calendar: the nearer of its ends.
+        if now.millis() < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }
+    });
+    moment.to_zoned(zone).date()
+}
+
+/// Reads a day of the form YYYY-MM-DD.
+///
+/// # Errors
+/// [`Violation::Date`] for any other form, and for days that no calendar has.
+pub fn parse_day(text: &str) -> Result<Date, Violation> {
+    // The parser knows more forms of ISO 8601 than the schema promises.
+    let has_form =
+        text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    text.parse().ok().filter(|_| has_form).ok_or(Violation::Date)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn the_day_depends_on_the_time_zone() {
+        let moment: jiff::Timestamp = "2026-03-09T15:30:00Z".parse().unwrap();
+        let now = Timestamp::from_millis(moment.as_millisecond());
+        assert_eq!(today(now, "Asia/Seoul"), date(2026, 3, 10));
+        assert_eq!(today(now, "UTC"), date(2026, 3, 9));
+        assert_eq!(today(now, "America/New_York"), date(2026, 3, 9));
+        assert_eq!(today(now, "Mars/Olympus"), date(2026, 3, 9), "an unknown zone counts as UTC");
+    }
+
+    #[test]
+    fn the_ends_of_time_have_a_day() {
+        for millis in [i64::MIN, i64::MAX] {
+            today(Timestamp::from_millis(millis), "Asia/Seoul");
+        }
+    }
+
+    #[test]
+    fn only_real_days_in_one_form_are_read() {
+        assert_eq!(parse_day("2028-02-29"), Ok(date(2028, 2, 29)));
+        for text in [
+            "2027-02-29",
+            "2026-13-01",
+            "2026-3-1",
+            "20260310",
+            "2026-03-10T10:00",
+            "어제",
+            "",
+            "+02026-03-1",
+        ] {
+            assert_eq!(parse_day(text), Err(Violation::Date), "{text}");
+        }
+    }
+}

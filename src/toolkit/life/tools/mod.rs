@@ -1,0 +1,73 @@
+//! The six tools of the toolkit, read-only ones first.
+mod add_habit;
+mod get_streak;
+mod list_active_habits;
+mod log_tracker_entry;
+mod query_protocol;
+mod search_catalog;
+
+use std::sync::Arc;
+
+use madang_actors::{
+    port::{Tool, ToolContext, ToolFault},
+    protocol::Locale,
+};
+use sqlx::SqliteConnection;
+
+use super::{
+    catalogue::Catalogue,
+    habit::Origin,
+    repository::{HabitError, HabitRepository},
+    rules::Violation,
+    today::today,
+};
+
+/// Gives the tools of the toolkit, to be registered with `register_all`.
+///
+/// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
+#[must_use]
+pub fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(search_catalog::tool()),
+        Arc::new(query_protocol::tool()),
+        Arc::new(list_active_habits::tool()),
+        Arc::new(get_streak::tool()),
+        Arc::new(add_habit::tool()),
+        Arc::new(log_tracker_entry::tool()),
+    ]
+}
+
+/// The category of the tools that read the catalogue.
+const CATALOG: &str = "catalog";
+/// The category of the tools about the habits of the user.
+const HABIT: &str = "habit";
+
+/// The habits of the user of this call, on the user's today.
+fn habits<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> HabitRepository<'a> {
+    HabitRepository::new(db, &ctx.user, today(ctx.now(), &ctx.time_zone))
+}
+
+/// What a habit is called in the language of the call.
+fn title(origin: &Origin, locale: Locale) -> &str {
+    let id = origin.item_id();
+    Catalogue::bundled().get(id).map_or(id, |item| item.title.get(locale))
+}
+
+impl Violation {
+    fn into_fault(self, locale: Locale) -> ToolFault {
+        ToolFault::rule(self.code(), self.reason(locale))
+    }
+}
+
+impl HabitError {
+    /// A broken rule is told as it is; of anything else only the type.
+    fn into_fault(self, locale: Locale) -> ToolFault {
+        match self {
+            Self::Rule(violation) => violation.into_fault(locale),
+            error @ (Self::Database { .. } | Self::Corrupt { .. }) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

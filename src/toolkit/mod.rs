@@ -1,0 +1,3 @@
+//! Ready-made tools with their rules.
+#[cfg(feature = "sqlite")]
+pub mod life;

@@ -1,0 +1,90 @@
+//! The bundled model, for real: it finds protocols, adds habits when the person says yes, and tells the truth.
+
+use madang::{
+    Call, Confirm, Content, Decision, Locale, Runtime,
+    model::llama::{LlamaModel, LlamaOptions},
+    store::SqliteStore,
+    testing::Probe,
+    toolkit::life::{self, catalogue::Catalogue},
+};
+use serde_json::{Value, json};
+
+use crate::support::kim;
+
+async fn runtime() -> Runtime {
+    let model = tokio::task::spawn_blocking(|| LlamaModel::load(LlamaOptions::bundled()));
+    Runtime::builder()
+        .model(model.await.unwrap().unwrap())
+        .store(SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap())
+        .tools(life::tools())
+        .start()
+        .await
+        .unwrap()
+}
+
+/// The last thing that the model said.
+fn last_words(messages: &[madang::ChatMessage]) -> String {
+    let said = messages.iter().rev().find_map(|message| match &message.content {
+        Content::Model { text, .. } => Some(text.to_string()),
+        Content::User { .. } | Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => {
+            None
+        }
+    });
+    said.expect("the model answers")
+}
+
+#[tokio::test]
+async fn a_search_is_answered_with_items_of_the_catalogue() {
+    let runtime = runtime().await;
+    let session = runtime.session("kim", "s").await.unwrap();
+    session.ask("수면에 좋은 프로토콜 찾아줘").await.unwrap().ended().await.unwrap();
+    let messages = session.state().await.unwrap().messages;
+    let calls: Vec<(&str, &Value)> = messages
+        .iter()
+        .filter_map(|message| match &message.content {
+            Content::ToolCall(record) => Some((&*record.name, &record.arguments)),
+            Content::User { .. }
+            | Content::Model { .. }
+            | Content::Notice { .. }
+            | Content::Cleared => None,
+        })
+        .collect();
+    assert_eq!(calls, [("search_catalog", &json!({"category": "sleep"}))]);
+    let answer = last_words(&messages);
+    let titles = Catalogue::bundled().iter().map(|item| item.title.get(Locale::Ko));
+    assert!(titles.filter(|title| answer.contains(title.as_str())).count() > 0, "{answer}");
+    runtime.shutdown().await.unwrap();
+}
+
+/// Asks for a habit, answers the question, and gives the model's last words and how many habits there are.
+async fn add(decision: Decision) -> (String, usize) {
+    let runtime = runtime().await;
+    let session = runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("감사 일기 습관으로 추가해줘").await.unwrap();
+    let question = probe.question().await;
+    assert_eq!(&*question.tool, "add_habit");
+    session.answer(&question, decision).await.unwrap();
+    turn.ended().await.unwrap();
+    let words = last_words(&session.state().await.unwrap().messages);
+    let list = Call::new(kim(), "list_active_habits", "{}").confirm(Confirm::Nobody);
+    let report = runtime.dispatch(list).await.unwrap();
+    let envelope: Value = serde_json::from_str(&report.envelope).unwrap();
+    let habits = envelope["data"]["items"].as_array().map_or(usize::MAX, Vec::len);
+    runtime.shutdown().await.unwrap();
+    (words, habits)
+}
+
+#[tokio::test]
+async fn a_habit_that_is_approved_is_there_and_the_model_says_so() {
+    let (words, habits) = add(Decision::Approve).await;
+    assert_eq!(habits, 1);
+    assert!(words.contains("추가했"), "{words}");
+}
+
+#[tokio::test]
+async fn a_habit_that_is_denied_is_not_there_and_the_model_says_so() {
+    let (words, habits) = add(Decision::Deny).await;
+    assert_eq!(habits, 0);
+    assert!(words.contains("않았") && !words.contains("추가했"), "{words}");
+}

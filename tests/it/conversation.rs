@@ -1,0 +1,360 @@
+//! A turn is a loop of completions and calls that ends in one way (spec 3), and the cases of seed 001.
+
+use expect_test::expect;
+use madang::{
+    Asker, Confirm, Decision, TurnOptions, TurnRefused,
+    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
+};
+use serde_json::json;
+
+use crate::support::{Yard, call_then_say};
+
+fn call(name: &str) -> ScriptedCompletion {
+    ScriptedCompletion::call(name, &json!({}))
+}
+
+#[tokio::test]
+async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
+    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    session.ask("안녕").await.unwrap().ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: 안녕
+        model: 안녕! (Complete)
+        turn ended Answered"#]]
+    .assert_eq(&probe.lines());
+    let state = session.state().await.unwrap();
+    assert_eq!((state.messages.len(), state.is_streaming, state.streaming_text), (2, false, None));
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn seed_001_one_call_and_an_answer_is_three_messages() {
+    let yard = Yard::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    session.ask("카페인?").await.unwrap().ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: 카페인?
+        proposed search {}
+        call search {} -> {"status":"ok","data":{"count":0,"items":[]}} effect None
+        model: 카페인 프로토콜이 있어요. (Complete)
+        turn ended Answered"#]]
+    .assert_eq(&probe.lines());
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("저장해줘").await.unwrap();
+    script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
+    let question = probe.question().await;
+    assert_eq!((&*question.tool, question.consequence.as_str()), ("save", "저장합니다: a"));
+    session.answer(&question, Decision::Deny).await.unwrap();
+    let next = script.next().await;
+    let envelope = last_envelope(next.request());
+    assert_eq!(envelope, r#"{"status":"cancelled","reason":"user did not confirm"}"#);
+    next.say("저장하지 않았어요.");
+    turn.ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: 저장해줘
+        proposed save {"name":"a"}
+        asked save {"name":"a"}
+        answered Deny
+        call save {"name":"a"} -> {"status":"cancelled","reason":"denied"} effect None
+        model: 저장하지 않았어요. (Complete)
+        turn ended Answered"#]]
+    .assert_eq(&probe.lines());
+    assert!(yard.rows().is_empty());
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn seed_001_a_model_that_calls_in_every_round_is_stopped() {
+    let yard = Yard::new(ScriptedModel::repeating([call("search")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    session.ask("계속").await.unwrap().ended().await.unwrap();
+    let state = session.state().await.unwrap();
+    assert_eq!(state.error.as_deref(), Some("도구 호출 루프가 너무 길어 중단했습니다."));
+    assert_eq!((state.messages.len(), state.is_streaming, state.streaming_text), (5, false, None));
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let turn = session.ask("first").await.unwrap();
+    let completion = script.next().await;
+    let before = session.state().await.unwrap();
+    assert!(before.is_streaming);
+    assert!(matches!(session.ask("second").await, Err(TurnRefused::Busy)));
+    assert_eq!(session.state().await.unwrap(), before);
+    completion.say("done");
+    turn.ended().await.unwrap();
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_blank_text_does_nothing() {
+    let yard = Yard::without_model().await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    assert!(matches!(session.ask(" \n\t ").await, Err(TurnRefused::Empty)));
+    assert_eq!(session.state().await.unwrap().messages, []);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn streaming_text_is_empty_at_the_start_and_between_rounds_and_none_at_the_end() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("hello").await.unwrap();
+    let first = script.next().await;
+    assert_eq!(session.state().await.unwrap().streaming_text.as_deref(), Some(""));
+    first.delta("Let me");
+    probe.until_streamed("Let me").await;
+    assert_eq!(session.state().await.unwrap().streaming_text.as_deref(), Some("Let me"));
+    first.finish(completion_of(call_to("search", &json!({}))));
+    let second = script.next().await;
+    assert_eq!(session.state().await.unwrap().streaming_text.as_deref(), Some(""));
+    second.say("Nothing there.");
+    turn.ended().await.unwrap();
+    assert_eq!(session.state().await.unwrap().streaming_text, None);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_chain_of_three_rounds_reaches_its_answer() {
+    let model = ScriptedModel::new([
+        call("search"),
+        ScriptedCompletion::call("echo", &json!({ "name": "b" })).saying("Let me look."),
+        ScriptedCompletion::call("save", &json!({ "name": "b" })),
+        ScriptedCompletion::text("Saved b."),
+    ]);
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("save b").await.unwrap();
+    let question = probe.question().await;
+    session.answer(&question, Decision::Approve).await.unwrap();
+    turn.ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: save b
+        proposed search {}
+        call search {} -> {"status":"ok","data":{"count":0,"items":[]}} effect None
+        proposed echo {"name":"b"}
+        model: Let me look. (Complete)
+        call echo {"name":"b"} -> {"status":"ok","data":{"name":"b"}} effect None
+        proposed save {"name":"b"}
+        asked save {"name":"b"}
+        answered Approve
+        call save {"name":"b"} -> {"status":"ok","data":{"saved":"b"}} effect Committed
+        model: Saved b. (Complete)
+        turn ended Answered"#]]
+    .assert_eq(&probe.lines());
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_tool_may_end_the_turn() {
+    let yard = Yard::new(ScriptedModel::new([call("stop")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let end = session.ask("stop").await.unwrap().ended().await.unwrap();
+    assert_eq!((end.ending, end.error), (madang::TurnEnding::Stopped, None));
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("hello").await.unwrap();
+    let completion = script.next().await;
+    completion.delta("The capital of");
+    probe.until_streamed("capital of").await;
+    completion.fail("Offline");
+    turn.ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: hello
+        model: The capital of (Interrupted)
+        error: LLM 응답 실패: Offline
+        turn ended Failed"#]]
+    .assert_eq(&probe.lines());
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
+    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("  ")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    for error in ["LLM 응답 실패: BadOutput", "LLM 응답 실패: ScriptExhausted"] {
+        session.ask("hello").await.unwrap().ended().await.unwrap();
+        assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
+    }
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users_act() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    for number in 0..10 {
+        let turn = session.ask(format!("turn {number}")).await.unwrap();
+        script.next().await.say("ok");
+        turn.ended().await.unwrap();
+    }
+    probe.until_turns_ended(10).await;
+    let notices: Vec<_> = probe
+        .lines()
+        .lines()
+        .filter(|line| line.starts_with("notice"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(notices, ["notice: 지난 대화를 정리할까요?"]);
+    session.clear().await.unwrap();
+    assert_eq!(session.state().await.unwrap().messages, []);
+    let turn = session.ask("anew").await.unwrap();
+    let completion = script.next().await;
+    assert_eq!(completion.request().messages.len(), 1, "the model begins after the clearing too");
+    completion.say("ok");
+    turn.ended().await.unwrap();
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn every_text_speaks_english_where_the_turn_does() {
+    let yard = Yard::new(ScriptedModel::repeating([call("search")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let options = TurnOptions { locale: madang::Locale::En, ..TurnOptions::default() };
+    session.ask_with("go on", options).await.unwrap().ended().await.unwrap();
+    let error = session.state().await.unwrap().error.unwrap();
+    assert_eq!(error, "Stopped, because the chain of tool calls became too long.");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
+    let yard =
+        Yard::new(call_then_say("save", &json!({ "name": "a" }), "I could not ask anybody.")).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
+    session.ask_with("save a", options).await.unwrap().ended().await.unwrap();
+    probe.until_turns_ended(1).await;
+    assert!(
+        probe.lines().contains(r#"{"status":"cancelled","reason":"unreachable"}"#),
+        "{}",
+        probe.lines()
+    );
+    assert!(yard.rows().is_empty());
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_order_of_the_calls()
+{
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let turn = session.ask("look").await.unwrap();
+    let mut completion = completion_of(call_to("slow_read", &json!({})));
+    completion.tool_calls.push(call_to("search", &json!({})));
+    completion.tool_calls.push(call_to("note", &json!({ "name": "after" })));
+    script.next().await.finish(completion);
+    yard.gate.begun(1).await;
+    assert!(yard.rows().is_empty(), "a writer waits for the readers before it");
+    yard.gate.open(1);
+    let next = script.next().await;
+    let names: Vec<_> = next
+        .request()
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            madang::PromptMessage::ToolCall { name, .. } => Some(name.to_string()),
+            madang::PromptMessage::User { .. } | madang::PromptMessage::Model { .. } => None,
+        })
+        .collect();
+    assert_eq!(names, ["slow_read", "search", "note"]);
+    next.say("done");
+    turn.ended().await.unwrap();
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down() {
+    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("Hello Kim.")])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    session.ask("hello").await.unwrap().ended().await.unwrap();
+    let before = session.state().await.unwrap().messages;
+    let store = yard.store.clone();
+    yard.shutdown().await;
+
+    let runtime = madang::Runtime::builder()
+        .model(ScriptedModel::new([]))
+        .store(store)
+        .start()
+        .await
+        .unwrap();
+    let session = runtime.session("kim", "s").await.unwrap();
+    assert_eq!(session.state().await.unwrap().messages, before);
+    assert!(matches!(runtime.session("lee", "s").await, Err(madang::SessionError::Foreign(_))));
+    runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
+    let yard = Yard::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("save a").await.unwrap();
+    let question = probe.question().await;
+    let foreign = madang::Answer {
+        call: question.call,
+        digest: question.digest,
+        decision: Decision::Approve,
+        user: madang::UserId::new("lee").unwrap(),
+    };
+    assert_eq!(yard.runtime.answer(foreign).await, Err(madang::AnswerError::NotYours));
+    let answers = tokio::join!(
+        session.answer(&question, Decision::Approve),
+        session.answer(&question, Decision::Approve)
+    );
+    assert_eq!([answers.0.is_ok(), answers.1.is_ok()].iter().filter(|ok| **ok).count(), 1);
+    turn.ended().await.unwrap();
+    assert_eq!(yard.rows().len(), 1);
+    let nobody = yard.call("save", &json!({ "name": "b" }), Confirm::Nobody).await;
+    assert_eq!(crate::support::kind(&nobody), "unreachable");
+    yard.shutdown().await;
+}
+
+fn call_to(name: &str, arguments: &serde_json::Value) -> madang::WantedCall {
+    crate::support::wanted(name, arguments)
+}
+
+fn completion_of(call: madang::WantedCall) -> madang::Completion {
+    madang::Completion { tool_calls: vec![call], ..madang::Completion::default() }
+}
+
+fn last_envelope(request: &madang::CompletionRequest) -> String {
+    match request.messages.last() {
+        Some(madang::PromptMessage::ToolCall { envelope, .. }) => envelope.to_string(),
+        other => panic!("the model is told the result of its call, not {other:?}"),
+    }
+}

@@ -1,0 +1,184 @@
+//! Closing the screen cancels the model and open questions; a handler that has begun commits and its result is
+//! discarded (spec 2).
+
+use expect_test::expect;
+use madang::{
+    Asker, Completion, Effect, LedgerFilter, OnDismiss, PromptMessage, Session, Turn, TurnEnding,
+    TurnOptions,
+    testing::{HandScript, Probe, model_pair},
+};
+use serde_json::json;
+
+use crate::support::{Yard, wanted};
+
+struct Scene {
+    yard: Yard,
+    session: Session,
+    script: HandScript,
+    probe: Probe,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (model, script) = model_pair();
+        let yard = Yard::new(model).await;
+        let session = yard.runtime.session("kim", "s").await.unwrap();
+        let probe = Probe::new(session.subscribe());
+        Self { yard, session, script, probe }
+    }
+
+    async fn ask(&self, on_dismiss: OnDismiss) -> Turn {
+        let options = TurnOptions { asker: Asker::Person, on_dismiss, ..TurnOptions::default() };
+        self.session.ask_with("go", options).await.unwrap()
+    }
+
+    /// The model asks for this tool.
+    async fn model_calls(&mut self, name: &str) {
+        let call = wanted(name, &json!({ "name": "a" }));
+        self.script
+            .next()
+            .await
+            .finish(Completion { tool_calls: vec![call], ..Completion::default() });
+    }
+}
+
+#[tokio::test]
+async fn dismissed_while_the_model_streams_its_text_stays_as_interrupted_without_an_error() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    let completion = scene.script.next().await;
+    completion.delta("Hel");
+    scene.probe.until_streamed("Hel").await;
+    scene.session.dismiss().await.unwrap();
+    completion.cancelled().await;
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    scene.probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: go
+        model: Hel (Interrupted)
+        turn ended Dismissed"#]]
+    .assert_eq(&scene.probe.lines());
+    assert_eq!(scene.session.state().await.unwrap().error, None);
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn dismissed_while_a_question_is_open_the_call_is_cancelled_as_dismissed() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    scene.model_calls("save").await;
+    let question = scene.probe.question().await;
+    scene.session.dismiss().await.unwrap();
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    scene.probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: go
+        proposed save {"name":"a"}
+        asked save {"name":"a"}
+        question ended Dismissed
+        call save {"name":"a"} -> {"status":"cancelled","reason":"dismissed"} effect None
+        turn ended Dismissed"#]]
+    .assert_eq(&scene.probe.lines());
+    let late = scene.session.answer(&question, madang::Decision::Approve).await;
+    assert_eq!(late, Err(madang::AnswerError::NotOpen));
+    assert!(scene.yard.rows().is_empty());
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discarded() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    scene.model_calls("slow_note").await;
+    scene.yard.gate.begun(1).await;
+    scene.session.dismiss().await.unwrap();
+    assert!(!scene.session.state().await.unwrap().is_streaming, "the screen is free at once");
+    scene.yard.gate.open(1);
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    scene.probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: go
+        proposed slow_note {"name":"a"}
+        call slow_note {"name":"a"} -> discarded effect Committed discarded
+        turn ended Dismissed"#]]
+    .assert_eq(&scene.probe.lines());
+    assert_eq!(scene.yard.rows().len(), 1);
+    let rows = scene.yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    assert_eq!(rows[0].effect, Some(Effect::Committed));
+
+    // The next turn tells the model that the call took effect, and not what it gave.
+    let turn = scene.ask(OnDismiss::Stop).await;
+    let next = scene.script.next().await;
+    let told = next.request().messages.iter().find_map(|message| match message {
+        PromptMessage::ToolCall { envelope, .. } => Some(envelope.to_string()),
+        PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
+    });
+    let told = told.expect("the call is in the chat");
+    assert!(
+        told.contains(r#""status":"discarded","effect":"committed""#) && !told.contains("saved"),
+        "{told}"
+    );
+    next.say("ok");
+    turn.ended().await.unwrap();
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn with_finish_the_loop_goes_on_and_the_closed_screen_hears_nothing() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Finish).await;
+    scene.model_calls("slow_note").await;
+    scene.yard.gate.begun(1).await;
+    scene.session.dismiss().await.unwrap();
+    let mut closed = scene.probe;
+    let mut opened = Probe::new(scene.session.subscribe());
+    scene.yard.gate.open(1);
+
+    // A question after the dismissal counts as dismissed; the loop still goes on.
+    let call = wanted("save", &json!({ "name": "b" }));
+    scene
+        .script
+        .next()
+        .await
+        .finish(Completion { tool_calls: vec![call], ..Completion::default() });
+    scene.script.next().await.say("Done.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    opened.until_turns_ended(1).await;
+    expect![[r#"
+        call slow_note {"name":"a"} -> discarded effect Committed discarded
+        proposed save {"name":"b"}
+        call save {"name":"b"} -> {"status":"cancelled","reason":"dismissed"} effect None
+        model: Done. (Complete)
+        turn ended Answered"#]]
+    .assert_eq(&opened.lines());
+    assert!(closed.is_closed().await, "no state update reaches the closed screen");
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn dropping_handles_and_streams_dismisses_nothing() {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    drop((turn, scene.probe, scene.session));
+    scene.script.next().await.say("Still here.");
+    let session = scene.yard.runtime.session("kim", "s").await.unwrap();
+    // The first turn goes on: until it has ended, another is refused.
+    let turn = loop {
+        match session.ask("again").await {
+            Ok(turn) => break turn,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    scene.script.next().await.say("Again.");
+    turn.ended().await.unwrap();
+    let state = session.state().await.unwrap();
+    assert_eq!(state.messages.len(), 4);
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_a_turn_there_is_nothing_to_dismiss() {
+    let scene = Scene::new().await;
+    assert_eq!(scene.session.dismiss().await, Err(madang::DismissError::NoTurn));
+    scene.yard.shutdown().await;
+}

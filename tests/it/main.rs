@@ -1,0 +1,20 @@
+//! What we promise: one file a promise.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
+#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
+mod bundled;
+mod conversation;
+mod dismissal;
+mod dispatch;
+mod layers;
+mod life;
+mod program;
+mod supervision;
+mod support;
+mod tools_md;

@@ -1,0 +1,40 @@
+//! The program with the model that comes with it: the first command of a newcomer.
+
+use serde_json::{Value, json};
+
+use super::{Ended, Home};
+
+/// The only call of a chat and the last thing that the model said.
+fn call_and_answer(ended: &Ended) -> (Value, String) {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let [call] = &ended.of_type("tool_call_ended")[..] else { panic!("not one call: {ended:?}") };
+    let answer = ended.of_type("model_message").pop().unwrap();
+    (call.clone(), answer["text"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn the_bundled_model_looks_things_up_and_names_what_it_found() {
+    let home = Home::new();
+    let ended = home.run(&["chat", "--json", "--locale", "ko"], "수면에 좋은 프로토콜 찾아줘\n");
+    let (call, answer) = call_and_answer(&ended);
+    assert_eq!(call["name"], "search_catalog");
+    let items = call["outcome"]["data"]["items"].as_array().unwrap();
+    assert!(!items.is_empty());
+    let is_named = |item: &Value| answer.contains(item["title"].as_str().unwrap());
+    assert!(items.iter().any(is_named), "{answer} names none of {items:?}");
+}
+
+#[test]
+fn a_habit_by_the_bundled_model_is_written_only_when_it_was_approved() {
+    for (confirm, status, habits) in [("approve", "ok", 1), ("deny", "cancelled", 0)] {
+        let home = Home::new();
+        let arguments = ["chat", "--json", "--locale", "ko", "--confirm", confirm];
+        let ended = home.run(&arguments, "'아침 햇빛 보기' 습관 추가해줘\n");
+        let (call, _) = call_and_answer(&ended);
+        assert_eq!(
+            (&call["name"], &call["outcome"]["status"]),
+            (&json!("add_habit"), &json!(status))
+        );
+        assert_eq!(home.habits(), habits, "after {confirm}");
+    }
+}

@@ -1,0 +1,109 @@
+//! `tools`, `call` and `ledger`.
+
+use serde_json::{Value, json};
+
+use super::{Home, Running, add_habit};
+
+#[test]
+fn tools_are_printed_in_the_form_that_an_api_asks_for() {
+    let home = Home::new();
+    let tools = |options: &[&str]| -> Vec<Value> {
+        let ended = home.run(&[&["tools"], options].concat(), "");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        serde_json::from_str(&ended.out).unwrap()
+    };
+    let plain = tools(&[]);
+    assert_eq!(plain, tools(&["--format", "plain", "--toolkit", "life"]));
+    let names: Vec<&str> = plain.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "search_catalog",
+            "query_protocol",
+            "list_active_habits",
+            "get_streak",
+            "add_habit",
+            "log_tracker_entry"
+        ]
+    );
+    for ((plain, openai), anthropic) in
+        plain.iter().zip(tools(&["--format", "openai"])).zip(tools(&["--format", "anthropic"]))
+    {
+        assert_eq!(openai, json!({ "type": "function", "function": plain }));
+        assert_eq!(anthropic["input_schema"], plain["parameters"]);
+        assert_eq!(anthropic["name"], plain["name"]);
+    }
+    assert!(!home.database().exists(), "printing tools needs no database");
+}
+
+#[test]
+fn a_call_prints_the_envelope_whatever_its_outcome() {
+    let home = Home::new();
+    let called = |arguments: &[&str], input: &str| -> Value {
+        let ended = home.run(&[&["call"], arguments].concat(), input);
+        assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{ended:?}");
+        serde_json::from_str(&ended.out).unwrap()
+    };
+    let found = called(&["search_catalog", r#"{"category":"sleep","limit":1}"#], "");
+    assert_eq!(found["data"]["items"].as_array().unwrap().len(), 1);
+    assert_eq!(called(&["search_catalog", "-"], r#"{"category":"sleep","limit":1}"#), found);
+    assert_eq!(called(&["get_streak", r#"{"habit_id":77}"#], "")["code"], "not_found");
+    let unknown = called(&["fly", "{}", "--locale", "ko"], "");
+    assert_eq!(
+        unknown,
+        json!({ "status": "error", "code": "unknown_tool", "reason": "알 수 없는 도구: fly" })
+    );
+
+    let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
+    let add = |options: &[&str]| {
+        called(&[&["add_habit", &*habit], options].concat(), "")["status"].clone()
+    };
+    assert_eq!(add(&[]), "cancelled");
+    assert_eq!(add(&["--confirm", "deny"]), "cancelled");
+    assert_eq!(home.habits(), 0);
+    assert_eq!(add(&["--confirm", "approve"]), "ok");
+    assert_eq!(home.habits(), 1);
+    assert_eq!(called(&["list_active_habits", "{}", "--user", "lee"], "")["data"]["count"], 0);
+}
+
+#[test]
+fn the_ledger_has_every_call_in_order() {
+    let home = Home::new();
+    let script = [
+        json!({ "tool_calls": [
+        { "name": "fly", "arguments": "{not json" }, { "name": "list_active_habits", "arguments": {} },
+    ] }),
+        json!({ "text": "Well." }),
+    ];
+    home.chat(&script, &["--session", "one"], "fly\n");
+    home.call("search_catalog", &json!({ "keyword": "light" }));
+    let rows = home.run(&["ledger"], "").events();
+    let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["fly", "list_active_habits", "search_catalog"]);
+    assert_eq!(
+        (&rows[0]["session"], &rows[0]["arguments"], &rows[0]["outcome"]["code"]),
+        (&json!("one"), &json!("{not json"), &json!("unknown_tool"))
+    );
+    assert_eq!(home.run(&["ledger", "--session", "one"], "").events(), rows[..2]);
+}
+
+#[test]
+fn the_ledger_can_be_read_while_a_chat_holds_the_database() {
+    let home = Home::new();
+    let script = home.script(&[
+        json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] }),
+        json!({ "text": "None." }),
+    ]);
+    let mut chat =
+        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    chat.write(b"list\n");
+    chat.until("turn_ended");
+
+    let rows = home.run(&["ledger"], "").events();
+    assert_eq!(rows.len(), 1);
+    let second = home.run(&["call", "list_active_habits", "{}"], "");
+    second.failed_with(&["in use by another process"]);
+
+    assert_eq!(chat.ended().code, Some(0));
+    assert_eq!(home.habits(), 0, "the lock goes with its process");
+}

@@ -1,0 +1,91 @@
+//! How the program ends: at the end of its input, when nobody reads any more, when it is told to.
+
+use serde_json::json;
+
+use super::{Home, Running, signal};
+
+#[test]
+fn a_reader_that_leaves_ends_the_program_quietly() {
+    let home = Home::new();
+    let turns = 2_000;
+    let script: Vec<_> =
+        (0..turns).map(|_| json!({ "text": "a long answer ".repeat(8) })).collect();
+    let script = home.script(&script);
+    let mut chat = Running::start(home.command(&[
+        "chat",
+        "--session",
+        "one",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
+    chat.feed("hello\n".repeat(turns).as_bytes());
+    chat.until("a long answer");
+    drop(chat.child.stdout.take());
+    let ended = chat.ended();
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""));
+    assert_eq!(
+        home.run(&["ledger", "--session", "one"], "").code,
+        Some(0),
+        "the database is whole"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_shuts_down_in_order_and_keeps_what_was_said() {
+    let home = Home::new();
+    let script = home.script(&[
+        json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] }),
+        json!({ "text": "an answer that takes long", "delay_ms": 600_000 }),
+    ]);
+    let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
+    let mut chat = Running::start(home.command(&arguments));
+    chat.write(b"hello\n");
+    chat.until("tool_call_ended");
+    signal("TERM", chat.child.id());
+    let ended = chat.ended();
+    assert_eq!(ended.code, Some(1), "not every turn came to its end: {ended:?}");
+    assert!(ended.err.contains("--session one"), "{ended:?}");
+    assert_eq!(home.run(&["ledger", "--session", "one"], "").events().len(), 1);
+
+    let again =
+        home.chat(&[json!({ "text": "Here I am." })], &["--json", "--session", "one"], "again\n");
+    assert_eq!(again.types(), ["user_message", "model_message", "turn_ended"]);
+}
+
+#[test]
+fn wrong_usage_ends_with_two_and_touches_nothing() {
+    let home = Home::new();
+    for arguments in [
+        &[][..],
+        &["sing"],
+        &["chat", "--loud"],
+        &["chat", "--script", "a", "--model", "b"],
+        &["chat", "--confirm", "maybe"],
+        &["chat", "--locale", "de"],
+        &["chat", "--toolkit", "death"],
+        &["chat", "--user", ""],
+        &["chat", "--session", "a\nb"],
+        &["call", "search_catalog"],
+        &["call", "search_catalog", "{}", "--confirm", "ask"],
+        &["tools", "--format", "xml"],
+    ] {
+        let ended = home.run(arguments, "");
+        assert_eq!((ended.code, &*ended.out), (Some(2), ""), "{arguments:?}: {ended:?}");
+        assert!(
+            ended.err.contains("--help") || ended.err.contains("Usage"),
+            "{arguments:?}: {ended:?}"
+        );
+    }
+    assert!(!home.database().exists());
+}
+
+#[test]
+fn causes_are_told_to_whoever_asks_for_them() {
+    let home = Home::new();
+    let options = ["chat", "--script", "nowhere.jsonl"];
+    home.run(&options, "").failed_with(&["there is no script nowhere.jsonl"]);
+    let ended = home.run(&[&options[..], &["--verbose"]].concat(), "");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.err.contains("because: "), "{ended:?}");
+}

@@ -1,0 +1,216 @@
+//! The program, as a person or a script runs it: the built binary on databases of its own.
+#![cfg(all(feature = "program", feature = "sqlite"))]
+
+mod bad_input;
+#[cfg(feature = "bundled-model")]
+mod bundled;
+mod calls;
+mod chat;
+mod ending;
+#[cfg(target_os = "linux")]
+mod terminal;
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{Read, Write},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long the program may take before a test says that it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A habit that the catalogue has, in arguments that every rule allows.
+fn add_habit() -> Value {
+    let arguments = json!({
+        "protocol_id": "morning-light", "frame_level": "L2", "framed_text": "나는 아침마다 빛을 본다",
+    });
+    json!({ "tool_calls": [{ "name": "add_habit", "arguments": arguments }] })
+}
+
+/// A folder with a database, in which the program is run. `madang.db` is the database that it finds by itself.
+struct Home {
+    folder: TempDir,
+}
+
+/// How a run of the program ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// A program that runs.
+struct Running {
+    child: Child,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and gives its path.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Writes a script and gives its path.
+    fn script(&self, completions: &[Value]) -> PathBuf {
+        let lines: Vec<String> = completions.iter().map(Value::to_string).collect();
+        self.file("script.jsonl", lines.join("\n"))
+    }
+
+    fn database(&self) -> PathBuf {
+        self.path("data/madang/madang.db")
+    }
+
+    fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_madang"));
+        command.args(arguments).current_dir(self.folder.path());
+        command
+            .env_clear()
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("USER", "kim")
+            .env("LANG", "en_US.UTF-8");
+        command
+    }
+
+    /// Runs the program with this on its standard input.
+    fn run<A: AsRef<OsStr>>(&self, arguments: &[A], input: impl AsRef<[u8]>) -> Ended {
+        let mut running = Running::start(self.command(arguments));
+        running.feed(input.as_ref());
+        running.ended()
+    }
+
+    /// A chat with this script: each line is a turn.
+    fn chat(&self, script: &[Value], options: &[&str], input: impl AsRef<[u8]>) -> Ended {
+        let script = self.script(script);
+        let mut arguments = vec!["chat", "--script", script.to_str().unwrap()];
+        arguments.extend(options);
+        self.run(&arguments, input)
+    }
+
+    fn call(&self, name: &str, arguments: &Value) -> Value {
+        let ended = self.run(&["call", name, "-"], arguments.to_string());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        serde_json::from_str(&ended.out).unwrap()
+    }
+
+    /// How many habits are in the database.
+    fn habits(&self) -> u64 {
+        self.call("list_active_habits", &json!({}))["data"]["count"].as_u64().unwrap()
+    }
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self { child: command.spawn().unwrap() }
+    }
+
+    /// Writes to its standard input, which stays open.
+    fn write(&mut self, input: &[u8]) {
+        let mut stdin = self.child.stdin.take().unwrap();
+        stdin.write_all(input).unwrap();
+        self.child.stdin = Some(stdin);
+    }
+
+    /// Writes to its standard input, and closes it, while the program may answer or end without reading.
+    fn feed(&mut self, input: &[u8]) {
+        let (mut stdin, input) = (self.child.stdin.take().unwrap(), input.to_vec());
+        thread::spawn(move || {
+            if let Err(error) = stdin.write_all(&input) {
+                println!("the program did not read everything: {error}");
+            }
+        });
+    }
+
+    /// Reads its standard output up to the end of the line that contains this.
+    fn until(&mut self, wanted: &str) -> String {
+        let mut read = self.until_shown(wanted);
+        if !read.ends_with('\n') {
+            read += &self.until_shown("\n");
+        }
+        read
+    }
+
+    /// Reads its standard output until this is shown.
+    fn until_shown(&mut self, wanted: &str) -> String {
+        let mut out = self.child.stdout.take().unwrap();
+        let (wanted, (give_back, back)) = (wanted.to_owned(), mpsc::channel());
+        thread::spawn(move || {
+            let (mut read, mut byte) = (Vec::new(), [0]);
+            while !read.ends_with(wanted.as_bytes()) && out.read(&mut byte).unwrap() == 1 {
+                read.push(byte[0]);
+            }
+            drop(give_back.send((out, String::from_utf8(read).unwrap())));
+        });
+        let (out, read) = back.recv_timeout(PATIENCE).expect("the program writes in time");
+        self.child.stdout = Some(out);
+        read
+    }
+
+    /// Closes its standard input and waits for its end.
+    fn ended(mut self) -> Ended {
+        drop(self.child.stdin.take());
+        let id = self.child.id();
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || drop(ended.send(self.child.wait_with_output())));
+        let Ok(output) = end.recv_timeout(PATIENCE) else {
+            signal("KILL", id);
+            panic!("the program hangs");
+        };
+        let output = output.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn signal(name: &str, process: u32) {
+    let sent =
+        Command::new("kill").args([format!("-{name}"), process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+impl Ended {
+    /// The events of `--json`.
+    fn events(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The events of this type.
+    fn of_type(&self, kind: &str) -> Vec<Value> {
+        self.events().into_iter().filter(|event| event["type"] == kind).collect()
+    }
+
+    /// The types of all events, in order.
+    fn types(&self) -> Vec<String> {
+        self.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// It could not go on and said so in one sentence, with all of these words.
+    fn failed_with(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        let lines: Vec<&str> = self.err.lines().collect();
+        let [line] = lines[..] else { panic!("more or less than one sentence: {self:?}") };
+        for word in words {
+            assert!(line.contains(word), "{word:?} is missing in {line:?}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The program in a terminal, which `script` of util-linux plays.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Home, Running, add_habit};
+
+/// What stands before what a person types.
+const PROMPT: &str = "> ";
+
+/// A chat in a terminal, at its first prompt.
+fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
+    let script = home.script(completions);
+    let command =
+        format!("{} chat --script {} {options}", env!("CARGO_BIN_EXE_madang"), script.display());
+    let mut terminal = Command::new("script");
+    terminal.args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"]);
+    terminal.current_dir(home.folder.path());
+    terminal.env("XDG_DATA_HOME", home.path("data")).envs([
+        ("USER", "kim"),
+        ("LC_ALL", "C.UTF-8"),
+        ("TERM", "xterm"),
+    ]);
+    let mut chat = Running::start(terminal);
+    chat.until_shown(PROMPT);
+    chat
+}
+
+#[test]
+fn a_question_is_shown_with_everything_that_will_run_and_answered_by_a_key() {
+    for (key, shown, habits) in [("y", " yes", 1), ("n", " no", 0), ("ㅛ", " yes", 1)] {
+        let home = Home::new();
+        let mut chat = chat(&home, &[add_habit(), json!({ "text": "Well then." })], "--locale en");
+        chat.write(b"add it\r");
+        let question = chat.until_shown("[y/n]");
+        for part in [
+            "add_habit",
+            r#"frame_level: "L2""#,
+            r#"framed_text: "나는 아침마다 빛을 본다""#,
+            "Morning sunlight",
+        ] {
+            assert!(question.contains(part), "{part} is missing in {question}");
+        }
+        // Neither Enter nor another letter is an answer.
+        chat.write(format!("\rx{key}").as_bytes());
+        chat.until_shown(shown);
+        chat.until_shown("Well then.");
+        chat.until_shown(PROMPT);
+        chat.write(&[4]);
+        assert_eq!(chat.ended().code, Some(0));
+        assert_eq!(home.habits(), habits, "after {key}");
+    }
+}
+
+#[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    let home = Home::new();
+    let tool = json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] });
+    let mut slow = add_habit();
+    slow["delay_ms"] = json!(1_000);
+    let mut chat = chat(&home, &[tool, slow, json!({ "text": "Well then." })], "--locale en");
+    chat.write(b"add it\r");
+    chat.until_shown("0 items");
+    chat.write(b"y");
+    chat.until_shown("[y/n]");
+    chat.write(b"n");
+    chat.until_shown(" no");
+    chat.until_shown(PROMPT);
+    chat.write(&[4]);
+    chat.ended();
+    assert_eq!(home.habits(), 0);
+}
+
+#[test]
+fn control_c_stops_the_turn_a_second_one_leaves() {
+    let home = Home::new();
+    let long = json!({ "text": "an answer that takes long", "delay_ms": 2_400_000 });
+    let script = [long.clone(), json!({ "text": "Here I am." }), long];
+    let mut chat = chat(&home, &script, "--locale en");
+    chat.write(b"first\r");
+    chat.until_shown("an answ");
+    chat.write(&[3]);
+    chat.until_shown("(interrupted)");
+    chat.until_shown("Stopped.");
+    chat.until_shown(PROMPT);
+    chat.write(b"second\r");
+    chat.until_shown("Here I am.");
+    chat.until_shown(PROMPT);
+    chat.write(b"third\r");
+    chat.until_shown("an answ");
+    chat.write(&[3]);
+    chat.until_shown("Once more leaves");
+    chat.write(&[3]);
+    assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
+fn a_session_is_cleared_by_a_command_and_the_ledger_stays() {
+    let home = Home::new();
+    let tool = json!({ "tool_calls": [{ "name": "list_active_habits", "arguments": {} }] });
+    let mut first = chat(&home, &[tool, json!({ "text": "None." })], "--locale en --session one");
+    first.write(b"list\r");
+    first.until_shown("None.");
+    first.until_shown(PROMPT);
+    first.write(b"/clear\r");
+    first.until_shown("Cleared.");
+    first.until_shown(PROMPT);
+    first.write(b"/quit\r");
+    assert_eq!(first.ended().code, Some(0));
+    assert_eq!(home.run(&["ledger", "--session", "one"], "").events().len(), 1);
+}

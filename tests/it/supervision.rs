@@ -1,0 +1,196 @@
+//! A failure stays where it happened: one call, one turn, one session; the others never notice.
+
+use std::time::Duration;
+
+use madang::{
+    Asker, Completion, Confirm, Decision, Health, Limits, Runtime, TurnEnding, TurnError,
+    TurnOptions,
+    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
+};
+use serde_json::json;
+
+use crate::support::{PATIENCE, Yard, kind, wanted};
+
+fn call(name: &str) -> Completion {
+    let call = wanted(name, &json!({ "name": "a" }));
+    Completion { tool_calls: vec![call], ..Completion::default() }
+}
+
+#[tokio::test]
+async fn the_dispatcher_is_killed_in_mid_call_and_the_call_still_ends() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let turn = session.ask("go").await.unwrap();
+    script.next().await.finish(call("slow_note"));
+    yard.gate.begun(1).await;
+    yard.runtime.actors().dispatcher.actor().kill();
+    yard.gate.open(1);
+    script.next().await.say("Done.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(yard.rows().len(), 1);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn calls_that_the_dispatcher_takes_into_its_grave_are_dispatched_again() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    // Restart intensity is bounded, so there are few of these kills.
+    for number in 0..4 {
+        let session = yard.runtime.session("kim", &format!("s{number}")).await.unwrap();
+        let turn = session.ask("go").await.unwrap();
+        let completion = script.next().await;
+        yard.runtime.actors().dispatcher.actor().kill();
+        completion.finish(call("note"));
+        script.next().await.say("Done.");
+        assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    }
+    assert_eq!(yard.rows().len(), 1);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("go").await.unwrap();
+    script.next().await.finish(call("save"));
+    let question = probe.question().await;
+    let confirm = yard.runtime.actors().confirm.clone();
+    let gone = confirm.actor();
+    gone.kill();
+    confirm.after(&gone).await;
+    // Until the call has asked again, an answer finds no question.
+    let answered = async {
+        while session.answer(&question, Decision::Approve).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.unwrap();
+    script.next().await.say("Saved.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(yard.rows().len(), 1);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let mut probe = Probe::new(session.subscribe());
+    let turn = session.ask("go").await.unwrap();
+    let completion = script.next().await;
+    completion.delta("Hel");
+    probe.until_streamed("Hel").await;
+    let llm = yard.runtime.actors().llm.clone();
+    let gone = llm.actor();
+    gone.kill();
+    let end = turn.ended().await.unwrap();
+    assert_eq!(end.error, Some(TurnError::Model { kind: "EngineDied".to_owned() }));
+    llm.after(&gone).await;
+    let turn = session.ask("again").await.unwrap();
+    script.next().await.say("Hello again.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_model_that_panics_ends_one_turn() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let turn = session.ask("go").await.unwrap();
+    script.next().await.panic("inside the model");
+    let end = turn.ended().await.unwrap();
+    assert_eq!(end.error, Some(TurnError::Model { kind: "EngineDied".to_owned() }));
+    let turn = session.ask("again").await.unwrap();
+    script.next().await.say("Hello again.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let turn = session.ask("go").await.unwrap();
+    script.next().await.finish(call("note"));
+    script.next().await.say("Noted.");
+    turn.ended().await.unwrap();
+    let store = yard.runtime.actors().store_actor.clone();
+    let gone = store.actor();
+    gone.kill();
+    store.after(&gone).await;
+    let turn = session.ask("again").await.unwrap();
+    script.next().await.say("Still here.");
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(session.state().await.unwrap().messages.len(), 5);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_actor_that_dies_again_and_again_makes_the_runtime_unhealthy() {
+    let mut limits = Limits::default();
+    limits.max_restarts = 2;
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let confirm = yard.runtime.actors().confirm.clone();
+    for _ in 0..2 {
+        let gone = confirm.actor();
+        gone.kill();
+        confirm.after(&gone).await;
+    }
+    assert_eq!(yard.runtime.health(), Health::Healthy);
+    confirm.actor().kill();
+    let mut health = yard.runtime.actors().health.clone();
+    let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor: "confirm" });
+    drop(tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap());
+    yard.shutdown().await;
+}
+
+/// Panics of all kinds, dismissals and kills in other sessions, while one session talks on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_healthy_session_beside_all_of_it_never_notices() {
+    let unhealthy =
+        ["panic_text", "panic_custom", "panic_in_drop", "panic_locked", "panic_note", "fail"];
+    let mut model = ScriptedModel::repeating([
+        ScriptedCompletion::call("search", &json!({})),
+        ScriptedCompletion::text("All is well."),
+    ]);
+    for name in unhealthy {
+        let script = [
+            ScriptedCompletion::call(name, &json!({ "name": "a" })),
+            ScriptedCompletion::text("Hm."),
+        ];
+        model = model.for_session(
+            madang::SessionId::new(name).unwrap(),
+            std::iter::repeat_n(script, 20).flatten(),
+        );
+    }
+    let yard = Yard::new(model).await;
+    let others: Vec<_> =
+        unhealthy.map(|name| tokio::spawn(talk(yard.runtime.clone(), name, 20))).into();
+    let healthy = talk(yard.runtime.clone(), "healthy", 40);
+    let endings = tokio::time::timeout(Duration::from_secs(60), healthy).await.unwrap();
+    assert_eq!(endings, vec![TurnEnding::Answered; 40]);
+    for other in others {
+        assert_eq!(other.await.unwrap(), vec![TurnEnding::Answered; 20]);
+    }
+    assert_eq!(kind(&yard.call("search", &json!({}), Confirm::Nobody).await), "ok");
+    yard.shutdown().await;
+}
+
+async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> {
+    let session = runtime.session("kim", session).await.unwrap();
+    let mut endings = Vec::new();
+    for _ in 0..turns {
+        let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
+        let turn = session.ask_with("go", options).await.unwrap();
+        endings.push(turn.ended().await.unwrap().ending);
+    }
+    endings
+}
