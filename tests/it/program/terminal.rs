@@ -12,8 +12,9 @@ const PROMPT: &str = "> ";
 /// A chat in a terminal, at its first prompt.
 fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
     let script = home.script(completions);
-    let command =
-        format!("{} chat --script {} {options}", env!("CARGO_BIN_EXE_madang"), script.display());
+    // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
+    let program = env!("CARGO_BIN_EXE_madang");
+    let command = format!("exec {program} chat --script {} {options}", script.display());
     let mut terminal = Command::new("script");
     terminal.args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"]);
     terminal.current_dir(home.folder.path());
