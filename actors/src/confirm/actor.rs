@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 use tracing::debug;
 
 use super::{ConfirmMsg, Verdict, pending::Pending};
-use crate::{mailbox::answer, protocol::Limits};
+use crate::{failpoint::failpoint, mailbox::answer, protocol::Limits};
 
 /// Holds the open questions of a runtime. A question that is lost with it is asked again by its call.
 #[derive(Debug)]
@@ -41,11 +41,13 @@ impl Actor for ConfirmActor {
     ) -> Result<(), ActorProcessingErr> {
         match msg {
             ConfirmMsg::Ask { question, due, reply } => {
+                failpoint("confirm.ask").await?;
                 if let Err(reply) = state.pending.ask(*question, due, reply) {
                     answer(reply, Verdict::Overloaded);
                 }
             }
             ConfirmMsg::Answer { answer: given, reply } => {
+                failpoint("confirm.answer").await?;
                 match state.pending.answer(&given, Instant::now()) {
                     Ok(waiter) => {
                         answer(
@@ -63,9 +65,13 @@ impl Actor for ConfirmActor {
                     }
                 }
             }
-            ConfirmMsg::Withdraw { call } => drop(state.pending.withdraw(call)),
+            ConfirmMsg::Withdraw { call } => {
+                failpoint("confirm.withdraw").await?;
+                drop(state.pending.withdraw(call));
+            }
             ConfirmMsg::OpenQuestions { reply } => answer(reply, state.pending.len()),
             ConfirmMsg::Due => {
+                failpoint("confirm.due").await?;
                 state.alarm = None;
                 for waiter in state.pending.expire(Instant::now()) {
                     answer(waiter, Verdict::Expired);

@@ -10,6 +10,7 @@ use super::{
     msg::{CallEnd, DispatchRequest},
 };
 use crate::{
+    failpoint::{failpoint, is_planted},
     ledger::{CallState, Ended, Proposal, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
@@ -78,7 +79,9 @@ impl Record {
 
     /// Makes steps durable.
     pub(super) async fn write(&mut self, steps: Vec<Transition>) -> Result<(), StoreError> {
+        failpoint("record.writes").await?;
         self.around.store.write(self.writes(steps)).await?;
+        failpoint("record.written").await.map_err(|_| StoreError::Silent)?;
         self.is_proposed = true;
         Ok(())
     }
@@ -91,9 +94,11 @@ impl Record {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let result =
             if is_late && counts && ran { CallResult::Discarded } else { CallResult::Shown };
+        let is_undone =
+            result == CallResult::Discarded && is_planted("what was discarded is called undone");
         Ended {
             outcome: finished.outcome.clone(),
-            effect: finished.effect,
+            effect: if is_undone { Effect::None } else { finished.effect },
             result,
             decided_by: finished.decided_by.clone(),
         }
@@ -173,6 +178,7 @@ async fn row(around: &Around, request: &DispatchRequest) -> Result<Option<Ledger
         call: Some(request.call.id),
         ..LedgerFilter::default()
     };
+    failpoint("record.reads").await?;
     Ok(around.store.store().calls(&filter).await?.pop())
 }
 
@@ -210,7 +216,8 @@ pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Faul
     if let Some(end) = row.clone().and_then(end_of) {
         return end;
     }
-    let effect = if may_have_begun && !leaves_no_trace(around, &request) {
+    let is_unknown = may_have_begun && !leaves_no_trace(around, &request);
+    let effect = if is_unknown && !is_planted("an unknown effect is called none") {
         Effect::Unknown
     } else {
         Effect::None

@@ -12,11 +12,12 @@ use super::{
     record::{Finished, Record},
 };
 use crate::{
+    failpoint::{failpoint, is_planted},
     ledger::Transition,
     mailbox::Recipient,
-    port::{Access, Prepared, StoreError, ToolContext, ToolFault, ToolResult},
+    port::{Access, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
     protocol::{Effect, EffectPolicy, Text, ToolOutcome},
-    store::Keep,
+    store::{Keep, Lease},
 };
 
 /// Runs a cleared call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
@@ -45,7 +46,7 @@ pub(super) async fn run(
         (EffectPolicy::Read, _) => beside(&cleared, record, around, early).await,
         (EffectPolicy::Write | EffectPolicy::Destructive, None) => {
             let running = running(&cleared);
-            if let Err(error) = record.write(vec![running]).await {
+            if let Err(error) = begun(record, running).await {
                 return Some(not_run(&cleared, record, &error).await);
             }
             beside(&cleared, record, around, early).await
@@ -59,6 +60,9 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
     let (request, tool) = (checked.request(), checked.tool().tool());
     let ctx = around.context(request);
     let patience = patience(cleared, around);
+    if let Err(failed) = failpoint("run.prepare").await {
+        return not_run(cleared, record, &failed.into()).await;
+    }
     let prepared = match timeout(patience, tool.prepare(checked.arguments(), &ctx)).await {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(fault)) => {
@@ -74,7 +78,7 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
                 .await;
         }
     };
-    let mut lease = match around.store.lease(checked.tool().spec().name.clone()).await {
+    let mut lease = match lease(cleared, around).await {
         Ok(lease) => lease,
         Err(error) => return not_run(cleared, record, &error).await,
     };
@@ -88,15 +92,55 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
             Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
             Err(_) => timed_out(deadline, Effect::None, &ctx),
         };
-    let (keep, effect) =
-        if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
+    if let Err(failed) = failpoint("run.called").await {
+        drop(lease);
+        return not_run(cleared, record, &failed.into()).await;
+    }
+    let (keep, effect) = if outcome.is_ok() {
+        (Keep::Keep, Effect::Committed)
+    } else if is_planted("the writes of a failed handler are kept") {
+        (Keep::Keep, Effect::None)
+    } else {
+        (Keep::Undo, Effect::None)
+    };
     let ended = record.ended(&Finished { outcome, effect, decided_by: None });
     let steps = vec![running(cleared), Transition::Ended(ended.clone())];
-    match lease.end(keep, record.writes(steps)).await {
+    match end(lease, keep, record.writes(steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => not_run(cleared, record, &error).await,
         written => record.told(checked.arguments().clone(), ended, written).await,
     }
+}
+
+async fn begun(record: &mut Record, running: Transition) -> Result<(), StoreError> {
+    failpoint("run.begins").await?;
+    record.write(vec![running]).await?;
+    Ok(failpoint("run.begun").await?)
+}
+
+async fn end(
+    lease: Lease,
+    keep: Keep,
+    steps: Vec<Write>,
+    around: &Around,
+) -> Result<(), StoreError> {
+    if is_planted("the record is written behind the writes") {
+        lease.end(keep, Vec::new()).await?;
+        return around.store.write(steps).await;
+    }
+    let committed = lease.end(keep, steps);
+    if is_planted("a write is acknowledged before its commit") {
+        return Ok(());
+    }
+    committed.await?;
+    failpoint("run.committed").await.map_err(|_| StoreError::Silent)
+}
+
+async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreError> {
+    failpoint("run.lease").await?;
+    let lease = around.store.lease(cleared.checked().tool().spec().name.clone()).await?;
+    failpoint("run.leased").await?;
+    Ok(lease)
 }
 
 /// A handler outside the transaction. It is never dropped: past its deadline the asker is told, and its real end is
@@ -116,7 +160,8 @@ async fn beside(
     let (finished, is_over) = match timeout(deadline, &mut work).await {
         Ok(result) => (finished(result, is_read, cleared, &ctx), true),
         Err(_) => {
-            let effect = if is_read { Effect::None } else { Effect::Unknown };
+            let is_undone = is_read || is_planted("what passed its deadline is called undone");
+            let effect = if is_undone { Effect::None } else { Effect::Unknown };
             warn!(call = %ctx.call, tool = %checked.tool().spec().name, ?deadline, "a handler passed its deadline");
             (
                 Finished { outcome: timed_out(deadline, effect, &ctx), effect, decided_by: None },
@@ -149,9 +194,16 @@ async fn call_beside(
     let tool = checked.tool().tool();
     let arguments = checked.arguments().clone();
     if tool.needs().is_none() {
+        if is_planted("a handler runs twice") {
+            drop(tool.call(arguments.clone(), Prepared::default(), ctx, Access::None).await);
+        }
         return tool.call(arguments, Prepared::default(), ctx, Access::None).await;
     }
-    let mut reader = match around.store.store().reader().await {
+    let reader = match failpoint("run.reader").await {
+        Ok(()) => around.store.store().reader().await,
+        Err(failed) => Err(failed.into()),
+    };
+    let mut reader = match reader {
         Ok(reader) => reader,
         Err(error) => {
             error!(call = %ctx.call, %error, "no connection for a reading tool");

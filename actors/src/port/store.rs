@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::{
+    failpoint::Failed,
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
     protocol::{
         CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp, ToolOutcome,
@@ -236,6 +237,12 @@ impl StoreError {
     #[must_use]
     pub const fn may_have_happened(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Silent)
+    }
+}
+
+impl From<Failed> for StoreError {
+    fn from(failed: Failed) -> Self {
+        Self::unavailable(failed)
     }
 }
 
