@@ -4,10 +4,6 @@
 //! needs no recording goes on to the system's layer as it is.
 
 #![expect(unsafe_code, reason = "SQLite's file layers are tables of C functions")]
-#![expect(
-    clippy::cast_ptr_alignment,
-    reason = "SQLite aligns the memory of a file for any type, and our part is a multiple of that"
-)]
 
 use std::{
     ffi::{CStr, OsStr, c_char, c_int, c_void},

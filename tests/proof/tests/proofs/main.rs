@@ -2,5 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fuzz;
 mod kill;
 mod power_cut;
+mod stores;
