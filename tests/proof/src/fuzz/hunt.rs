@@ -92,8 +92,8 @@ mod tests {
         let found = catch_unwind(|| {
             hunt.through(vec![b"<tool_call>{}</tool_call>".to_vec()], |bytes| {
                 let text = String::from_utf8_lossy(bytes);
-                assert!(!text.contains("</think><tool_call>{{"), "planted");
-                format!("{}{}", text.contains("<think>"), text.contains("</think><"))
+                assert!(!text.contains("</think></tool_call>"), "planted");
+                text.contains("</think>").to_string()
             })
         });
         assert!(found.is_err(), "not found");

@@ -69,8 +69,6 @@ impl Orders {
 /// # Errors
 /// Whatever must not go wrong, whoever is killed.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
-    // Panics are part of the plan; what they say is noise.
-    std::panic::set_hook(Box::new(|_| ()));
     let points = match &orders.dies_at {
         Some(point) => Points::read(point).ok_or("no such point")?,
         None => Points::default(),

@@ -1,10 +1,10 @@
 //! Chats on a recorded disk, then cuts at many moments, each opened and compared with what had been acknowledged by then.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use madang::store::SqliteStore;
+use madang::store::{OpenError, SqliteStore};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use super::{Cut, Disk, Event, Recording, vfs};
 use crate::{
@@ -57,6 +57,9 @@ pub struct Figures {
 
 /// Pages in the log before they are moved into the database: few, so that it happens many times in a trial.
 const LOG_PAGES: &str = "64";
+
+/// A lock is let go long before.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Of so many cuts one is gone on with.
 const RESUMED: u64 = 8;
@@ -135,10 +138,12 @@ impl Trial {
     /// Starts a runtime on what the cut left, and lets every chat come to rest.
     async fn resume(&self, folder: &Path, book: &Book) -> Findings {
         let mut findings = Findings::default();
-        let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
-        let Ok(store) = store.open().await else {
-            findings.damaged.insert("the database does not open again".to_owned());
-            return findings;
+        let store = match open(folder).await {
+            Ok(store) => store,
+            Err(error) => {
+                findings.damaged.insert(format!("the database does not open again: {error}"));
+                return findings;
+            }
         };
         let yard = Yard::start(folder, store, Points::default(), None, Arc::new(|_| ())).await;
         let yard = yard.expect("a runtime starts");
@@ -181,8 +186,7 @@ async fn chat(yard: Yard, trial: Trial, number: u64) {
 
 /// Opens what a cut left as any process would, and compares.
 async fn after_cut(folder: &Path, book: &Book) -> Findings {
-    let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    match store.open().await {
+    match open(folder).await {
         Ok(store) => {
             madang::Store::close(&store).await;
             audit(folder, book, Moment::AfterDeath).await
@@ -191,6 +195,21 @@ async fn after_cut(folder: &Path, book: &Book) -> Findings {
             let mut findings = Findings::default();
             findings.damaged.insert(format!("the database does not open: {error}"));
             findings
+        }
+    }
+}
+
+/// Opens a database. A process that is being started beside this one may still hold the lock of the store before it, until
+/// it becomes another program.
+async fn open(folder: &Path) -> Result<SqliteStore, OpenError> {
+    let begin = Instant::now();
+    loop {
+        let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+        match store.open().await {
+            Err(OpenError::Held { .. }) if begin.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            opened => return opened,
         }
     }
 }

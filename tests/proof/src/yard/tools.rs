@@ -196,7 +196,8 @@ impl Tools {
     ) -> ToolResult<Value> {
         effect(db, Act::Panic, &token, 1, ctx).await?;
         self.points.pass(Point::ToolWritten);
-        panic!("planned");
+        // A panic like any other, but that nobody prints it.
+        std::panic::resume_unwind(Box::new("planned"));
     }
 
     async fn mail(&self, Token { token }: Token, _: &ToolContext) -> ToolResult<Value> {
