@@ -48,7 +48,9 @@ impl Hunt {
         Ok(self.through(corpus, |bytes| self.target.run(bytes)))
     }
 
-    fn through(self, mut pool: Vec<Vec<u8>>, run: impl Fn(&[u8]) -> String) -> Ended {
+    /// Hunts from this corpus through a function in place of the target's own.
+    #[must_use]
+    pub fn through(self, mut pool: Vec<Vec<u8>>, run: impl Fn(&[u8]) -> String) -> Ended {
         let begin = Instant::now();
         let way = |bytes: &[u8]| {
             catch_unwind(AssertUnwindSafe(|| run(bytes))).unwrap_or_else(|panic| {
@@ -75,27 +77,4 @@ impl Hunt {
 #[expect(clippy::print_stderr, reason = "whoever hunts wants to see it")]
 fn report(target: Target, bytes: &[u8]) {
     eprintln!("{} breaks a promise with b\"{}\"", target.name(), bytes.escape_ascii());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_promise_that_few_inputs_break_is_found_broken() {
-        let hunt = Hunt {
-            target: Target::Parser,
-            seed: 1,
-            executions: 100_000,
-            time: Duration::from_secs(20),
-        };
-        let found = catch_unwind(|| {
-            hunt.through(vec![b"<tool_call>{}</tool_call>".to_vec()], |bytes| {
-                let text = String::from_utf8_lossy(bytes);
-                assert!(!text.contains("</think></tool_call>"), "planted");
-                text.contains("</think>").to_string()
-            })
-        });
-        assert!(found.is_err(), "not found");
-    }
 }

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod disk;
 mod fuzz;
 mod kill;
+mod plan;
 mod power_cut;
 mod stores;
