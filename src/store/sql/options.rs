@@ -30,7 +30,11 @@ pub struct SqliteOptions {
     migrations: Vec<(&'static str, &'static Migrator)>,
     sharing: Sharing,
     readers: usize,
+    writer: Option<Change>,
 }
+
+/// Another way to open the connection that writes.
+type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
 #[derive(Debug)]
 enum Place {
@@ -48,6 +52,7 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
         }
     }
 
@@ -57,6 +62,7 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
         }
     }
 
@@ -83,12 +89,20 @@ impl SqliteOptions {
         self
     }
 
+    /// Opens the connection that writes in another way, for proofs: what the store promises rests on its own choice.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn writer(mut self, change: Change) -> Self {
+        self.writer = Some(change);
+        self
+    }
+
     /// Opens the database to write, and creates it where there is none.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { place, migrations, sharing, readers } = self;
+        let Self { place, migrations, sharing, readers, writer: change } = self;
         match place {
             Place::File(path) => {
                 let path = resolved(&path);
@@ -99,6 +113,7 @@ impl SqliteOptions {
                     return Err(error);
                 }
                 let options = writer::connect_options(&path);
+                let options = change.unwrap_or(|options| options)(options);
                 open(&path, options, &migrations, Claim::new(lock, None), readers).await
             }
             Place::Memory => {
