@@ -16,6 +16,7 @@ pub mod store;
 mod telemetry;
 pub mod tool;
 pub mod toolkit;
+mod transaction;
 
 pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
@@ -43,6 +44,7 @@ pub use madang_actors::{
 };
 pub use runtime::Runtime;
 pub use session::{Session, Turn};
+pub use transaction::{TransactionError, TransactionFn};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -18,3 +18,4 @@ mod program;
 mod supervision;
 mod support;
 mod tools_md;
+mod transactions;

@@ -10,6 +10,7 @@ mod options;
 mod read;
 mod readers;
 mod row;
+mod savepoint;
 mod schema;
 mod script;
 mod store;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 pub use error::OpenError;
 pub use options::SqliteOptions;
+pub use savepoint::savepoint;
 pub use store::SqliteStore;
 
 /// How long a statement waits for another process that has the file, such as a backup.

@@ -6,4 +6,5 @@ mod adversary;
 mod borrowers;
 mod contract;
 mod opening;
+mod savepoints;
 mod support;
