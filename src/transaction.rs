@@ -93,9 +93,9 @@ impl Runtime {
     /// # use sqlx::SqliteConnection;
     /// # async fn example(runtime: madang::Runtime, title: String) -> Result<(), Box<dyn std::error::Error>> {
     /// let id = runtime
-    ///     .transaction(async move |db: &mut SqliteConnection| {
+    ///     .transaction(async move |db: &mut SqliteConnection| -> sqlx::Result<i64> {
     ///         let insert = sqlx::query("INSERT INTO songs (title) VALUES ($1)").bind(title);
-    ///         sqlx::Result::Ok(insert.execute(db).await?.last_insert_rowid())
+    ///         Ok(insert.execute(db).await?.last_insert_rowid())
     ///     })
     ///     .await?;
     /// # Ok(()) }

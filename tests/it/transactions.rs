@@ -10,7 +10,7 @@ use madang::{
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::support::{PATIENCE, Yard, kind};
+use crate::support::{PATIENCE, Yard, call_then_say, kind};
 
 /// Writes a row, as a handler of the embedder's own.
 fn put(db: &mut MemoryConnection, name: &str) -> io::Result<()> {
@@ -163,7 +163,8 @@ async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline(
 #[tokio::test(start_paused = true)]
 async fn a_future_that_nobody_polls_does_not_keep_the_transaction() {
     let yard = Yard::with_limits(ScriptedModel::new([]), Limits::default()).await;
-    let forgotten = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
+    let forgotten =
+        yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
     let mut forgotten = Box::pin(forgotten);
     std::future::poll_fn(|cx| {
         assert!(forgotten.as_mut().poll(cx).is_pending());
@@ -181,10 +182,11 @@ async fn dropping_the_future_cancels_nothing_and_shutdown_waits_for_it() {
     let yard = Yard::without_model().await;
     let paused = yard.store.pause().await;
     let (ran, has_run) = tokio::sync::oneshot::channel();
-    let transaction = tokio::spawn(yard.runtime.transaction(async move |db: &mut MemoryConnection| {
-        ran.send(()).unwrap();
-        put(db, "a")
-    }));
+    let transaction =
+        tokio::spawn(yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+            ran.send(()).unwrap();
+            put(db, "a")
+        }));
     has_run.await.unwrap();
     transaction.abort();
     assert!(transaction.await.unwrap_err().is_cancelled());
@@ -246,5 +248,17 @@ async fn another_connection_than_the_stores_is_refused_before_it_waits() {
     let told = yard.runtime.transaction(async |_: &mut String| io::Result::Ok(())).await;
     let Err(refused @ TransactionError::OtherConnection { .. }) = told else { panic!("{told:?}") };
     assert!(refused.to_string().contains("needs a alloc::string::String"), "{refused}");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_turn_with_one_unasked_transactional_call_takes_three_durable_waits() {
+    let model = call_then_say("note", &json!({ "name": "a" }), "Written.");
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let before = yard.store.commits();
+    session.ask("write it down").await.unwrap().ended().await.unwrap();
+    assert_eq!(yard.store.commits() - before, 3);
+    assert_eq!(names(&yard).await, ["a"]);
     yard.shutdown().await;
 }

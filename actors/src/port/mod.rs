@@ -14,7 +14,7 @@ pub use store::{
     ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError, StoredSession,
     Transaction, Write,
 };
-pub use tool::{Access, Extensions, Prepared, Tool, ToolContext, ToolFault, ToolResult};
+pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 
 /// A future behind a port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

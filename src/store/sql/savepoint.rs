@@ -75,7 +75,8 @@ enum End {
 
 impl<'c> Part<'c> {
     async fn begin(db: &'c mut SqliteConnection) -> sqlx::Result<Self> {
-        let mut part = Self { db, name: format!("part_{}", Uuid::now_v7().simple()), is_open: true };
+        let mut part =
+            Self { db, name: format!("part_{}", Uuid::now_v7().simple()), is_open: true };
         let begun = run(part.db, format!("SAVEPOINT {}", part.name)).await;
         part.is_open = begun.is_ok();
         begun.map(|()| part)

@@ -14,7 +14,10 @@ use crate::store::savepoint;
 /// The calls that notes were kept of.
 async fn noted(house: &House) -> Vec<i64> {
     let mut lease = house.lease("look").await;
-    sqlx::query_scalar("SELECT call FROM notes ORDER BY id").fetch_all(db(&mut lease)).await.unwrap()
+    sqlx::query_scalar("SELECT call FROM notes ORDER BY id")
+        .fetch_all(db(&mut lease))
+        .await
+        .unwrap()
 }
 
 /// Lends the transaction to a handler, keeps what it wrote, and gives the notes that are there then.
@@ -243,6 +246,7 @@ async fn on_a_connection_of_ones_own_a_part_is_a_transaction() {
     .await;
     assert!(failed.is_err());
     let mut other = options.connect().await.unwrap();
-    let seen: Vec<i64> = sqlx::query_scalar("SELECT call FROM notes").fetch_all(&mut other).await.unwrap();
+    let seen: Vec<i64> =
+        sqlx::query_scalar("SELECT call FROM notes").fetch_all(&mut other).await.unwrap();
     assert_eq!(seen, [1]);
 }
