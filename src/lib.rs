@@ -23,8 +23,8 @@ pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
     port::{
-        ChatModel, Clock, Deltas, LedgerFilter, LedgerRow, ModelError, ModelInfo, Store,
-        StoreError, SystemClock,
+        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
+        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock,
     },
     protocol::{
         Answer, AnswerError, Asker, CallId, CallRecord, CallResult, CancelReason, ChatMessage,

@@ -1,5 +1,6 @@
 //! What the outside implements: a model, tools, a store, a clock. Object-safe, with boxed futures.
 
+mod audit;
 mod call_step;
 mod clock;
 mod model;
@@ -8,6 +9,7 @@ mod tool;
 
 use std::{future::Future, pin::Pin};
 
+pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo};
 pub use store::{

@@ -3,6 +3,7 @@
 //! Transaction control is SQL text of our own on a plain connection (`writer`), watched by a commit hook that vetoes
 //! every commit but the writer's.
 
+mod audit;
 mod error;
 mod inspect;
 mod lock;

@@ -148,7 +148,7 @@ impl Shared {
         }
     }
 
-    async fn own_reader(&self) -> Result<Lent, StoreError> {
+    pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
         self.own.lend().await.map_err(StoreError::unavailable)
     }
 }
