@@ -12,6 +12,7 @@ mod setup;
 mod texts;
 mod tools;
 mod verify;
+mod whole;
 
 use std::{env, io, process::ExitCode, time::Duration};
 
