@@ -16,14 +16,15 @@ pub mod store;
 mod telemetry;
 pub mod tool;
 pub mod toolkit;
+mod transaction;
 
 pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
     port::{
-        ChatModel, Clock, Deltas, LedgerFilter, LedgerRow, ModelError, ModelInfo, Store,
-        StoreError, SystemClock,
+        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
+        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock,
     },
     protocol::{
         Answer, AnswerError, Asker, CallId, CallRecord, CallResult, CancelReason, ChatMessage,
@@ -43,6 +44,7 @@ pub use madang_actors::{
 };
 pub use runtime::Runtime;
 pub use session::{Session, Turn};
+pub use transaction::{TransactionError, TransactionFn};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -16,6 +16,8 @@ mod dropped;
 mod layers;
 mod life;
 mod program;
+mod sqlite;
 mod supervision;
 mod support;
 mod tools_md;
+mod transactions;

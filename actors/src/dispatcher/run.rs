@@ -15,7 +15,7 @@ use crate::{
     failpoint::{failpoint, is_planted},
     ledger::Transition,
     mailbox::Recipient,
-    port::{Access, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
+    port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
     protocol::{Effect, EffectPolicy, Text, ToolOutcome},
     store::{Keep, Lease},
 };
@@ -39,12 +39,12 @@ pub(super) async fn run(
         },
         None => None,
     };
-    match (tool.spec().effect, tool.tool().needs()) {
-        (EffectPolicy::Write | EffectPolicy::Destructive, Some(_)) => {
-            Some(in_transaction(&cleared, record, around).await)
+    match (tool.tool().needs(), tool.spec().effect) {
+        (Some(Need::Transaction(_)), _) => Some(in_transaction(&cleared, record, around).await),
+        (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
+            beside(&cleared, record, around, early).await
         }
-        (EffectPolicy::Read, _) => beside(&cleared, record, around, early).await,
-        (EffectPolicy::Write | EffectPolicy::Destructive, None) => {
+        (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             let running = running(&cleared);
             if let Err(error) = begun(record, running).await {
                 return Some(not_run(&cleared, record, &error).await);
@@ -143,8 +143,8 @@ async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreErr
     Ok(lease)
 }
 
-/// A handler outside the transaction. It is never dropped: past its deadline the asker is told, and its real end is
-/// waited for.
+/// A handler outside the transaction. Past its deadline the asker is told. One that was lent a connection only read, and
+/// is dropped; any other is never dropped, and its real end is waited for.
 async fn beside(
     cleared: &ClearedCall,
     record: &mut Record,
@@ -165,7 +165,7 @@ async fn beside(
             warn!(call = %ctx.call, tool = %checked.tool().spec().name, ?deadline, "a handler passed its deadline");
             (
                 Finished { outcome: timed_out(deadline, effect, &ctx), effect, decided_by: None },
-                false,
+                checked.tool().tool().needs().is_some(),
             )
         }
     };

@@ -27,7 +27,8 @@ pub struct Limits {
     pub max_validation_problems: usize,
     /// Bytes of these problems.
     pub max_validation_bytes: usize,
-    /// How long a plain handler may take before its asker is told `timeout`; it is never cut off.
+    /// How long a handler outside the transaction may take before its asker is told `timeout`. Only one that was lent a
+    /// connection to read is cut off then: others may be at work elsewhere.
     pub tool_timeout: Duration,
     /// How long a transactional handler may hold the writer's transaction: others wait behind it (spec 7.2).
     pub transaction_deadline: Duration,

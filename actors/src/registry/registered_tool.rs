@@ -7,15 +7,17 @@ use serde_json::Value;
 use tracing::{error, info};
 
 use super::{
-    CallError, Execution, Problems, arguments,
+    CallError, Execution, OtherEffect, Problems, RegistryError, arguments,
     problems::problems_of,
     prune::prune,
     shape::Shape,
     unwind::{Panicked, Unwind, caught},
 };
 use crate::{
-    port::{Access, Prepared, Tool, ToolContext, ToolFault},
-    protocol::{Breach, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec},
+    port::{Access, Need, Prepared, Tool, ToolContext, ToolFault},
+    protocol::{
+        Breach, EffectPolicy, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec,
+    },
 };
 
 /// Arguments that cost more steps than this are told their first problem only: each problem holds some memory.
@@ -40,9 +42,20 @@ pub struct CheckedArguments {
 
 impl RegisteredTool {
     /// Checks a tool's description and compiles its schema.
-    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, SpecError> {
+    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, RegistryError> {
         let spec = tool.spec();
         spec.check()?;
+        match (spec.effect, tool.needs()) {
+            (EffectPolicy::Read, Some(Need::Transaction(_)))
+            | (EffectPolicy::Write | EffectPolicy::Destructive, Some(Need::Reader(_))) => {
+                return Err(OtherEffect { tool: spec.name.clone(), effect: spec.effect }.into());
+            }
+            (EffectPolicy::Read, Some(Need::Reader(_)) | None)
+            | (
+                EffectPolicy::Write | EffectPolicy::Destructive,
+                Some(Need::Transaction(_)) | None,
+            ) => {}
+        }
         let refused = |problem: String| SpecError::Schema { tool: spec.name.clone(), problem };
         let shape = Shape::of(&spec.parameters).map_err(refused)?;
         let validator = jsonschema::options()
@@ -104,9 +117,10 @@ impl RegisteredTool {
         }
         let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
         let ended = Unwind::new(async {
-            if let Some(connection) = self.tool.needs() {
+            if let Some(need) = self.tool.needs() {
                 let cause = format!(
-                    "it needs a connection ({connection}), which only the dispatcher lends"
+                    "it needs a connection ({}), which only the dispatcher lends",
+                    need.connection()
                 );
                 return Err(ToolFault::unexpected(Fault::default(), cause));
             }

@@ -45,6 +45,8 @@ pub(crate) enum Text<'a> {
     NobodyToAsk,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
+    /// What a verification of the ledger cannot tell.
+    NotChecked { has_head: bool, vouched_for: u64 },
 }
 
 impl Text<'_> {
@@ -115,6 +117,18 @@ impl Text<'_> {
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
                 "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
             ),
+            Self::NotChecked { has_head: false, .. } => pick(
+                "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
+                "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",
+            ),
+            Self::NotChecked { has_head: true, vouched_for } => match locale {
+                Locale::Ko => format!(
+                    "전이 {vouched_for}개까지는 보관해 둔 head가 보증합니다. 확인하지 못한 것: 그 뒤가 잘려 나갔거나 다시 쓰였는지는 알 수 없습니다. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다."
+                ),
+                Locale::En => format!(
+                    "The head that was kept vouches for the first {vouched_for} transitions. Not checked: whether anything after them was cut off or rewritten. The texts of the chat and the application's own tables are not in the chain."
+                ),
+            },
             Self::Items { shown, total } => match locale {
                 Locale::Ko if shown == total => format!("{total}개"),
                 Locale::Ko => format!("{total}개 중 {shown}개"),

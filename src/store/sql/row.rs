@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, Transition},
+    ledger::{CallState, ChainEnd, Link, Transition},
     port::{LedgerRow, StoreError},
     protocol::{CallId, Digest, SessionId, Timestamp, TurnId, UserId},
 };
@@ -85,6 +85,11 @@ pub(super) fn call_id(text: &str) -> Result<CallId, StoreError> {
     uuid(text).map(CallId::new)
 }
 
+/// A session's id.
+pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
+    SessionId::new(text).map_err(|cause| unreadable("a session", cause))
+}
+
 /// A user's id.
 pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
@@ -100,10 +105,9 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         Some(text) => from_json(text)?,
         None => Value::String(raw_arguments.to_string()),
     };
-    let session: &str = column(row, "session")?;
     let state: &str = column(row, "state")?;
     Ok(Some(LedgerRow {
-        session: SessionId::new(session).map_err(|cause| unreadable("a session", cause))?,
+        session: self::session(column(row, "session")?)?,
         call: call_id(column(row, "call")?)?,
         turn: turn(column(row, "turn")?)?,
         seq: number(column(row, "seq")?, "seq")?,
@@ -119,6 +123,17 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
         ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp::from_millis),
+    }))
+}
+
+/// The columns of `madang_transitions`; `None` where an outer join found none.
+pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
+    let Some(transition) = column::<Option<&str>>(row, "transition")? else { return Ok(None) };
+    Ok(Some(Link {
+        call: call_id(column(row, "call")?)?,
+        at: Timestamp::from_millis(column(row, "at")?),
+        transition: from_json(transition)?,
+        hash: digest(column(row, "hash")?)?,
     }))
 }
 

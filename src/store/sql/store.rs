@@ -149,7 +149,7 @@ impl Shared {
         }
     }
 
-    async fn own_reader(&self) -> Result<Lent, StoreError> {
+    pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
         failpoint("sqlite.own_reader").await?;
         self.own.lend().await.map_err(StoreError::unavailable)
     }

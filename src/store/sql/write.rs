@@ -235,13 +235,12 @@ async fn last_step(
     row::from_json(&last)
 }
 
-/// The step becomes the last link of its session's chain.
+/// The step becomes the last link of its session's chain; the session row follows by itself.
 fn link(script: &mut Script, step: &Step<'_>, chain: &ChainEnd) -> Result<(), StoreError> {
     script.statements(
-        2,
+        1,
         "INSERT INTO madang_transitions (session, position, call, at, step, transition, hash) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7); \
-         UPDATE madang_sessions SET chain_length = $2, chain_head = $7 WHERE session = $1",
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
     );
     script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
     script

@@ -9,6 +9,7 @@ mod chat;
 mod ending;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod verify;
 
 use std::{
     ffi::OsStr,
