@@ -27,8 +27,9 @@ pub(super) struct Record {
     is_proposed: bool,
     was_dismissed_at_begin: bool,
     approval: Option<Approval>,
-    /// What was shown, and whether the user changed it.
+    /// What was shown.
     shown: Option<Value>,
+    /// What was shown, where the user changed it.
     asked: Option<Value>,
 }
 
@@ -63,12 +64,8 @@ impl Record {
         }
     }
 
-    /// The steps as facts, the proposal before them where the ledger has none yet.
-    pub(super) fn writes(&self, steps: Vec<Transition>) -> Vec<Write> {
-        self.writes_at(self.around.clock.now(), steps)
-    }
-
-    fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
+    /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.
+    pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
         let proposal = (!self.is_proposed).then(|| {
             Transition::Proposed(Proposal {
@@ -140,6 +137,7 @@ impl Record {
         let result =
             if is_late && counts && ran { CallResult::Discarded } else { CallResult::Shown };
         Ended {
+            arguments: None,
             outcome: finished.outcome.clone(),
             effect: finished.effect,
             result,
@@ -154,10 +152,15 @@ impl Record {
         mut steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
-        let ended = self.ended(&finished);
+        let mut ended = self.ended(&finished);
+        if !self.is_proposed && steps.is_empty() && !arguments.is_string() {
+            // It ends before anything else is written that has them.
+            ended.arguments = Some(arguments.clone());
+        }
         steps.push(Transition::Ended(ended.clone()));
-        let written = self.write(steps).await;
-        self.told(arguments, ended, written).await
+        let at = self.around.clock.now();
+        let written = self.write_at(at, steps).await;
+        self.told(arguments, ended, at, written).await
     }
 
     /// Records the real end of a call whose asker was told `timeout` with effect `unknown`.
@@ -168,15 +171,16 @@ impl Record {
         }
     }
 
-    /// What became of a call whose end was written with this result. Only the ledger decides.
+    /// What became of a call whose end was written at this moment with this result. Only the ledger decides.
     pub(super) async fn told(
         &self,
         arguments: Value,
         ended: Ended,
+        at: Timestamp,
         written: Result<(), StoreError>,
     ) -> CallEnd {
         match written {
-            Ok(()) => self.call_end(arguments, ended, true),
+            Ok(()) => self.call_end(arguments, ended, at, true),
             Err(cause) => {
                 let request = &self.request;
                 error!(call = %request.call.id, %cause, "failed to record the end of a call");
@@ -188,7 +192,7 @@ impl Record {
                 let text =
                     if effect == Effect::None { Text::StoreFailed } else { Text::EndUnknown };
                 let outcome = ToolOutcome::error("store", text.in_locale(request.locale));
-                self.call_end(arguments, Ended { outcome, effect, ..ended }, false)
+                self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
             }
         }
     }
@@ -199,7 +203,13 @@ impl Record {
         end_of(&row)
     }
 
-    fn call_end(&self, arguments: Value, ended: Ended, is_recorded: bool) -> CallEnd {
+    fn call_end(
+        &self,
+        arguments: Value,
+        ended: Ended,
+        at: Timestamp,
+        is_recorded: bool,
+    ) -> CallEnd {
         let outcome = (ended.result == CallResult::Shown).then_some(ended.outcome);
         let record = CallRecord {
             id: self.request.call.id,
@@ -211,7 +221,7 @@ impl Record {
             effect: ended.effect,
             result: ended.result,
             proposed_at: self.proposed_at,
-            ended_at: self.around.clock.now(),
+            ended_at: at,
         };
         CallEnd { seq: self.request.seq, record, is_recorded }
     }

@@ -138,10 +138,11 @@ async fn in_transaction(
         if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
     let ended = record.ended(&Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
-    match lease.end(keep, record.writes(steps)).await {
+    let at = around.clock.now();
+    match lease.end(keep, record.writes_at(at, steps)).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => not_run(cleared, record, &error).await,
-        written => record.told(checked.arguments().clone(), ended, written).await,
+        written => record.told(checked.arguments().clone(), ended, at, written).await,
     }
 }
 

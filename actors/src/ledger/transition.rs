@@ -116,6 +116,9 @@ pub struct Proposal {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
+    /// The validated arguments, where the call ended before a step that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
     /// The outcome.
     pub outcome: ToolOutcome,
     /// What it did to the world.
@@ -217,6 +220,7 @@ mod tests {
             },
             Running => Transition::Running { arguments: Value::Null, digest },
             End => Transition::Ended(Ended {
+                arguments: None,
                 outcome: ToolOutcome::ok(Value::Null),
                 effect: Effect::None,
                 result: CallResult::Shown,

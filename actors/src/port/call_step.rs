@@ -166,6 +166,12 @@ impl LedgerRow {
                 self.digest = Some(*digest);
             }
             Transition::Ended(end) => {
+                if let Some(arguments) = &end.arguments {
+                    if self.state != CallState::Proposed {
+                        return Err(self.refused("has its arguments already"));
+                    }
+                    self.arguments = arguments.clone();
+                }
                 if let Some(by) = &end.decided_by {
                     self.decided(by)?;
                 }

@@ -128,7 +128,13 @@ pub(super) fn running(byte: u8) -> Transition {
 
 pub(super) fn ok(data: &str) -> Ended {
     let outcome = ToolOutcome::ok(json!(data)).with_metadata("stop_loop", json!(true));
-    Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None }
+    Ended {
+        arguments: None,
+        outcome,
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    }
 }
 
 /// Writes facts in a transaction of their own, as one job.

@@ -184,6 +184,23 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     );
 }
 
+/// A call that ended before anybody was asked keeps the arguments that were validated; no other takes some at its end.
+pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
+    chat(store, "s").await;
+    let validated = json!({ "id": "수면" });
+    let end = Ended {
+        arguments: Some(validated.clone()),
+        outcome: ToolOutcome::cancelled(CancelReason::Unreachable),
+        effect: Effect::None,
+        ..ok("")
+    };
+    written(store, &[step("s", 1, 2, proposed(1))]).await;
+    written(store, &[step("s", 1, 3, Transition::Ended(end.clone()))]).await;
+    assert_eq!(row(store, 1).await.arguments, validated);
+    written(store, &[step("s", 2, 2, proposed(2)), step("s", 2, 3, running(7))]).await;
+    refused(store, &[step("s", 2, 4, Transition::Ended(end))]).await;
+}
+
 /// The data of a dismissed call is given to nobody, but the ledger keeps it.
 pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     chat(store, "s").await;

@@ -52,6 +52,7 @@ macro_rules! store_contract {
             a_revoked_approval_covers_nothing_more,
             a_use_and_a_revocation_come_one_after_the_other,
             an_ended_call_is_an_entry_of_the_transcript,
+            a_call_that_never_ran_keeps_its_validated_arguments,
             a_discarded_result_stays_in_the_ledger_only,
             an_unknown_effect_is_settled_once,
             a_call_belongs_to_one_session,
