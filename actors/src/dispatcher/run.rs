@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
@@ -16,7 +17,7 @@ use crate::{
     ledger::Transition,
     mailbox::Recipient,
     port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
-    protocol::{Effect, EffectPolicy, Text, ToolOutcome},
+    protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
     store::{Keep, Lease},
 };
 
@@ -31,31 +32,81 @@ pub(super) async fn run(
     let tool = cleared.checked().tool();
     let _place = match around.places_of(&tool.spec().name) {
         // A handler that passed its deadline keeps its place, so nobody waits for one longer than a deadline.
-        Some(places) => match timeout(patience(&cleared, around), places.acquire_owned()).await {
-            Ok(place) => place.ok(),
-            Err(_) => {
-                return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
+        Some(places) => {
+            // Nor does an approval wait for longer than it counts.
+            let patience = patience(&cleared, around).min(cleared.usable_for(around.clock.now()));
+            match timeout(patience, places.acquire_owned()).await {
+                Ok(place) => place.ok(),
+                Err(_) => {
+                    return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
+                }
             }
-        },
+        }
         None => None,
     };
+    let due = match about_to_run(&cleared) {
+        Ok(due) => due,
+        Err(mismatch) => return Some(mismatch.end(record).await),
+    };
     match (tool.tool().needs(), tool.spec().effect) {
-        (Some(Need::Transaction(_)), _) => Some(in_transaction(&cleared, record, around).await),
+        (Some(Need::Transaction(_)), _) => {
+            Some(in_transaction(&cleared, due, record, around).await)
+        }
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            beside(&cleared, record, around, early).await
+            beside(&cleared, due, record, around, early).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
-            let running = running(&cleared);
-            if let Err(error) = begun(record, running).await {
+            if let Err(error) = begun(record, due.running.clone()).await {
                 return Some(not_run(&cleared, record, &error).await);
             }
-            beside(&cleared, record, around, early).await
+            beside(&cleared, due, record, around, early).await
         }
     }
 }
 
+/// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
+/// handler and is reached by nobody in between.
+struct Due {
+    arguments: Value,
+    running: Transition,
+}
+
+/// What would run is not what was checked and approved.
+struct Mismatch {
+    locale: Locale,
+}
+
+fn about_to_run(cleared: &ClearedCall) -> Result<Due, Mismatch> {
+    let checked = cleared.checked();
+    let arguments = checked.arguments().clone();
+    let digest = checked.digest_of(&arguments);
+    if digest != cleared.digest() {
+        let request = checked.request();
+        error!(call = %request.call.id, tool = %checked.tool().spec().name, "what is about to run is not what was approved");
+        return Err(Mismatch { locale: request.locale });
+    }
+    Ok(Due { running: Transition::Running { arguments: arguments.clone(), digest }, arguments })
+}
+
+impl Mismatch {
+    /// Nothing is run, and what the ledger has of the call is what is told.
+    async fn end(self, record: &mut Record) -> CallEnd {
+        let fault = Fault::named("DigestMismatch");
+        let reason = Text::HandlerFailed(&fault).in_locale(self.locale);
+        let outcome = ToolOutcome::error("handler_error", reason);
+        let end = record.end(Value::Null, Vec::new(), Finished::unrun(outcome)).await;
+        record.end_in_ledger().await.unwrap_or(end)
+    }
+}
+
 /// The handler's writes, the ledger's entry, the outcome and the transcript's entry commit together, or none of them.
-async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Around) -> CallEnd {
+async fn in_transaction(
+    cleared: &ClearedCall,
+    due: Due,
+    record: &mut Record,
+    around: &Around,
+) -> CallEnd {
+    let Due { arguments, running } = due;
     let checked = cleared.checked();
     let (request, tool) = (checked.request(), checked.tool().tool());
     let ctx = around.context(request);
@@ -63,7 +114,7 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
     if let Err(failed) = failpoint("run.prepare").await {
         return not_run(cleared, record, &failed.into()).await;
     }
-    let prepared = match timeout(patience, tool.prepare(checked.arguments(), &ctx)).await {
+    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx)).await {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(fault)) => {
             let outcome = told(fault, cleared, &ctx);
@@ -85,13 +136,10 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let outcome =
-        match timeout(deadline, tool.call(checked.arguments().clone(), prepared, &ctx, access))
-            .await
-        {
-            Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
-            Err(_) => timed_out(deadline, Effect::None, &ctx),
-        };
+    let outcome = match timeout(deadline, tool.call(arguments, prepared, &ctx, access)).await {
+        Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
+        Err(_) => timed_out(deadline, Effect::None, &ctx),
+    };
     if let Err(failed) = failpoint("run.called").await {
         drop(lease);
         return not_run(cleared, record, &failed.into()).await;
@@ -104,11 +152,12 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
         (Keep::Undo, Effect::None)
     };
     let ended = record.ended(&Finished { outcome, effect, decided_by: None });
-    let steps = vec![running(cleared), Transition::Ended(ended.clone())];
-    match end(lease, keep, record.writes(steps), around).await {
+    let steps = vec![running, Transition::Ended(ended.clone())];
+    let at = around.clock.now();
+    match end(lease, keep, record.writes_at(at, steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => not_run(cleared, record, &error).await,
-        written => record.told(checked.arguments().clone(), ended, written).await,
+        written => record.told(checked.arguments().clone(), ended, at, written).await,
     }
 }
 
@@ -147,6 +196,7 @@ async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreErr
 /// is dropped; any other is never dropped, and its real end is waited for.
 async fn beside(
     cleared: &ClearedCall,
+    due: Due,
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
@@ -155,8 +205,9 @@ async fn beside(
     let ctx = around.context(checked.request());
     let is_read = checked.tool().spec().effect == EffectPolicy::Read;
     let deadline = patience(cleared, around);
-    let steps = if is_read { vec![running(cleared)] } else { Vec::new() };
-    let mut work = Box::pin(call_beside(cleared, around, &ctx));
+    let Due { arguments, running } = due;
+    let steps = if is_read { vec![running] } else { Vec::new() };
+    let mut work = Box::pin(call_beside(cleared, arguments, around, &ctx));
     let (finished, is_over) = match timeout(deadline, &mut work).await {
         Ok(result) => (finished(result, is_read, cleared, &ctx), true),
         Err(_) => {
@@ -187,12 +238,11 @@ async fn beside(
 
 async fn call_beside(
     cleared: &ClearedCall,
+    arguments: Value,
     around: &Around,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let checked = cleared.checked();
-    let tool = checked.tool().tool();
-    let arguments = checked.arguments().clone();
+    let tool = cleared.checked().tool().tool();
     if tool.needs().is_none() {
         if is_planted("a handler runs twice") {
             drop(tool.call(arguments.clone(), Prepared::default(), ctx, Access::None).await);
@@ -249,11 +299,6 @@ fn told(fault: ToolFault, cleared: &ClearedCall, ctx: &ToolContext) -> ToolOutco
 fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutcome {
     let text = Text::TimedOut { seconds: deadline.as_secs_f64(), effect };
     ToolOutcome::error("timeout", text.in_locale(ctx.locale))
-}
-
-fn running(cleared: &ClearedCall) -> Transition {
-    let checked = cleared.checked();
-    Transition::Running { arguments: checked.arguments().clone(), digest: checked.digest() }
 }
 
 async fn not_run(cleared: &ClearedCall, record: &mut Record, error: &StoreError) -> CallEnd {

@@ -198,9 +198,17 @@ impl Awake {
         let Some(turn) = self.chat.last_turn() else { return answer(reply, Ok(())) };
         self.is_clearing = true;
         let mark = self.message(turn, Content::Cleared);
+        // Beginning anew, the user is asked anew.
+        let door = &self.place.door;
+        let revoke = Write::Revoke {
+            session: door.session().clone(),
+            tool: None,
+            by: door.user().clone(),
+            at: mark.at,
+        };
         self.store(
             me,
-            Vec::new(),
+            vec![revoke],
             Outgoing { messages: vec![mark], clear: Some(reply), ..Outgoing::default() },
         );
     }

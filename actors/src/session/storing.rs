@@ -34,7 +34,10 @@ impl Awake {
             }));
         }
         let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
-        let (begun, first) = (door.begins(), writes.first().cloned());
+        // A revocation says least of whether the job was written: it changes nothing where there is nothing to revoke.
+        let telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
+        let telling = writes.iter().find(telling).or(writes.first()).cloned();
+        let begun = door.begins();
         let committed = wiring.store.begin_write(writes);
         let mut report = Report { to: me, outgoing, result: Err(StoreError::Silent) };
         drop(self.wiring.tasks.spawn(async move {
@@ -42,9 +45,9 @@ impl Awake {
             if result.is_ok() && failpoint("storing.committed").await.is_err() {
                 result = Err(StoreError::Silent);
             }
-            if let (Err(cause), Some(first)) = (&result, &first)
+            if let (Err(cause), Some(telling)) = (&result, &telling)
                 && cause.may_have_happened()
-                && has_happened(door.session(), first, &wiring).await
+                && has_happened(door.session(), telling, &wiring).await
             {
                 result = Ok(());
             }

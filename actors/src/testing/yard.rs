@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{FakeTool, MemoryStore, ScriptedModel};
 use crate::{
-    confirm::ConfirmMsg,
+    confirm,
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
@@ -192,8 +192,7 @@ impl Yard {
     ) -> Result<(), AnswerError> {
         let (call, digest, user) = (question.call, question.digest, question.user.clone());
         let answer = Answer { call, digest, decision, user };
-        let ask = |reply| ConfirmMsg::Answer { answer, reply };
-        self.tree.confirm.ask(ask, PATIENCE).await.unwrap_or(Err(AnswerError::NotRecorded))
+        confirm::answer(&self.tree.confirm, answer, &self.tree.around.limits).await
     }
 
     pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {
