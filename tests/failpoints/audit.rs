@@ -8,6 +8,7 @@ use madang::{
     testing::{ScriptedCompletion, ScriptedModel},
 };
 use madang_actors::ledger::{Transition, verify};
+use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use crate::{
@@ -83,7 +84,7 @@ async fn effects(
         if *times > 1 {
             wrong.push(format!("doubled: {token} was written {times} times"));
         }
-        if !calls.iter().any(|call| token_of(call) == token) {
+        if !calls.iter().any(|call| token_of(call) == *token) {
             wrong.push(format!("misreported: {token} was written without a call"));
         }
     }
@@ -92,7 +93,7 @@ async fn effects(
             continue;
         }
         let token = token_of(call);
-        let (is_there, said) = (written.contains_key(token), call.effect);
+        let (is_there, said) = (written.contains_key(&token), call.effect);
         if is_there && said == Some(Effect::None) || !is_there && said == Some(Effect::Committed) {
             wrong.push(format!(
                 "misreported: {token} is there {is_there}, the ledger says {said:?}"
@@ -157,9 +158,10 @@ async fn written(store: &SqliteStore, folder: &Path) -> BTreeMap<String, usize> 
     written
 }
 
-/// Each session has one call, which writes its name.
-fn token_of(call: &LedgerRow) -> &str {
-    call.session.as_str()
+/// What the call was to write, as the model asked for it.
+fn token_of(call: &LedgerRow) -> String {
+    let wanted: Value = serde_json::from_str(&call.raw_arguments).expect("the model writes JSON");
+    wanted["token"].as_str().expect("every call has a token").to_owned()
 }
 
 /// Whether a tool of this name writes its token somewhere.

@@ -8,7 +8,7 @@ use madang::{
     store::SqliteStore,
     testing::{ScriptedCompletion, ScriptedModel},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{sync::Notify, task::JoinSet};
 
 use crate::{
@@ -32,15 +32,24 @@ enum Person {
     /// Nobody is needed.
     Watches,
     SaysYes,
+    /// The model calls the tool once more, for [`STILL`], and nobody is asked.
+    SaysAlways,
+    /// Types the arguments anew, and the same.
+    Types,
     SaysNo,
     SaysNothing,
     LeavesTheQuestion,
     LeavesTheHandler,
 }
 
-const SCENES: [Scene; 14] = [
+/// What is written under the standing approval.
+const STILL: &str = "still";
+
+const SCENES: [Scene; 16] = [
     Scene { token: "quiet", tool: "add_row", person: Person::Watches },
     Scene { token: "yes", tool: "save_row", person: Person::SaysYes },
+    Scene { token: "always", tool: "save_row", person: Person::SaysAlways },
+    Scene { token: "typed", tool: "save_row", person: Person::Types },
     Scene { token: "no", tool: "save_row", person: Person::SaysNo },
     Scene { token: "late", tool: "save_row", person: Person::SaysNothing },
     Scene { token: "away", tool: "save_row", person: Person::LeavesTheQuestion },
@@ -98,18 +107,16 @@ pub(crate) fn outside(folder: &Path) -> Arc<Outside> {
 }
 
 fn model() -> ScriptedModel {
-    let scenes = SCENES.iter().map(|scene| (scene.token, scene.tool));
-    scenes.chain([("table", "make_table")]).fold(ScriptedModel::new([]), |model, (token, tool)| {
-        let session = SessionId::new(token).expect("a token is a short text");
-        let script = [
-            ScriptedCompletion::call(tool, &json!({ "token": token })),
-            ScriptedCompletion::text("Well then."),
-            ScriptedCompletion::text("Good evening."),
-        ];
+    let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
+    SCENES.iter().chain([&table]).fold(ScriptedModel::new([]), |model, scene| {
+        let session = SessionId::new(scene.token).expect("a token is a short text");
+        let call = |token| ScriptedCompletion::call(scene.tool, &json!({ "token": token }));
+        let again = (scene.person == Person::SaysAlways).then(|| call(STILL));
+        let words = ["Well then.", "Good evening."].map(ScriptedCompletion::text);
+        let script: Vec<_> = [call(scene.token)].into_iter().chain(again).chain(words).collect();
         model.for_session(session, script)
     })
 }
-
 async fn play(runtime: Runtime, scene: Scene, outside: Arc<Outside>, tell: Tell) {
     let Ok(session) = runtime.session("kim", scene.token).await else { return };
     let mut events = session.subscribe();
@@ -141,6 +148,16 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
                 tell(Book::yes(scene.token));
                 session.answer(question, Decision::Approve).await.ok();
             }
+            Person::SaysAlways => {
+                tell(Book::yes(scene.token));
+                tell(Book::yes(STILL));
+                session.answer(question, Decision::ApproveAlways).await.ok();
+            }
+            Person::Types => {
+                tell(Book::yes(scene.token));
+                let arguments = question.arguments.clone();
+                session.answer(question, Decision::Edit { arguments }).await.ok();
+            }
             Person::SaysNo => {
                 session.answer(question, Decision::Deny).await.ok();
             }
@@ -150,7 +167,7 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
             Person::SaysNothing | Person::Watches | Person::LeavesTheHandler => {}
         },
         EventKind::ToolCallEnded { record } => {
-            tell(Book::told(scene.token, status(record), effect(record.effect)));
+            tell(Book::told(&token(record), status(record), effect(record.effect)));
         }
         EventKind::UserMessage { .. }
         | EventKind::ModelMessage { .. }
@@ -172,6 +189,15 @@ async fn again(runtime: Runtime, token: &'static str) {
     }
     drop(session.state().await);
     drop(session.clear().await);
+}
+
+/// What the call was to write, as the model asked for it.
+fn token(record: &CallRecord) -> String {
+    let arguments = match &record.arguments {
+        Value::String(raw) => serde_json::from_str(raw).expect("the model writes JSON"),
+        checked => checked.clone(),
+    };
+    arguments["token"].as_str().expect("every call has a token").to_owned()
 }
 
 fn status(record: &CallRecord) -> &'static str {

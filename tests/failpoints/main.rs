@@ -76,6 +76,9 @@ fn each_planted_bug_is_found() {
         ("what was discarded is called undone", "misreported"),
         ("an unknown effect is called none", "misreported"),
         ("a handler runs twice", "doubled"),
+        ("a call runs without its question", "unasked"),
+        ("a no counts as a yes", "unasked"),
+        ("arguments are swapped after the approval", "unasked"),
         ("a step is left out of the chain", "chain"),
     ] {
         let lines = Child::of("plant").with(bug).lines();

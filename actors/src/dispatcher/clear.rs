@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     confirm::CheckedDecision,
+    failpoint::{failpoint, is_planted},
     ledger::{Transition, schema_digest},
     mailbox::answer,
     port::{LedgerFilter, StoreError},
@@ -134,7 +135,9 @@ impl NotCleared {
 
 fn must_ask(checked: &CheckedCall) -> bool {
     let tool = checked.tool();
-    tool.spec().effect == EffectPolicy::Destructive && tool.tool().asks(checked.arguments())
+    tool.spec().effect == EffectPolicy::Destructive
+        && tool.tool().asks(checked.arguments())
+        && !is_planted("a call runs without its question")
 }
 
 /// Records an approval of this call's own that rests on what the user said before. `None`: the user must be asked, also
@@ -155,6 +158,7 @@ async fn by_grant(
     let by = checked.request().user.clone();
     let approval = Approval::Granted { by_call: call, schema };
     let steps = vec![awaiting, approved(checked, by, approval, usable_until)];
+    failpoint("clear.granted").await?;
     match record.write_at(at, steps).await {
         Ok(()) => Ok(Some(usable_until)),
         Err(refusal @ (StoreError::Refused { .. } | StoreError::Illegal(_))) => {
@@ -172,6 +176,7 @@ async fn grant(checked: &CheckedCall, around: &Around) -> Result<Option<Grant>, 
         only_grants: true,
         ..LedgerFilter::default()
     };
+    failpoint("clear.grants").await?;
     let rows = around.store.store().calls(&filter).await?;
     let mut grants = rows.iter().filter_map(|row| row.grant());
     Ok(grants.find(|grant| {
@@ -202,6 +207,9 @@ async fn ask(
                     same if same.digest() == checked.digest() => (Approval::Once, None),
                     edited => (Approval::Edited, Some(edited)),
                 },
+                CheckedDecision::Deny { .. } if is_planted("a no counts as a yes") => {
+                    (Approval::Once, None)
+                }
                 CheckedDecision::Deny { message } => {
                     request.news.tell(ended);
                     return Err(NotCleared::denied(message, by, recorded));

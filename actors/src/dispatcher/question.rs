@@ -8,6 +8,7 @@ use tokio::{
 use super::{Around, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
     confirm::{CheckedDecision, ConfirmMsg, Verdict},
+    failpoint::failpoint,
     ledger::Transition,
     mailbox::answer,
     port::{LedgerRow, StoreError},
@@ -62,14 +63,18 @@ pub(super) async fn ask(
         digest: checked.digest(),
         expires_at: at.after(around.limits.confirmation_timeout),
     };
+    failpoint("question.stored").await?;
     record.write_at(at, vec![awaiting]).await?;
+    failpoint("question.read").await?;
     let question = question(record.row().await?, checked)?;
+    failpoint("question.asked").await?;
     let (decision, by, recorded) = match verdict(&question, checked, around).await {
         Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
         Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
         Ok(Verdict::Overloaded) => return Ok(Answered::Overloaded),
         Err(reason) => return Ok(Answered::Cancelled(reason)),
     };
+    failpoint("question.answered").await?;
     // The store goes by the time of day and refuses what comes too late by it; nobody is told that such an answer counts.
     let at = around.clock.now();
     if at >= question.expires_at {
