@@ -218,7 +218,7 @@ async fn ask(
             let usable_until = at.after(around.limits.approval_timeout);
             let step = approved(edited.as_ref().unwrap_or(checked), by, approval, usable_until);
             let written = record.write_at(at, vec![step]).await;
-            answer(recorded, written.as_ref().map(|()| ()).map_err(|_| AnswerError::NotRecorded));
+            answer(recorded, written.as_ref().copied().map_err(|_| AnswerError::NotRecorded));
             written
                 .map(|()| (edited, usable_until))
                 .map_err(|error| NotCleared::store(&error, checked))

@@ -160,7 +160,7 @@ impl Record {
         let mut ended = self.ended(&finished);
         if !self.is_proposed && steps.is_empty() && !arguments.is_string() {
             // It ends before anything else is written that has them.
-            ended.arguments = Some(arguments.clone());
+            ended.arguments = Some(Box::new(arguments.clone()));
         }
         steps.push(Transition::Ended(ended.clone()));
         let at = self.around.clock.now();

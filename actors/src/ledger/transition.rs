@@ -118,7 +118,7 @@ pub struct Proposal {
 pub struct Ended {
     /// The validated arguments, where the call ended before a step that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Value>,
+    pub arguments: Option<Box<Value>>,
     /// The outcome.
     pub outcome: ToolOutcome,
     /// What it did to the world.

@@ -170,7 +170,7 @@ impl LedgerRow {
                     if self.state != CallState::Proposed {
                         return Err(self.refused("has its arguments already"));
                     }
-                    self.arguments = arguments.clone();
+                    self.arguments = (**arguments).clone();
                 }
                 if let Some(by) = &end.decided_by {
                     self.decided(by)?;

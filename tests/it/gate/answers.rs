@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    AnswerError, Approval, Breach, ConfirmationEnd, Decision, Effect, EventKind, Limits, Problem,
-    ToolOutcome, testing::MemoryStore,
+    AnswerError, Approval, Breach, ConfirmationEnd, Decision, Effect, Limits, Problem, ToolOutcome,
+    testing::MemoryStore,
 };
 use serde_json::json;
 use tokio::sync::Barrier;
 
-use super::{Gate, Version, named};
+use super::{Gate, Version, named, question_end};
 
 /// Two handles, a yes and a no at the same moment, many times on several threads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -91,10 +91,7 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
         turn.ended().await.unwrap();
         gate.probe.until_turns_ended(round + 1).await;
         let row = gate.row().await;
-        let told = gate.probe.events().iter().rev().find_map(|event| match &event.kind {
-            EventKind::ConfirmationEnded { call, end } if *call == row.call => Some(end.clone()),
-            _ => None,
-        });
+        let told = question_end(&gate.probe);
         let is_saved = |name: &str| gate.saved().contains(&format!("{name} {round}"));
         match &winners[..] {
             [] => {

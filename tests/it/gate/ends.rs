@@ -4,12 +4,12 @@
 use std::{collections::HashSet, time::Duration};
 
 use madang::{
-    Asker, CallRecord, CancelReason, ConfirmationEnd, Decision, Effect, EventKind, Limits, Locale,
-    Text, ToolOutcome, TurnOptions, call_envelope, testing::MemoryStore,
+    Asker, CallRecord, CancelReason, ConfirmationEnd, Decision, Effect, Limits, Locale, Text,
+    ToolOutcome, TurnOptions, call_envelope, testing::MemoryStore,
 };
 use serde_json::{Value, json};
 
-use super::{Gate, Version, named};
+use super::{Gate, Version, named, question_end};
 
 /// How a call that nobody allowed ended, wherever it is told.
 #[derive(Debug)]
@@ -60,10 +60,7 @@ async fn end(way: Way) -> End {
         gate.told(turn).await.1
     };
     gate.probe.until_turns_ended(1).await;
-    let event = gate.probe.events().iter().find_map(|event| match &event.kind {
-        EventKind::ConfirmationEnded { end, .. } => Some(end.clone()),
-        _ => None,
-    });
+    let event = question_end(&gate.probe);
     let (row, record) = (gate.row().await, gate.entry().await);
     assert_eq!((row.effect, row.record().as_ref()), (Some(Effect::None), Some(&record)));
     assert!(gate.saved().is_empty());

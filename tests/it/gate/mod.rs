@@ -14,8 +14,9 @@ use std::{
 };
 
 use madang::{
-    Clock, Completion, Content, LedgerFilter, LedgerRow, Limits, Locale, PromptMessage, Question,
-    Runtime, Session, SystemClock, Timestamp, ToolOutcome, Turn, TurnOptions,
+    Clock, Completion, ConfirmationEnd, Content, EventKind, LedgerFilter, LedgerRow, Limits,
+    Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome, Turn,
+    TurnOptions,
     testing::{HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair},
     tool::{self, ToolContext, ToolResult},
 };
@@ -187,6 +188,14 @@ impl Gate {
     }
 }
 
+/// How the last question that this probe has heard of ended.
+fn question_end(probe: &Probe) -> Option<ConfirmationEnd> {
+    probe.events().iter().rev().find_map(|event| {
+        let EventKind::ConfirmationEnded { end, .. } = &event.kind else { return None };
+        Some(end.clone())
+    })
+}
+
 /// Reads the model's request and lets it say this.
 trait AwaitAndSay {
     async fn await_and_say(self, text: &str) -> Vec<PromptMessage>;
@@ -202,11 +211,11 @@ impl<F: Future<Output = HandCompletion>> AwaitAndSay for F {
 }
 
 fn last_call(messages: &[PromptMessage]) -> (Value, Value) {
-    let calls = messages.iter().filter_map(|message| match message {
+    let mut calls = messages.iter().filter_map(|message| match message {
         PromptMessage::ToolCall { arguments, envelope, .. } => Some((arguments, envelope)),
         PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
     });
-    let (arguments, envelope) = calls.last().unwrap();
+    let (arguments, envelope) = calls.next_back().unwrap();
     (serde_json::from_str(arguments).unwrap(), serde_json::from_str(envelope).unwrap())
 }
 

@@ -189,7 +189,7 @@ pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Sto
     chat(store, "s").await;
     let validated = json!({ "id": "수면" });
     let end = Ended {
-        arguments: Some(validated.clone()),
+        arguments: Some(Box::new(validated.clone())),
         outcome: ToolOutcome::cancelled(CancelReason::Unreachable),
         effect: Effect::None,
         ..ok("")

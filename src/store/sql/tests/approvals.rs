@@ -10,7 +10,10 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::support::{House, session, turn, user};
+use super::{
+    super::row,
+    support::{House, session, turn, user},
+};
 
 fn call(number: u64) -> CallId {
     CallId::new(Uuid::from_u64_pair(7, number))
@@ -67,12 +70,7 @@ fn running(byte: u8) -> Transition {
 /// Writes the next link of the session's chain as anybody can who has the connection. True if the tables took it; it is
 /// taken back.
 async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Transition) -> bool {
-    let name = match transition {
-        Transition::Approved { .. } => "approved",
-        Transition::Running { .. } => "running",
-        Transition::Revoked { .. } => "revoked",
-        other => panic!("{other:?} is no approval's"),
-    };
+    let name = row::step_name(transition);
     sqlx::query("SAVEPOINT attempt").execute(&mut *db).await.unwrap();
     let written = sqlx::query(
         "INSERT INTO madang_transitions SELECT 's', chain_length + 1, $1, $2, $3, $4, zeroblob(32) \
