@@ -19,7 +19,7 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    OpenError, SqliteOptions,
+    OpenError, SqliteOptions, error,
     lock::Lock,
     read,
     readers::{Lent, Readers},
@@ -160,7 +160,7 @@ impl Writing {
             return Err(StoreError::unavailable(Closed));
         }
         if slot.is_none() {
-            *slot = Some(self.connect().await.map_err(StoreError::unavailable)?);
+            *slot = Some(self.connect().await.map_err(error::unavailable)?);
         }
         SqliteTransaction::begin(slot).await
     }

@@ -48,7 +48,7 @@ impl SqliteTransaction {
     pub(super) async fn begin(slot: OwnedMutexGuard<Option<Writer>>) -> Result<Self, StoreError> {
         let mut begun =
             Self { slot, depth: 0, kept: None, lent: Lent::No, recent: None, end: End::Open };
-        begun.writer().begin().await.map_err(StoreError::unavailable)?;
+        begun.writer().begin().await.map_err(error::unavailable)?;
         Ok(begun)
     }
 
@@ -74,7 +74,7 @@ impl Transaction for SqliteTransaction {
             }
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
-            self.writer().savepoint(kept, depth).await.map_err(StoreError::unavailable)
+            self.writer().savepoint(kept, depth).await.map_err(error::unavailable)
         })
     }
 
@@ -89,7 +89,7 @@ impl Transaction for SqliteTransaction {
             }
             // A part that was kept inside of this one goes with it.
             self.kept = None;
-            self.writer().release(depth).await.map_err(StoreError::unavailable)
+            self.writer().release(depth).await.map_err(error::unavailable)
         })
     }
 
@@ -100,7 +100,7 @@ impl Transaction for SqliteTransaction {
             if self.lent == Lent::Yes {
                 self.writer().cut_off().await.map_err(StoreError::unavailable)?;
             }
-            self.writer().roll_back(depth).await.map_err(StoreError::unavailable)
+            self.writer().roll_back(depth).await.map_err(error::unavailable)
         })
     }
 

@@ -10,3 +10,4 @@ mod ledger_rows;
 mod opening;
 mod savepoints;
 mod support;
+mod trouble;
