@@ -8,7 +8,7 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ConnectionType, StoreError},
+    port::{BoxFuture, ConnectionType, StoreError},
     store::{Keep, Lease},
 };
 use tokio::time::timeout;
@@ -17,31 +17,30 @@ use tracing::error;
 use crate::Runtime;
 
 /// What [`Runtime::transaction`] runs: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that form.
+/// `X` is the `&mut C`.
 ///
 /// Implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may go from
 /// thread to thread.
-pub trait TransactionFn<'c, C>: Send + 'static {
+pub trait TransactionFn<X>: Send + 'static {
     /// What it gives.
-    type Value: Send + 'static;
+    type Value;
     /// Why it gives nothing.
-    type Error: Send + 'static;
+    type Error;
     /// Its future.
-    type Future: Future<Output = Result<Self::Value, Self::Error>> + Send + 'c;
+    type Future: Future<Output = Result<Self::Value, Self::Error>> + Send;
     /// Calls it.
-    fn run(self, db: &'c mut C) -> Self::Future;
+    fn run(self, db: X) -> Self::Future;
 }
 
-impl<'c, C: 'c, F, Fut, T, E> TransactionFn<'c, C> for F
+impl<F, X, Fut, T, E> TransactionFn<X> for F
 where
-    F: FnOnce(&'c mut C) -> Fut + Send + 'static,
-    Fut: Future<Output = Result<T, E>> + Send + 'c,
-    T: Send + 'static,
-    E: Send + 'static,
+    F: FnOnce(X) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<T, E>> + Send,
 {
     type Value = T;
     type Error = E;
     type Future = Fut;
-    fn run(self, db: &'c mut C) -> Fut {
+    fn run(self, db: X) -> Fut {
         self(db)
     }
 }
@@ -107,15 +106,15 @@ impl Runtime {
     pub fn transaction<C, T, E, F>(
         &self,
         run: F,
-    ) -> impl Future<Output = Result<T, TransactionError<E>>> + Send + use<C, T, E, F>
+    ) -> BoxFuture<'static, Result<T, TransactionError<E>>>
     where
         C: Any + Send,
         T: Send + 'static,
         E: Send + 'static,
-        F: for<'c> TransactionFn<'c, C, Value = T, Error = E>,
+        F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
     {
         let (inner, place) = (self.inner().clone(), Location::caller());
-        async move {
+        Box::pin(async move {
             if inner.is_closed() {
                 return Err(TransactionError::Closed);
             }
@@ -142,7 +141,7 @@ impl Runtime {
                     Err(TransactionError::Panicked)
                 }
             }
-        }
+        })
     }
 }
 
@@ -153,7 +152,7 @@ async fn in_lease<C, T, E, F>(
 ) -> Result<T, TransactionError<E>>
 where
     C: Any + Send,
-    F: for<'c> TransactionFn<'c, C, Value = T, Error = E>,
+    F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
 {
     let db = lease.connection().downcast_mut::<C>().expect("the type was compared above");
     // Dropped without an end, the lease comes home and is undone alone.

@@ -2,4 +2,4 @@
 
 pub mod sql;
 
-pub use sql::{OpenError, SqliteOptions, SqliteStore, savepoint};
+pub use sql::{OpenError, SqliteOptions, SqliteStore, Trouble, savepoint};

@@ -163,9 +163,8 @@ async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline(
 #[tokio::test(start_paused = true)]
 async fn a_future_that_nobody_polls_does_not_keep_the_transaction() {
     let yard = Yard::with_limits(ScriptedModel::new([]), Limits::default()).await;
-    let forgotten =
+    let mut forgotten =
         yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
-    let mut forgotten = Box::pin(forgotten);
     std::future::poll_fn(|cx| {
         assert!(forgotten.as_mut().poll(cx).is_pending());
         std::task::Poll::Ready(())

@@ -25,7 +25,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use error::OpenError;
+pub use error::{OpenError, Trouble};
 pub use options::SqliteOptions;
 pub use savepoint::savepoint;
 pub use store::SqliteStore;

@@ -20,7 +20,7 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    OpenError, SqliteOptions,
+    OpenError, SqliteOptions, error,
     lock::Lock,
     read,
     readers::{Lent, Readers},
@@ -163,7 +163,7 @@ impl Writing {
         }
         if slot.is_none() {
             failpoint("sqlite.connect").await?;
-            *slot = Some(self.connect().await.map_err(StoreError::unavailable)?);
+            *slot = Some(self.connect().await.map_err(error::unavailable)?);
         }
         SqliteTransaction::begin(slot).await
     }

@@ -52,7 +52,7 @@ impl SqliteTransaction {
         let mut begun =
             Self { slot, depth: 0, kept: None, lent: Lent::No, recent: None, end: End::Open };
         failpoint("sqlite.begin").await?;
-        begun.writer().begin().await.map_err(StoreError::unavailable)?;
+        begun.writer().begin().await.map_err(error::unavailable)?;
         Ok(begun)
     }
 
@@ -79,7 +79,7 @@ impl Transaction for SqliteTransaction {
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
             failpoint("sqlite.savepoint").await?;
-            self.writer().savepoint(kept, depth).await.map_err(StoreError::unavailable)
+            self.writer().savepoint(kept, depth).await.map_err(error::unavailable)
         })
     }
 
@@ -95,7 +95,7 @@ impl Transaction for SqliteTransaction {
             }
             // A part that was kept inside of this one goes with it.
             self.kept = None;
-            self.writer().release(depth).await.map_err(StoreError::unavailable)
+            self.writer().release(depth).await.map_err(error::unavailable)
         })
     }
 
@@ -108,7 +108,7 @@ impl Transaction for SqliteTransaction {
                 self.writer().cut_off().await.map_err(StoreError::unavailable)?;
             }
             failpoint("sqlite.roll_back").await?;
-            self.writer().roll_back(depth).await.map_err(StoreError::unavailable)
+            self.writer().roll_back(depth).await.map_err(error::unavailable)
         })
     }
 

@@ -90,9 +90,7 @@ impl Talk {
             }
             Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed)) => {
                 let id = self.session.id();
-                let sentence =
-                    format!("failed to go on with session {id}: check the database and its disk");
-                Err(Failure::because(sentence, error))
+                Err(Failure::of_store(format!("failed to go on with session {id}"), error))
             }
         }
     }

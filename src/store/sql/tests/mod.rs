@@ -11,3 +11,4 @@ mod ledger_rows;
 mod opening;
 mod savepoints;
 mod support;
+mod trouble;

@@ -74,9 +74,15 @@ impl House {
     }
 
     pub(super) async fn close(self) {
+        drop(self.close_and_leave().await);
+    }
+
+    /// Closes the store and leaves its files.
+    pub(super) async fn close_and_leave(self) -> TempDir {
         self.tasks.close();
         self.tasks.wait().await;
         self.store.close().await;
+        self.folder
     }
 }
 
