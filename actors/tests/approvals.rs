@@ -100,10 +100,37 @@ fn attempt() -> impl Strategy<Value = Transition> {
     prop_oneof![6 => approved, 6 => running, 1 => Just(ended), 2 => revoked]
 }
 
+/// A call that rests on a standing approval, or on one that does not fit it.
+fn granted() -> impl Strategy<Value = Vec<(u128, Transition)>> {
+    let schema = || select(vec![1_u8, 1, 2]).prop_map(digest);
+    let revoker = select(vec![None, None, Some("kim"), Some("lee")]);
+    (1..=4_u128, 1..=4_u128, schema(), schema(), revoker).prop_map(
+        |(granting, number, given, schema, revoker)| {
+            let approved = |number: u128, approval| Transition::Approved {
+                digest: digest(7),
+                by: user(owner(number).0),
+                approval,
+                arguments: None,
+                expires_at: Timestamp::from_millis(90),
+            };
+            let rests = Approval::Granted { by_call: call(granting), schema };
+            let revoked = revoker.map(|by| (granting, Transition::Revoked { by: user(by) }));
+            let running = Transition::Running { arguments: shown(), digest: digest(7) };
+            [(granting, approved(granting, Approval::Always { schema: given }))]
+                .into_iter()
+                .chain(revoked)
+                .chain([(number, approved(number, rests)), (number, running)])
+                .collect()
+        },
+    )
+}
+
 fn attempts() -> impl Strategy<Value = Vec<Step>> {
-    let steps = prop::collection::vec((1..=4_u128, attempt()), 0..60);
+    let one = (1..=4_u128, attempt()).prop_map(|step| vec![step]);
+    let steps = prop::collection::vec(prop_oneof![4 => one, 1 => granted()], 0..40);
     steps.prop_map(|steps| {
-        let later = steps.into_iter().zip(1..).map(|((number, step), at)| (number, at, step));
+        let later = steps.into_iter().flatten().zip(1..);
+        let later = later.map(|((number, step), at)| (number, at, step));
         (1..=4).flat_map(beginning).chain(later).collect()
     })
 }
