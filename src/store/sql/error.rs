@@ -96,25 +96,37 @@ pub enum OpenError {
 impl OpenError {
     /// What SQLite's error means for somebody who opens this file.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
-        let (path, trouble) = (path.to_owned(), Trouble::kind(&cause));
-        let cause = cause.into();
-        match trouble {
-            Some(Kind::Full) => Self::Full { path, cause },
-            Some(Kind::ReadOnly) => Self::ReadOnly { path, cause },
-            Some(Kind::Locked) => Self::Locked { path, cause },
-            None => Self::Unusable { path, cause },
+        match Trouble::kind(&cause) {
+            Some(kind) => Self::troubled(path, kind, cause),
+            None => Self::Unusable { path: path.to_owned(), cause: cause.into() },
+        }
+    }
+
+    /// The trouble is known.
+    pub(super) fn troubled(
+        path: &Path,
+        kind: Kind,
+        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        let (path, cause) = (path.to_owned(), cause.into());
+        match kind {
+            Kind::Full => Self::Full { path, cause },
+            Kind::ReadOnly => Self::ReadOnly { path, cause },
+            Kind::Locked => Self::Locked { path, cause },
         }
     }
 
     /// What the system's error means.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
         let path = path.to_owned();
-        match cause.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                Self::Full { path, cause: cause.into() }
-            }
-            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause: cause.into() },
-            _ => Self::Unusable { path, cause: cause.into() },
+        let kind = cause.kind();
+        let cause = cause.into();
+        if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            Self::Full { path, cause }
+        } else if kind == ErrorKind::ReadOnlyFilesystem {
+            Self::ReadOnly { path, cause }
+        } else {
+            Self::Unusable { path, cause }
         }
     }
 }

@@ -5,7 +5,6 @@ mod adversary;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
 mod contract;
-#[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod ledger_rows;
 mod opening;
 mod savepoints;
