@@ -13,6 +13,7 @@ mod conversation;
 mod dismissal;
 mod dispatch;
 mod dropped;
+mod gate;
 mod layers;
 mod life;
 mod program;

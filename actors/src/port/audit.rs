@@ -130,7 +130,9 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
 fn replay(session: &SessionId, links: &[Link]) -> Result<HashMap<CallId, LedgerRow>, AuditError> {
     let mut rows: HashMap<CallId, LedgerRow> = HashMap::new();
     for (Link { call, at, transition, .. }, position) in links.iter().zip(1..) {
-        let row = LedgerRow::after(rows.get(call), session, *call, *at, transition);
+        // A standing approval was given in a call of the same session.
+        let grant = transition.rests_on().and_then(|granting| rows.get(&granting));
+        let row = LedgerRow::after(rows.get(call), grant, session, *call, *at, transition);
         let row = row.map_err(|_| AuditError::Step { position, call: *call })?;
         rows.insert(*call, row);
     }
@@ -168,7 +170,13 @@ mod tests {
 
     fn ended() -> Transition {
         let (outcome, effect) = (ToolOutcome::ok(Value::Null), Effect::None);
-        Transition::Ended(Ended { outcome, effect, result: CallResult::Shown, decided_by: None })
+        Transition::Ended(Ended {
+            arguments: None,
+            outcome,
+            effect,
+            result: CallResult::Shown,
+            decided_by: None,
+        })
     }
 
     /// A ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could take.
@@ -179,7 +187,8 @@ mod tests {
             let (call, at) = (call(*number), Timestamp::from_millis(5));
             let hash = next_hash(&end.head, &session, call, at, transition);
             end = ChainEnd { length: end.length + 1, head: hash };
-            if let Ok(row) = LedgerRow::after(rows.get(&call), &session, call, at, transition) {
+            if let Ok(row) = LedgerRow::after(rows.get(&call), None, &session, call, at, transition)
+            {
                 rows.insert(call, row);
             }
             Ok(Link { call, at, transition: transition.clone(), hash })

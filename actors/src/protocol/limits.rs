@@ -34,6 +34,11 @@ pub struct Limits {
     pub transaction_deadline: Duration,
     /// How long a person may think about a question: a coffee break.
     pub confirmation_timeout: Duration,
+    /// How long an approval waits to be used: for a place of its tool, its slow work and the store, each at its default.
+    pub approval_timeout: Duration,
+    /// Bytes, as JSON, of what a person tells the model beside a no: some sentences, which leave the envelope within its
+    /// own bound.
+    pub max_denial_bytes: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
     pub max_open_questions: usize,
     /// Calls running at once in a runtime: each is two actors.
@@ -86,6 +91,8 @@ impl Default for Limits {
             tool_timeout: Duration::from_secs(30),
             transaction_deadline: Duration::from_millis(250),
             confirmation_timeout: Duration::from_secs(10 * 60),
+            approval_timeout: Duration::from_secs(2 * 60),
+            max_denial_bytes: 1_024,
             max_open_questions: 4_096,
             max_running_calls: 4_096,
             max_waiting_completions: 1_024,

@@ -105,6 +105,30 @@ impl RegisteredTool {
         self.checked(Value::Object(arguments), &limits)
     }
 
+    /// Validates arguments that a person typed in place of a model's, under the bounds of a model's. What runs is all
+    /// that was typed: keys that the schema does not know are a problem, and not removed in silence.
+    ///
+    /// # Errors
+    /// [`Problems`], all of them.
+    pub fn check_typed(
+        &self,
+        arguments: Value,
+        limits: &Limits,
+    ) -> Result<CheckedArguments, Problems> {
+        let typed = arguments::accept(arguments, limits).map_err(|breach| whole(breach, limits))?;
+        let typed = Value::Object(typed);
+        let max_bytes = limits.max_arguments_bytes;
+        if typed.to_string().len() > max_bytes {
+            return Err(whole(Breach::TooLong { max_bytes }, limits));
+        }
+        let checked = self.checked(typed, limits)?;
+        if checked.removed.is_empty() {
+            Ok(checked)
+        } else {
+            Err(whole(Breach::Unknown(checked.removed), limits))
+        }
+    }
+
     /// Validates and runs outside the dispatcher: nobody is asked, and nothing is recorded. For tools that need no
     /// connection. Never panics.
     ///

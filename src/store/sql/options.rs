@@ -31,8 +31,12 @@ pub struct SqliteOptions {
     migrations: Vec<(&'static str, &'static Migrator)>,
     sharing: Sharing,
     readers: usize,
+    writer: Option<Change>,
     busy_timeout: Duration,
 }
+
+/// Another way to open the connection that writes.
+type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
 #[derive(Debug)]
 enum Place {
@@ -50,6 +54,7 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
             busy_timeout: super::BUSY_TIMEOUT,
         }
     }
@@ -60,6 +65,7 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
             busy_timeout: super::BUSY_TIMEOUT,
         }
     }
@@ -95,12 +101,20 @@ impl SqliteOptions {
         self
     }
 
+    /// Opens the connection that writes in another way, for proofs: what the store promises rests on its own choice.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn writer(mut self, change: Change) -> Self {
+        self.writer = Some(change);
+        self
+    }
+
     /// Opens the database to write, and creates it where there is none.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { place, migrations, sharing, readers, busy_timeout } = self;
+        let Self { place, migrations, sharing, readers, writer: change, busy_timeout } = self;
         match place {
             Place::File(path) => {
                 let path = resolved(&path);
@@ -111,6 +125,7 @@ impl SqliteOptions {
                     return Err(error);
                 }
                 let options = writer::connect_options(&path).busy_timeout(busy_timeout);
+                let options = change.unwrap_or(|options| options)(options);
                 open(&path, options, &migrations, Claim::new(lock, None), readers).await
             }
             Place::Memory => {

@@ -38,11 +38,12 @@ pub(super) fn name<T: Serialize>(value: &T) -> String {
 pub(super) const fn step_name(step: &Transition) -> &'static str {
     match step {
         Transition::Settled { .. } => "settled",
-        Transition::Proposed(_)
-        | Transition::Awaiting { .. }
-        | Transition::Approved { .. }
-        | Transition::Running { .. }
-        | Transition::Ended(_) => step.to().name(),
+        Transition::Revoked { .. } => "revoked",
+        Transition::Proposed(_) => CallState::Proposed.name(),
+        Transition::Awaiting { .. } => CallState::Awaiting.name(),
+        Transition::Approved { .. } => CallState::Approved.name(),
+        Transition::Running { .. } => CallState::Running.name(),
+        Transition::Ended(_) => CallState::Ended.name(),
     }
 }
 
@@ -114,6 +115,7 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         user: user(column(row, "user")?)?,
         name: column::<&str>(row, "name")?.into(),
         arguments,
+        asked: column::<Option<&str>>(row, "asked")?.map(from_json).transpose()?,
         raw_arguments,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
         state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
@@ -121,8 +123,12 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         effect: column::<Option<&str>>(row, "effect")?.map(from_name).transpose()?,
         result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,
         decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
+        approval: column::<Option<&str>>(row, "approval")?.map(from_json).transpose()?,
+        approved_at: moment(row, "approved_at")?,
+        expires_at: moment(row, "expires_at")?,
+        revoked_at: moment(row, "revoked_at")?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
-        ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp::from_millis),
+        ended_at: moment(row, "ended_at")?,
     }))
 }
 
@@ -135,6 +141,10 @@ pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
         transition: from_json(transition)?,
         hash: digest(column(row, "hash")?)?,
     }))
+}
+
+fn moment(row: &SqliteRow, name: &'static str) -> Result<Option<Timestamp>, StoreError> {
+    Ok(column::<Option<i64>>(row, name)?.map(Timestamp::from_millis))
 }
 
 fn from_name<T: DeserializeOwned>(name: &str) -> Result<T, StoreError> {

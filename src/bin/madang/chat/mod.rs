@@ -1,5 +1,6 @@
 //! `madang chat`: one session, in a terminal, line by line, or as events.
 
+mod by_line;
 mod editor;
 mod input;
 mod json;

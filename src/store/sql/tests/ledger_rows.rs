@@ -3,7 +3,7 @@
 use madang_actors::{
     ledger::{CallState, Ended, Proposal, Transition},
     port::Write,
-    protocol::{CallId, CallResult, Digest, Effect, Timestamp, ToolOutcome},
+    protocol::{Approval, CallId, CallResult, Digest, Effect, Timestamp, ToolOutcome},
     store::Keep,
 };
 use serde_json::json;
@@ -33,7 +33,13 @@ fn awaiting() -> Transition {
 }
 
 fn approved() -> Transition {
-    Transition::Approved { digest: Digest::new([1; 32]), by: user() }
+    Transition::Approved {
+        digest: Digest::new([1; 32]),
+        by: user(),
+        approval: Approval::Once,
+        arguments: None,
+        expires_at: Timestamp::from_millis(1_000),
+    }
 }
 
 fn running() -> Transition {
@@ -42,7 +48,13 @@ fn running() -> Transition {
 
 fn ended(effect: Effect) -> Transition {
     let outcome = ToolOutcome::ok(json!({ "text": "수면", "number": 0.1 }));
-    Transition::Ended(Ended { outcome, effect, result: CallResult::Shown, decided_by: None })
+    Transition::Ended(Ended {
+        arguments: None,
+        outcome,
+        effect,
+        result: CallResult::Shown,
+        decided_by: None,
+    })
 }
 
 fn settled() -> Transition {

@@ -2,6 +2,7 @@
 
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod adversary;
+mod approvals;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
 mod contract;

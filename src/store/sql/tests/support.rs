@@ -130,8 +130,13 @@ pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
         user: user(),
     };
     let outcome = ToolOutcome::ok(json!({ "number": number }));
-    let ended =
-        Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None };
+    let ended = Ended {
+        arguments: None,
+        outcome,
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    };
     let name_number = name.bytes().fold(0, |number, byte| number * 256 + u64::from(byte));
     let id = CallId::new(Uuid::from_u64_pair(name_number, number));
     let step = |transition| Write::Call { session: session(name), call: id, at: at(), transition };
