@@ -12,6 +12,7 @@ use tracing::{error, warn};
 use super::{
     Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     lease::{End, Homecoming},
+    run::Run,
 };
 use crate::{
     failpoint::failpoint,
@@ -82,7 +83,10 @@ impl Writer {
         let mut done = Vec::with_capacity(jobs.len());
         while let Some(job) = jobs.pop_front() {
             let next = match job {
-                Job::Write(job) => write_job(transaction, job, &mut done).await,
+                Job::Write(job) => {
+                    let run = Run::take(job, &mut jobs);
+                    write_run(transaction, run, &mut done, &mut jobs).await
+                }
                 Job::Lend(job) => self.lend(transaction, job, &mut done).await,
             };
             match next {
@@ -221,6 +225,41 @@ impl Drop for Overdue<'_> {
     fn drop(&mut self) {
         self.0.came_home_late();
     }
+}
+
+/// Writes a run in one savepoint. Where something of it is refused, each job gets a savepoint of its own.
+async fn write_run(
+    transaction: Open,
+    run: Run,
+    done: &mut Vec<Done>,
+    not_begun: &mut VecDeque<Job>,
+) -> Result<Open, Spoiled> {
+    let refused = if run.is_single() {
+        transaction
+    } else {
+        match in_savepoint(transaction, run.writes()).await {
+            Ok((transaction, Ok(()))) => {
+                done.extend(run.apart().map(|job| job.done(Ok(()))));
+                return Ok(transaction);
+            }
+            Ok((transaction, Err(_))) => transaction,
+            Err(cause) => {
+                run.apart().for_each(|job| answer(job.reply, Err(unwritten(&cause))));
+                return Err(Spoiled { cause, by: Spoiler::Store });
+            }
+        }
+    };
+    let (mut transaction, mut jobs) = (refused, run.apart());
+    while let Some(job) = jobs.next() {
+        match write_job(transaction, job, done).await {
+            Ok(open) => transaction = open,
+            Err(spoiled) => {
+                jobs.rev().for_each(|job| not_begun.push_front(Job::Write(job)));
+                return Err(spoiled);
+            }
+        }
+    }
+    Ok(transaction)
 }
 
 async fn write_job(
