@@ -8,6 +8,7 @@ mod handle;
 mod health;
 mod lease;
 mod msg;
+mod part;
 mod queue;
 mod run;
 mod writer;

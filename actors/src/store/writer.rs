@@ -1,4 +1,4 @@
-//! One group: begin, each job in a savepoint of its own, one commit, then all answers. Runs in a tracked task, so none
+//! One group: begin, each job so that it can be undone by itself, one commit, then all answers. Runs in a tracked task, so none
 //! of the transaction's futures is ever dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
@@ -12,6 +12,7 @@ use tracing::{error, warn};
 use super::{
     Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     lease::{End, Homecoming},
+    part::{Open, conclude, in_savepoint, savepoint},
     run::Run,
 };
 use crate::{
@@ -53,8 +54,6 @@ enum Spoiler {
     /// A borrower ended or broke the transaction: the others are written again without it.
     Borrower,
 }
-
-type Open = Box<dyn Transaction>;
 
 impl Writer {
     pub(super) const fn new(
@@ -279,16 +278,6 @@ async fn write_job(
     }
 }
 
-async fn in_savepoint(mut transaction: Open, writes: &[Write]) -> Concluded {
-    savepoint(&mut transaction).await?;
-    conclude(transaction, writes).await
-}
-
-async fn savepoint(transaction: &mut Open) -> Result<(), StoreError> {
-    failpoint("writer.savepoint").await?;
-    transaction.savepoint().await
-}
-
 /// The record belongs to the savepoint of the borrower's writes: both are kept, or neither is.
 async fn keep(
     transaction: Open,
@@ -322,30 +311,6 @@ async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
 fn broken(label: &str, cause: StoreError) -> Spoiled {
     error!(tool = label, error = &cause as &dyn Error, "a handler broke the store's transaction");
     Spoiled { cause, by: Spoiler::Borrower }
-}
-
-/// The open transaction and whether the job was refused; or why there is no transaction any more.
-type Concluded = Result<(Open, Result<(), StoreError>), StoreError>;
-
-/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses something.
-async fn conclude(mut transaction: Open, writes: &[Write]) -> Concluded {
-    failpoint("writer.write").await?;
-    match transaction.write_all(writes).await {
-        Ok(()) => {}
-        Err(refusal @ (StoreError::Illegal(_) | StoreError::Refused { .. })) => {
-            transaction.undo().await?;
-            return Ok((transaction, Err(refusal)));
-        }
-        Err(
-            failure @ (StoreError::Unavailable { .. }
-            | StoreError::Unknown { .. }
-            | StoreError::Overloaded
-            | StoreError::Silent),
-        ) => return Err(failure),
-    }
-    failpoint("writer.keep").await?;
-    transaction.keep().await?;
-    Ok((transaction, Ok(())))
 }
 
 /// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.
