@@ -144,7 +144,10 @@ impl Chat {
             Err(
                 error @ (AnswerError::WrongDigest
                 | AnswerError::NotYours
-                | AnswerError::NotRecorded),
+                | AnswerError::DoesNotFit { .. }
+                | AnswerError::MessageTooLong { .. }
+                | AnswerError::NotRecorded
+                | AnswerError::NotKnown),
             ) => panic!("an answer does not count: {error}"),
         }
     }
