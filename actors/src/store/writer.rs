@@ -1,5 +1,5 @@
-//! One group: begin, each job so that it can be undone by itself, one commit, then all answers. Runs in a tracked task, so none
-//! of the transaction's futures is ever dropped.
+//! One group: begin, each job so that it can be undone by itself, one commit, then all answers. Runs in a tracked task,
+//! so none of the transaction's futures is ever dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
 
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     failpoint::failpoint,
     mailbox::answer,
-    port::{Store, StoreError, Transaction, Write},
+    port::{Store, StoreError, Write},
     protocol::Limits,
 };
 
