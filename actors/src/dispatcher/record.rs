@@ -65,6 +65,11 @@ impl Record {
         }
     }
 
+    /// The present moment.
+    pub(super) fn now(&self) -> Timestamp {
+        self.around.clock.now()
+    }
+
     /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;

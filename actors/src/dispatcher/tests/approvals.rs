@@ -114,7 +114,7 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
         tokio::task::yield_now().await;
     }
     gate.open();
-    assert_eq!(kind(&call.end().await), "store, None");
+    assert_eq!(kind(&call.end().await), "overloaded, None");
     assert!(yard.store.connection().values().is_empty());
     yard.settled().await;
 }
