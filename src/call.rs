@@ -8,14 +8,16 @@ use std::{
 
 use madang_actors::{
     dispatcher::{Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    ledger::text_digest,
     mailbox::{Recipient, Reply},
     port::{BoxFuture, Write},
     protocol::{
         Answer, Asker, CallId, CallRecord, Decision, Fault, Locale, Question, SessionId, Timestamp,
-        ToolCall, ToolOutcome, TurnEnding, TurnId, Usage, UserId, envelope,
+        ToolCall, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId, envelope,
     },
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use uuid::Uuid;
 
@@ -122,6 +124,8 @@ impl Runtime {
         let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
         let request = DispatchRequest {
             preamble,
+            standing: None,
+            leave: CancellationToken::new(),
             session: session.clone(),
             user,
             turn,
@@ -168,7 +172,7 @@ impl Runtime {
                 }
                 Some(DispatcherEvent::QuestionEnded { .. }) => {}
                 Some(DispatcherEvent::Ended(end)) => break *end,
-                Some(DispatcherEvent::Lost { .. }) | None => {
+                Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
                     break settle(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
                 }
             }
@@ -200,7 +204,13 @@ fn a_turn_of_its_own(
     let (session, user) = (session.clone(), user.clone());
     vec![
         Write::Session { session: session.clone(), user, at },
-        Write::TurnStarted { session: session.clone(), turn, at },
+        Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest(""),
+        },
         Write::TurnEnded {
             session,
             turn,

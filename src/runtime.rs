@@ -101,7 +101,8 @@ impl Runtime {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Opens a user's session, or creates it. The session is asleep until it is used.
+    /// Opens a user's session, or creates it. The session is asleep until it is used; but where its process ended in
+    /// mid-turn it wakes now, and the turn goes on.
     ///
     /// # Errors
     /// [`SessionError::Foreign`] if it is another user's.
@@ -109,7 +110,10 @@ impl Runtime {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
         self.open(&user, &session).await?;
         let door = self.inner.doors.door(&session, &user, &self.inner.limits);
-        let door = door.ok_or(SessionError::Foreign(session))?;
+        let door = door.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        if self.inner.interrupted.take(&session) {
+            self.inner.wake(&door);
+        }
         Ok(Session::new(door, self.inner.clone()))
     }
 

@@ -6,16 +6,16 @@ use tracing::debug;
 use super::{
     Around,
     check::CheckedCall,
-    msg::DispatcherEvent,
+    msg::{DispatcherEvent, Standing},
     record::{Finished, Record},
 };
 use crate::{
     confirm::{ConfirmMsg, Verdict},
-    ledger::Transition,
+    ledger::{CallState, Transition},
     port::StoreError,
     protocol::{
         AnswerError, Asker, CancelReason, ConfirmationEnd, Decision, EffectPolicy, Question, Text,
-        ToolOutcome,
+        Timestamp, ToolOutcome,
     },
 };
 
@@ -41,10 +41,12 @@ pub(super) async fn clear(
     record: &mut Record,
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
-    if !must_ask(&checked) {
-        return Ok(ClearedCall { checked });
-    }
-    match ask(&checked, record, around).await {
+    let cleared = match asked_before(&checked) {
+        Some(standing) => go_on(standing, &checked, record, around).await,
+        None if must_ask(&checked) => ask(&checked, record, around).await,
+        None => Ok(()),
+    };
+    match cleared {
         Ok(()) => Ok(ClearedCall { checked }),
         Err(not_cleared) => Err((checked, not_cleared)),
     }
@@ -52,10 +54,15 @@ pub(super) async fn clear(
 
 /// Why a call does not run.
 #[derive(Debug)]
-pub(super) struct NotCleared {
-    pub(super) finished: Finished,
-    /// Whoever said no hears that it counts, once it is recorded.
-    pub(super) recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+pub(super) enum NotCleared {
+    /// It ends instead.
+    Ends {
+        finished: Finished,
+        /// Whoever said no hears that it counts, once it is recorded.
+        recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+    },
+    /// Its question stays open in the ledger.
+    Left,
 }
 
 impl NotCleared {
@@ -64,7 +71,7 @@ impl NotCleared {
     }
 
     const fn unrun(outcome: ToolOutcome) -> Self {
-        Self { finished: Finished::unrun(outcome), recorded: None }
+        Self::Ends { finished: Finished::unrun(outcome), recorded: None }
     }
 
     fn store(error: &StoreError, checked: &CheckedCall) -> Self {
@@ -81,6 +88,39 @@ fn must_ask(checked: &CheckedCall) -> bool {
     tool.spec().effect == EffectPolicy::Destructive && tool.tool().asks(checked.arguments())
 }
 
+/// Where a call stands about which a person was asked before the process ended.
+fn asked_before(checked: &CheckedCall) -> Option<&Standing> {
+    let standing = checked.request().standing.as_ref()?;
+    matches!(standing.state, CallState::Awaiting | CallState::Approved).then_some(standing)
+}
+
+/// Asks again what was asked before, with the same digest and until the same moment; or takes the approval, which was
+/// not used up.
+async fn go_on(
+    standing: &Standing,
+    checked: &CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<(), NotCleared> {
+    let request = checked.request();
+    if request.dismissal.token.is_cancelled() {
+        return Err(NotCleared::because(CancelReason::Dismissed));
+    }
+    if standing.digest != Some(checked.digest()) {
+        // What would run is not what was shown.
+        let reason = Text::ToolChanged.in_locale(request.locale);
+        return Err(NotCleared::unrun(ToolOutcome::error("tool_changed", reason)));
+    }
+    let now = around.clock.now();
+    let Some(expires_at) = standing.expires_at.filter(|expires_at| now < *expires_at) else {
+        return Err(NotCleared::because(CancelReason::Expired));
+    };
+    if standing.state == CallState::Approved {
+        return Ok(());
+    }
+    put(question(checked, expires_at), checked, record, around).await
+}
+
 async fn ask(
     checked: &CheckedCall,
     record: &mut Record,
@@ -94,15 +134,30 @@ async fn ask(
         debug!(call = %request.call.id, "nobody can be asked");
         return Err(NotCleared::because(CancelReason::Unreachable));
     }
-    let question = question(checked, around);
+    let question =
+        question(checked, around.clock.now().after(around.limits.confirmation_timeout));
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
         digest: checked.digest(),
         expires_at: question.expires_at,
     };
     record.write(vec![awaiting]).await.map_err(|error| NotCleared::store(&error, checked))?;
+    put(question, checked, record, around).await
+}
 
-    let verdict = verdict(&question, checked, around).await;
+/// Puts a question that is in the ledger to the person.
+async fn put(
+    question: Question,
+    checked: &CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<(), NotCleared> {
+    let request = checked.request();
+    let verdict = match verdict(&question, checked, around).await {
+        Ok(verdict) => Ok(verdict),
+        Err(Unanswered::Cancelled(reason)) => Err(reason),
+        Err(Unanswered::Left) => return Err(NotCleared::Left),
+    };
     let call = request.call.id;
     let end = match &verdict {
         Ok(Verdict::Decided { decision, .. }) => ConfirmationEnd::Decided { decision: *decision },
@@ -120,10 +175,9 @@ async fn ask(
             written.map_err(|error| NotCleared::store(&error, checked))
         }
         Ok(Verdict::Decided { decision: Decision::Deny, by, recorded }) => {
-            let mut not_cleared = NotCleared::because(CancelReason::Denied);
-            not_cleared.finished.decided_by = Some(by);
-            not_cleared.recorded = Some(recorded);
-            Err(not_cleared)
+            let denied = Finished::unrun(ToolOutcome::cancelled(CancelReason::Denied));
+            let finished = Finished { decided_by: Some(by), ..denied };
+            Err(NotCleared::Ends { finished, recorded: Some(recorded) })
         }
         Ok(Verdict::Expired) => Err(NotCleared::because(CancelReason::Expired)),
         Ok(Verdict::Overloaded) => {
@@ -136,7 +190,7 @@ async fn ask(
     result
 }
 
-fn question(checked: &CheckedCall, around: &Around) -> Question {
+fn question(checked: &CheckedCall, expires_at: Timestamp) -> Question {
     let request = checked.request();
     let tool = checked.tool();
     let consequence = tool.tool().consequence(checked.arguments(), request.locale);
@@ -149,8 +203,15 @@ fn question(checked: &CheckedCall, around: &Around) -> Question {
         consequence: consequence
             .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(request.locale)),
         digest: checked.digest(),
-        expires_at: around.clock.now().after(around.limits.confirmation_timeout),
+        expires_at,
     }
+}
+
+/// Why there is no verdict.
+enum Unanswered {
+    Cancelled(CancelReason),
+    /// The runtime ends before the question does.
+    Left,
 }
 
 /// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires.
@@ -158,9 +219,9 @@ async fn verdict(
     question: &Question,
     checked: &CheckedCall,
     around: &Around,
-) -> Result<Verdict, CancelReason> {
+) -> Result<Verdict, Unanswered> {
     let request = checked.request();
-    let due = Instant::now() + around.limits.confirmation_timeout;
+    let due = Instant::now() + around.clock.now().until(question.expires_at);
     let mut confirm = around.confirm.actor();
     loop {
         let (reply, verdict) = oneshot::channel();
@@ -179,13 +240,22 @@ async fn verdict(
             }
             () = request.dismissal.token.cancelled() => {
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(CancelReason::Dismissed);
+                return Err(Unanswered::Cancelled(CancelReason::Dismissed));
+            }
+            () = request.leave.cancelled() => {
+                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
+                return Err(Unanswered::Left);
             }
         }
         confirm = tokio::select! {
             confirm = around.confirm.after(&confirm) => confirm,
-            () = tokio::time::sleep_until(due) => return Err(CancelReason::Expired),
-            () = request.dismissal.token.cancelled() => return Err(CancelReason::Dismissed),
+            () = tokio::time::sleep_until(due) => {
+                return Err(Unanswered::Cancelled(CancelReason::Expired));
+            }
+            () = request.dismissal.token.cancelled() => {
+                return Err(Unanswered::Cancelled(CancelReason::Dismissed));
+            }
+            () = request.leave.cancelled() => return Err(Unanswered::Left),
         };
     }
 }

@@ -16,5 +16,7 @@ mod tests;
 
 pub use actor::DispatcherActor;
 pub use around::Around;
-pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
-pub use record::settle;
+pub use msg::{
+    CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, Standing,
+};
+pub use record::{end_of_lost, settle};

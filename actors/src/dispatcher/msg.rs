@@ -6,11 +6,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    ledger::{CallState, Proposal, Transition},
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        Asker, CallId, CallRecord, ConfirmationEnd, Locale, OnDismiss, Question, SessionId,
-        ToolCall, TurnId, UserId,
+        Asker, CallId, CallRecord, ConfirmationEnd, Digest, Locale, OnDismiss, Question, SessionId,
+        Timestamp, ToolCall, TurnId, UserId,
     },
 };
 
@@ -21,7 +22,7 @@ pub enum DispatcherMsg {
     Dispatch {
         /// The call and whose it is.
         request: Box<DispatchRequest>,
-        /// Exactly one `Ended` or `Lost` ends it.
+        /// Exactly one `Ended`, `Left` or `Lost` ends it.
         reply: Reply<DispatcherEvent>,
     },
     /// How many calls run.
@@ -55,8 +56,25 @@ pub struct DispatchRequest {
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
     /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
-    /// it. Empty where the session lives.
+    /// it.
     pub preamble: Vec<Write>,
+    /// Where the ledger has the call already; `None` where it may not know it yet.
+    pub standing: Option<Standing>,
+    /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
+    pub leave: CancellationToken,
+}
+
+/// Where the ledger has a call that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The last step that it took.
+    pub state: CallState,
+    /// When it was proposed.
+    pub proposed_at: Timestamp,
+    /// What the question about it shows.
+    pub digest: Option<Digest>,
+    /// When that expires, and with it the approval.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl DispatchRequest {
@@ -64,6 +82,7 @@ impl DispatchRequest {
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
+        let standing = Some(Standing::of(&row));
         Self {
             session: row.session,
             user: row.user,
@@ -76,7 +95,29 @@ impl DispatchRequest {
             dismissal: Dismissal::default(),
             news: Recipient::nobody(),
             preamble: Vec::new(),
+            standing,
+            leave: CancellationToken::new(),
         }
+    }
+
+    /// The call's first step.
+    pub(crate) fn proposal(&self) -> Transition {
+        Transition::Proposed(Proposal {
+            turn: self.turn,
+            seq: self.seq,
+            name: self.call.name.clone(),
+            arguments: self.call.arguments.clone(),
+            user: self.user.clone(),
+        })
+    }
+}
+
+impl Standing {
+    /// Where a call of the ledger stands.
+    #[must_use]
+    pub fn of(row: &LedgerRow) -> Self {
+        let LedgerRow { state, proposed_at, digest, expires_at, .. } = *row;
+        Self { state, proposed_at, digest, expires_at }
     }
 }
 
@@ -87,6 +128,13 @@ pub struct Dismissal {
     pub token: CancellationToken,
     /// What it means.
     pub mode: OnDismiss,
+}
+
+impl Dismissal {
+    /// No call of the turn begins any more.
+    pub(super) fn stops(&self) -> bool {
+        self.mode == OnDismiss::Stop && self.token.is_cancelled()
+    }
 }
 
 /// What the DispatcherActor tells its asker.
@@ -106,6 +154,11 @@ pub enum DispatcherEvent {
     },
     /// The call ended.
     Ended(Box<CallEnd>),
+    /// The call had not begun and was left where the ledger has it.
+    Left {
+        /// The call.
+        call: CallId,
+    },
     /// The reply was lost: the ledger knows what became of the call.
     Lost {
         /// The call.

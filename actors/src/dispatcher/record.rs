@@ -7,13 +7,13 @@ use tracing::error;
 
 use super::{
     Around,
-    msg::{CallEnd, DispatchRequest},
+    msg::{CallEnd, DispatchRequest, Standing},
 };
 use crate::{
-    ledger::{CallState, Ended, Proposal, Transition},
+    ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        CallRecord, CallResult, Effect, EffectPolicy, Fault, OnDismiss, Text, Timestamp,
+        CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss, Text, Timestamp,
         ToolOutcome, UserId,
     },
 };
@@ -45,23 +45,17 @@ impl Finished {
 
 impl Record {
     pub(super) fn new(around: Arc<Around>, request: DispatchRequest) -> Self {
-        let proposed_at = around.clock.now();
+        let standing = request.standing.as_ref();
+        let proposed_at = standing.map_or_else(|| around.clock.now(), |call| call.proposed_at);
+        let is_proposed = standing.is_some();
         let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
-        Self { around, request, proposed_at, is_proposed: false, was_dismissed_at_begin }
+        Self { around, request, proposed_at, is_proposed, was_dismissed_at_begin }
     }
 
     /// The steps as facts, the proposal before them where the ledger has none yet.
     pub(super) fn writes(&self, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
-        let proposal = (!self.is_proposed).then(|| {
-            Transition::Proposed(Proposal {
-                turn: request.turn,
-                seq: request.seq,
-                name: request.call.name.clone(),
-                arguments: request.call.arguments.clone(),
-                user: request.user.clone(),
-            })
-        });
+        let proposal = (!self.is_proposed).then(|| request.proposal());
         let at = self.around.clock.now();
         let step = |(at, transition)| Write::Call {
             session: request.session.clone(),
@@ -197,41 +191,60 @@ fn end_of(row: LedgerRow) -> Option<CallEnd> {
 /// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
 /// transaction that was undone with it; else nobody can tell.
 pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Fault) -> CallEnd {
-    let (row, may_have_begun) = match row(around, &request).await {
+    let (row, state) = match row(around, &request).await {
         Ok(row) => {
-            let began = row.as_ref().is_some_and(|row| row.state == CallState::Running);
-            (row, began)
+            let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
+            (row, state)
         }
         Err(cause) => {
             error!(call = %request.call.id, %cause, "failed to read the ledger");
-            (None, true)
+            (None, CallState::Running)
         }
     };
     if let Some(end) = row.clone().and_then(end_of) {
         return end;
     }
-    let effect = if may_have_begun && !leaves_no_trace(around, &request) {
+    let finished = gone(around, &request.call.name, state, fault, request.locale);
+    let arguments = row
+        .as_ref()
+        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
+    let standing = row.as_ref().map(Standing::of);
+    let mut record = Record::new(around.clone(), DispatchRequest { standing, ..request });
+    record.end(arguments, Vec::new(), finished).await
+}
+
+/// How a call of the ledger ends that nobody will bring to its end any more. To be written as it is.
+#[must_use]
+pub fn end_of_lost(around: &Around, row: &LedgerRow, locale: Locale) -> Ended {
+    let Finished { outcome, effect, decided_by } =
+        gone(around, &row.name, row.state, &Fault::REPLY_LOST, locale);
+    Ended { outcome, effect, result: CallResult::Shown, decided_by }
+}
+
+/// The end of a call whose pipeline is gone and that stood there.
+fn gone(
+    around: &Around,
+    tool: &str,
+    state: CallState,
+    fault: &Fault,
+    locale: Locale,
+) -> Finished {
+    let effect = if state == CallState::Running && !leaves_no_trace(around, tool) {
         Effect::Unknown
     } else {
         Effect::None
     };
-    let arguments = row
-        .as_ref()
-        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
-    let reason = Text::HandlerFailed(fault).in_locale(request.locale);
-    let mut record = Record::new(around.clone(), request);
-    if let Some(row) = row {
-        record.is_proposed = true;
-        record.proposed_at = row.proposed_at;
+    let mut reason = Text::HandlerFailed(fault).in_locale(locale);
+    if effect == Effect::Unknown {
+        // The model reads the reason and nothing else of it.
+        reason = format!("{reason}. {}", Text::EndUnknown.in_locale(locale));
     }
-    let finished =
-        Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None };
-    record.end(arguments, Vec::new(), finished).await
+    Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-fn leaves_no_trace(around: &Around, request: &DispatchRequest) -> bool {
+fn leaves_no_trace(around: &Around, tool: &str) -> bool {
     around
         .registry
-        .get(&request.call.name)
+        .get(tool)
         .is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read || tool.tool().needs().is_some())
 }

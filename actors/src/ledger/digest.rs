@@ -32,6 +32,12 @@ pub fn digest(
     Digest::new(hash.finalize().into())
 }
 
+/// Hashes what a user typed, so that two submits can be compared without the text.
+#[must_use]
+pub fn text_digest(text: &str) -> Digest {
+    Digest::new(Sha256::digest(text.as_bytes()).into())
+}
+
 /// JSON in one form: keys sorted, no spaces.
 #[must_use]
 pub fn canonical(value: &Value) -> String {

@@ -41,6 +41,7 @@ impl LedgerRow {
                 arguments: Value::String(proposal.arguments.to_string()),
                 raw_arguments: proposal.arguments.clone(),
                 digest: None,
+                expires_at: None,
                 state: step.to(),
                 outcome: None,
                 effect: None,
@@ -81,9 +82,10 @@ impl LedgerRow {
         self.state = step.to();
         match step {
             Transition::Proposed(_) => unreachable!("a proposal comes first"),
-            Transition::Awaiting { arguments, digest, .. } => {
+            Transition::Awaiting { arguments, digest, expires_at } => {
                 self.arguments = arguments.clone();
                 self.digest = Some(*digest);
+                self.expires_at = Some(*expires_at);
             }
             Transition::Approved { digest, by } => {
                 self.bound_to(digest)?;

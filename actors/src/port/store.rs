@@ -10,12 +10,12 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::BoxFuture;
+use super::{BoxFuture, InterruptedSession, OpenTurn, SubmittedTurn, TurnStep};
 use crate::{
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
     protocol::{
-        CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp, ToolOutcome,
-        TurnEnding, TurnError, TurnId, Usage, UserId,
+        CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId, Timestamp,
+        ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
     },
 };
 
@@ -46,6 +46,16 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
+
+    /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others.
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
+
+    /// Gives the turn that was submitted to this session under this key.
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
     /// Gives the calls that match, in the order in which they were proposed.
     fn calls<'a>(
@@ -134,7 +144,7 @@ pub enum Write {
         /// When it was opened.
         at: Timestamp,
     },
-    /// A turn began.
+    /// A turn began. Refused while another is open, and where another was submitted under the same key.
     TurnStarted {
         /// The session.
         session: SessionId,
@@ -142,6 +152,21 @@ pub enum Write {
         turn: TurnId,
         /// When.
         at: Timestamp,
+        /// How it is run.
+        options: TurnOptions,
+        /// The hash of what the user typed.
+        text: Digest,
+    },
+    /// Something happened to a turn that has begun and not ended; refused for any other.
+    Turn {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// When.
+        at: Timestamp,
+        /// What.
+        step: TurnStep,
     },
     /// A turn ended.
     TurnEnded {
@@ -246,8 +271,8 @@ pub struct StoredSession {
     pub row: SessionRow,
     /// Its transcript, in order.
     pub messages: Vec<ChatMessage>,
-    /// The turn that has begun and not ended, if the process died in it.
-    pub open_turn: Option<TurnId>,
+    /// The turn that has begun and not ended.
+    pub open_turn: Option<OpenTurn>,
 }
 
 /// A session without its transcript.
@@ -295,6 +320,8 @@ pub struct LedgerRow {
     pub raw_arguments: Arc<str>,
     /// What the approval and the run are bound to.
     pub digest: Option<Digest>,
+    /// When the question about it expires, and with it the approval.
+    pub expires_at: Option<Timestamp>,
     /// Where it stands.
     pub state: CallState,
     /// How it ended.

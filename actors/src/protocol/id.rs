@@ -1,11 +1,11 @@
-//! Names of things: sessions, users, turns, completions, calls, and moments in time.
+//! Names of things: sessions, users, submits, turns, completions, calls, and moments in time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Why a text cannot be the name of a session or a user.
+/// Why a text cannot be the name of a session, a user or a submit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must have 1 to {max_bytes} bytes and no control characters", max_bytes = InvalidId::MAX_BYTES)]
 pub struct InvalidId {
@@ -73,6 +73,13 @@ text_id!(
     "a user's id"
 );
 
+text_id!(
+    /// Names one submit of a text within its session, so that a repeated submit begins nothing. Chosen by whoever
+    /// submits; a fresh UUID is a good one.
+    IdempotencyKey,
+    "an idempotency key"
+);
+
 /// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in secret.
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -131,6 +138,12 @@ impl Timestamp {
     #[must_use]
     pub const fn millis(self) -> i64 {
         self.0
+    }
+
+    /// How long it is until then; nothing for what is past.
+    #[must_use]
+    pub fn until(self, then: Self) -> Duration {
+        Duration::from_millis(u64::try_from(then.0.saturating_sub(self.0)).unwrap_or(0))
     }
 
     /// The moment this much later; saturates at the end of time.

@@ -1,6 +1,9 @@
 //! What a session holds while it is awake, and what it leaves behind however it ends.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use ractor::ActorId;
 use tokio::{sync::oneshot, time::Instant};
@@ -9,14 +12,18 @@ use tokio_util::sync::CancellationToken;
 use super::{
     chat::Chat,
     door::Door,
-    msg::{TurnEnd, TurnOptions, TurnRefused},
+    msg::{TurnEnd, TurnRefused},
+    opening::open,
     turn::Turn,
     wiring::Wiring,
 };
 use crate::{
     dispatcher::{Dismissal, DispatchRequest},
-    port::ModelError,
-    protocol::{CallId, ChatMessage, CompletionId, Question, TurnEnding, TurnError, TurnId},
+    port::{LedgerRow, ModelError, OpenTurn, Write},
+    protocol::{
+        CallId, ChatMessage, CompletionId, Digest, Locale, Question, TurnEnding, TurnError, TurnId,
+        TurnOptions,
+    },
 };
 
 /// What a session wakes with.
@@ -26,6 +33,17 @@ pub struct Waking {
     pub(super) wiring: Arc<Wiring>,
     pub(super) messages: Vec<ChatMessage>,
     pub(super) last_seq: u64,
+    /// The turn that was left open and is over now.
+    pub(super) ended: Option<(TurnEnd, Locale)>,
+}
+
+/// A turn that was left open and goes on.
+#[derive(Debug)]
+pub struct Resumption {
+    pub(super) open: OpenTurn,
+    /// The calls of its last round that are dispatched again, in order.
+    pub(super) calls: Vec<LedgerRow>,
+    pub(super) stops_loop: bool,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
@@ -37,6 +55,10 @@ pub struct Awake {
     /// Messages through the door that were handled.
     pub(super) handled: u64,
     pub(super) turn: Option<Running>,
+    /// The end of a turn of a chat in memory that could not be stored when it ended: the next turn needs it.
+    pub(super) unended: Option<Write>,
+    /// Submits whose key the store is asked for.
+    pub(super) lookups: usize,
     pub(super) is_clearing: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
     pub(super) error: Option<String>,
@@ -49,9 +71,14 @@ pub(super) struct Running {
     pub(super) id: TurnId,
     pub(super) core: Turn,
     pub(super) options: TurnOptions,
+    /// The hash of what the user typed.
+    pub(super) text: Digest,
     pub(super) dismissal: Dismissal,
-    pub(super) began: Option<oneshot::Sender<Result<TurnId, TurnRefused>>>,
-    pub(super) ended: oneshot::Sender<TurnEnd>,
+    /// Who hears that the user's message is stored; `None` once it is.
+    pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
+    pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
+    /// The calls of the round that were not dispatched yet.
+    pub(super) proposed: BTreeMap<usize, DispatchRequest>,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: HashMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,
@@ -72,6 +99,11 @@ impl Running {
         }
     }
 
+    /// Nothing of it runs: it can be left as it is.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.began.is_none() && self.calls.values().all(|call| call.has_ended)
+    }
+
     /// Nobody is there any more for what it began: the model stops, open questions end, the results of handlers that
     /// run are discarded.
     pub(super) fn abandon(&mut self) {
@@ -81,17 +113,31 @@ impl Running {
 }
 
 impl Drop for Awake {
-    /// Killed or panicked in mid-turn: whoever subscribed hears that the turn is over, as the store will when the
-    /// session wakes. An end that is on its way there already is not contradicted.
+    /// Killed or panicked in mid-turn: whoever subscribed hears that the turn is over, and the session wakes at once to
+    /// tell the store. An end that is on its way there already is not contradicted. What was left open in order is left.
     fn drop(&mut self) {
-        let Some(mut turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take().filter(|turn| !turn.core.is_suspended()) else {
+            return;
+        };
         turn.abandon();
+        self.place.door.gives_up(turn.id);
         if turn.began.is_none() && !turn.core.is_over() {
             self.place.door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());
             self.tell_end(&TurnEnd { turn: turn.id, ending, error, usage }, turn.options.locale);
         }
+        self.place.door.died(self.place.actor);
+        wake_again(&self.place.door, &self.wiring);
+    }
+}
+
+/// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
+pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
+    // Where the threads themselves end, the next start sees to it.
+    let is_ending = wiring.closing.is_cancelled() || tokio::runtime::Handle::try_current().is_err();
+    if !is_ending && door.wake() {
+        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
     }
 }
 

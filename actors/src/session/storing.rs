@@ -5,7 +5,7 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use super::{
-    awake::{Awake, RunningCall},
+    awake::{Awake, RunningCall, wake_again},
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::has_happened,
     turn::TurnInput,
@@ -96,20 +96,29 @@ impl Awake {
         }
         if let Some(turn) = self.turn.as_mut() {
             turn.abandon();
+            self.place.door.gives_up(turn.id);
             if let Some(began) = turn.began.take() {
-                answer(began, Err(TurnRefused::Store(cause)));
+                if matches!(cause, StoreError::Refused { .. }) {
+                    self.unended = None;
+                }
+                for began in began {
+                    answer(began, Err(TurnRefused::Store(cause.clone())));
+                }
                 self.turn = None;
             } else {
                 let usage = end.map(|end| end.usage).unwrap_or_default();
                 let error = Some(TurnError::Store);
-                let turn = turn.id;
-                self.ended(TurnEnd { turn, ending: TurnEnding::Failed, error, usage });
+                let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
+                let at = self.wiring.around.clock.now();
+                self.unended = Some(end.write(self.place.door.session(), at));
+                self.ended(end);
             }
         }
         match self.wiring.history {
             History::Stored => {
                 // Whoever comes from now on wakes the next actor, and is not lost with this one.
                 self.place.door.died(me.get_id());
+                wake_again(&self.place.door, &self.wiring);
                 me.stop(None);
             }
             History::InMemory => {
@@ -121,9 +130,10 @@ impl Awake {
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
-        if let Some(began) = turn.began.take() {
+        for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }
+        self.unended = None;
         self.on(me, TurnInput::Opened);
     }
 
@@ -131,7 +141,9 @@ impl Awake {
         let Some(turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
         self.error = self.tell_end(&end, turn.options.locale);
-        answer(turn.ended, end);
+        for ended in turn.ended {
+            answer(ended, end.clone());
+        }
     }
 
     /// Tells how a turn ended, and gives its error in words.
@@ -192,5 +204,6 @@ fn error_text(error: &TurnError, locale: Locale) -> String {
         TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
         TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
         TurnError::Store => Text::TurnNotStored.in_locale(locale),
+        TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
     }
 }

@@ -21,11 +21,11 @@ use crate::{
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, Write},
     protocol::{
         Answer, AnswerError, Asker, CallId, Decision, Limits, Locale, Question, SessionId,
-        Timestamp, ToolCall, ToolOutcome, TurnId, UserId,
+        Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
-        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnOptions, TurnRefused,
+        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused,
         Wiring, open,
     },
     supervisor::{Children, Supervisor, Tree},
@@ -151,7 +151,13 @@ impl Yard {
         let at = Timestamp::from_millis(0);
         let opened = vec![
             Write::Session { session: session.clone(), user: kim(), at },
-            Write::TurnStarted { session: session.clone(), turn, at },
+            Write::TurnStarted {
+                session: session.clone(),
+                turn,
+                at,
+                options: TurnOptions::default(),
+                text: ledger::text_digest(""),
+            },
         ];
         self.tree.store.write(opened).await.unwrap();
         let (news, heard) = mpsc::unbounded_channel();
@@ -170,6 +176,8 @@ impl Yard {
             asker: Asker::Person,
             dismissal: Dismissal::default(),
             preamble: Vec::new(),
+            standing: None,
+            leave: Default::default(),
             news: Recipient::channel(news),
         };
         change(&mut request);
@@ -239,6 +247,7 @@ impl OneCall {
             match self.next().await {
                 DispatcherEvent::Asked { .. } | DispatcherEvent::QuestionEnded { .. } => {}
                 DispatcherEvent::Ended(end) => return *end,
+                DispatcherEvent::Left { call } => panic!("{call} was left"),
                 DispatcherEvent::Lost { call, .. } => panic!("the reply about {call} was lost"),
             }
         }

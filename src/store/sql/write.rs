@@ -2,8 +2,8 @@
 
 use madang_actors::{
     ledger::{ChainEnd, Transition, next_hash},
-    port::{LedgerRow, StoreError, Write},
-    protocol::{CallId, Content, SessionId, Timestamp, UserId},
+    port::{LedgerRow, StoreError, TurnStep, Write},
+    protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
 use sqlx::SqliteConnection;
 
@@ -70,6 +70,9 @@ fn describe(writes: &[Write]) -> String {
         Write::TurnEnded { session, turn, .. } => {
             format!("turn {turn} is open in session {session}")
         }
+        Write::Turn { session, turn, step, .. } => {
+            format!("turn {turn} is open in session {session} and can be {step:?}")
+        }
         Write::Message { session, message } => {
             format!("place {} of session {session} is free", message.seq)
         }
@@ -92,12 +95,19 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
         }
-        Write::TurnStarted { session, turn, at } => {
+        Write::TurnStarted { session, turn, at, options, text } => {
             script.statements(
                 1,
-                "INSERT INTO madang_turns (session, turn, began_at) VALUES ($1, $2, $3)",
+                "INSERT INTO madang_turns (session, turn, began_at, options, key, text, usage) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
             );
             script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
+            script.bind(row::json(options)).bind(options.key.as_ref().map(IdempotencyKey::as_str));
+            script.bind(text.bytes().as_slice()).bind(row::json(&Usage::default()));
+        }
+        Write::Turn { session, turn, at, step } => {
+            turn_step(script, step, *at)?;
+            script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::TurnEnded { session, turn, at, ending, error, usage } => {
             script.statements(
@@ -129,6 +139,40 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A step of an open turn, without the turn, which is bound last.
+fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), StoreError> {
+    match step {
+        TurnStep::Called { round, from, usage } => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET round = $1, round_from = $2, usage = $3, resumes = 0 \
+                 WHERE session = $4 AND turn = $5 AND ended_at IS NULL AND round = $1 - 1",
+            );
+            script.bind(*round).bind(place(*from)?).bind(row::json(usage));
+        }
+        TurnStep::Dismissed => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET dismissed_at = $1 WHERE session = $2 AND turn = $3 AND ended_at IS NULL",
+            );
+            script.bind(at.millis());
+        }
+        TurnStep::Resumed => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET resumes = resumes + 1 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            );
+        }
+        TurnStep::Suspended => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET resumes = 0 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            );
+        }
+    }
+    Ok(())
+}
+
 struct Step<'a> {
     session: &'a SessionId,
     call: CallId,
@@ -144,6 +188,7 @@ impl<'a> Step<'a> {
             }
             Write::Session { .. }
             | Write::TurnStarted { .. }
+            | Write::Turn { .. }
             | Write::TurnEnded { .. }
             | Write::Message { .. } => None,
         }
@@ -266,7 +311,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.statements(
         1,
         "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
-         decided_by = $8, ended_at = $9 WHERE call = $1",
+         decided_by = $8, ended_at = $9, expires_at = $10 WHERE call = $1",
     );
     script
         .bind(row.call.to_string())
@@ -276,7 +321,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script
         .bind(row.result.as_ref().map(row::name))
         .bind(row.decided_by.as_ref().map(UserId::as_str));
-    script.bind(row.ended_at.map(Timestamp::millis));
+    script.bind(row.ended_at.map(Timestamp::millis)).bind(row.expires_at.map(Timestamp::millis));
 }
 
 fn place(number: u64) -> Result<i64, StoreError> {

@@ -25,6 +25,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         arguments: json!(r#"{"id": "수면"}"#),
         raw_arguments: r#"{"id": "수면"}"#.into(),
         digest: None,
+        expires_at: None,
         state: CallState::Proposed,
         outcome: None,
         effect: None,
@@ -40,6 +41,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     expected.state = CallState::Awaiting;
     expected.arguments = json!({ "id": "수면" });
     expected.digest = Some(digest(7));
+    expected.expires_at = Some(at(600));
     assert_eq!(row(store, 1).await, expected);
 
     written(store, &[step("s", 1, 12, approved(7, "kim"))]).await;
