@@ -9,6 +9,7 @@ mod builder;
 mod call;
 mod error;
 pub mod model;
+mod resume;
 mod runtime;
 mod session;
 #[cfg(feature = "sqlite")]
@@ -28,15 +29,14 @@ pub use madang_actors::{
     protocol::{
         Answer, AnswerError, Asker, CallId, CallRecord, CallResult, CancelReason, ChatMessage,
         Completion, CompletionDelta, CompletionRequest, ConfirmationEnd, Content, Decision, Digest,
-        Effect, EffectPolicy, Ending, EventKind, FinishReason, InvalidId, Limits, Locale, Notice,
-        OnDismiss, PromptMessage, Question, SessionEvent, SessionId, Text, Timestamp,
-        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId,
-        Usage, UserId, WantedCall, envelope,
+        Effect, EffectPolicy, Ending, EventKind, FinishReason, IdempotencyKey, InvalidId, Limits,
+        Locale, Notice, OnDismiss, PromptMessage, Question, SessionEvent, SessionId, Text,
+        Timestamp, ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError,
+        TurnId, TurnOptions, Usage, UserId, WantedCall, envelope,
     },
     registry::ToolRegistry,
     session::{
-        ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnOptions,
-        TurnRefused,
+        ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnRefused,
     },
     supervisor::Health,
     testing,

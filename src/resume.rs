@@ -9,13 +9,16 @@ use madang_actors::{
     dispatcher::{DispatchRequest, settle},
     port::{InterruptedSession, LedgerFilter, StoreError},
     protocol::{EventKind, Fault, SessionId, UserId},
-    session::{Door, Item},
+    session::{Door, Item, SessionMsg},
     supervisor::Tree,
 };
-use tokio::task::JoinSet;
+use tokio::{sync::oneshot, task::JoinSet};
 use tracing::warn;
 
-use crate::{Runtime, runtime::Inner};
+use crate::{
+    Runtime,
+    runtime::{Delivery, Inner},
+};
 
 /// The sessions that were cut off in mid-turn before this start and have not woken yet.
 #[derive(Debug)]
@@ -70,7 +73,9 @@ impl Runtime {
                 && let Some((session, user)) = self.inner().interrupted.take_any()
             {
                 let doors = &self.inner().doors;
-                let Some(door) = doors.door(&session, &user, &self.inner().limits) else { continue };
+                let Some(door) = doors.door(&session, &user, &self.inner().limits) else {
+                    continue;
+                };
                 count += 1;
                 running.spawn(goes_on(self.inner().clone(), door));
             }
@@ -84,17 +89,23 @@ impl Runtime {
 /// Wakes a session and waits until its turn has ended or waits for a person.
 async fn goes_on(runtime: Arc<Inner>, door: Arc<Door>) {
     let mut heard = door.feed().watch();
-    let mut turn = runtime.running(&door);
+    let ((reply, running), (ended, mut end)) = (oneshot::channel(), oneshot::channel());
+    let sent = runtime.send(&door, SessionMsg::Running { ended, reply });
     // Without an answer it did not wake, and with `None` no turn is left.
-    let Ok(Some(_)) = turn.running().await else { return };
+    let (Delivery::Sent, Ok(Some(_))) = (sent, running.await) else { return };
     loop {
-        tokio::select! {
-            item = heard.next() => match item {
-                Some(Item::Event(event)) if matches!(event.kind, EventKind::ConfirmationAsked { .. }) => return,
-                Some(_) => {}
-                None => return,
-            },
-            () = turn.ended() => return,
+        let item = tokio::select! {
+            _ = &mut end => return,
+            item = heard.next() => item,
+        };
+        match item {
+            Some(Item::Event(event)) => {
+                if matches!(event.kind, EventKind::ConfirmationAsked { .. }) {
+                    return;
+                }
+            }
+            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. }) => {}
+            None => return,
         }
     }
 }

@@ -8,13 +8,13 @@ use madang_actors::{
     port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{Answer, AnswerError, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{Doors, History, Wiring},
+    session::{Door, Doors, History, Sent, SessionMsg, Wiring, open},
     store::WriterHealth,
     supervisor::{Children, Health, Supervisor, Tree},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{BuildError, Builder, Session, SessionError, ShutdownError};
+use crate::{BuildError, Builder, Session, SessionError, ShutdownError, resume::Interrupted};
 
 /// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
 ///
@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) locale: Locale,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: TaskTracker,
+    pub(crate) interrupted: Interrupted,
     store: Arc<dyn Store>,
     writer_health: Arc<WriterHealth>,
 }
@@ -73,6 +74,7 @@ impl Runtime {
             writer_health: writer_health.clone(),
         };
         let tree = Supervisor::start(children).await?;
+        let interrupted = Interrupted::find(&tree).await.map_err(BuildError::Store)?;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
@@ -95,6 +97,7 @@ impl Runtime {
             locale,
             clock,
             tasks,
+            interrupted,
             store,
             writer_health,
         };
@@ -194,8 +197,11 @@ impl Runtime {
         self.inner.tasks.len()
     }
 
-    /// Stops in order: no new turns, running turns are stopped, handlers that have begun finish and commit, the store
-    /// is closed last. Waits at most `Limits::shutdown_timeout`.
+    /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
+    /// last. Waits at most `Limits::shutdown_timeout`.
+    ///
+    /// Turns that run stay open in the store with their questions, and go on after the next start; those of a chat in
+    /// memory end as dismissed.
     ///
     /// # Errors
     /// [`ShutdownError`] if handlers or writes were still running then.
@@ -223,7 +229,45 @@ impl Runtime {
     }
 }
 
+/// Whether a session has a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// It has, or will have when it wakes.
+    Sent,
+    /// Too much waits already.
+    Full,
+    /// The runtime shuts down.
+    Closed,
+}
+
 impl Inner {
+    /// Sends a message through a session's door, and wakes whoever sleeps behind it.
+    pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) -> Delivery {
+        if self.is_closed() {
+            return Delivery::Closed;
+        }
+        match door.send(msg) {
+            Sent::Delivered => Delivery::Sent,
+            Sent::WakeIt => {
+                self.open(door);
+                Delivery::Sent
+            }
+            Sent::Full(_) => Delivery::Full,
+        }
+    }
+
+    /// Wakes a session for nobody in particular.
+    pub(crate) fn wake(&self, door: &Arc<Door>) {
+        if !self.is_closed() && door.wake() {
+            self.open(door);
+        }
+    }
+
+    /// In a task of its own: whoever asked may leave, and others may be waiting at the door.
+    fn open(&self, door: &Arc<Door>) {
+        drop(self.tasks.spawn(open(door.clone(), self.wiring.clone())));
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.wiring.closing.is_cancelled()
     }

@@ -134,8 +134,7 @@ async fn ask(
         debug!(call = %request.call.id, "nobody can be asked");
         return Err(NotCleared::because(CancelReason::Unreachable));
     }
-    let question =
-        question(checked, around.clock.now().after(around.limits.confirmation_timeout));
+    let question = question(checked, around.clock.now().after(around.limits.confirmation_timeout));
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
         digest: checked.digest(),

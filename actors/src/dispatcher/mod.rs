@@ -16,7 +16,5 @@ mod tests;
 
 pub use actor::DispatcherActor;
 pub use around::Around;
-pub use msg::{
-    CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, Standing,
-};
+pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, Standing};
 pub use record::{end_of_lost, settle};

@@ -222,13 +222,7 @@ pub fn end_of_lost(around: &Around, row: &LedgerRow, locale: Locale) -> Ended {
 }
 
 /// The end of a call whose pipeline is gone and that stood there.
-fn gone(
-    around: &Around,
-    tool: &str,
-    state: CallState,
-    fault: &Fault,
-    locale: Locale,
-) -> Finished {
+fn gone(around: &Around, tool: &str, state: CallState, fault: &Fault, locale: Locale) -> Finished {
     let effect = if state == CallState::Running && !leaves_no_trace(around, tool) {
         Effect::Unknown
     } else {

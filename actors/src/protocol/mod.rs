@@ -21,7 +21,9 @@ pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReaso
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
 pub use envelope::envelope;
 pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
-pub use id::{CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId};
+pub use id::{
+    CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
+};
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};

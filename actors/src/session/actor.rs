@@ -9,7 +9,7 @@ use tracing::debug;
 use uuid::Uuid;
 
 use super::{
-    awake::{AtDoor, Awake, Running, Waking},
+    awake::{AtDoor, Awake, Over, Running, Waking},
     chat::Chat,
     msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
     turn::{Turn, TurnInput},
@@ -53,7 +53,8 @@ impl Actor for SessionActor {
             error: None,
             active_at: Instant::now(),
         };
-        if let Some((end, locale)) = ended {
+        if let Some(Over { end, locale, news }) = ended {
+            news.iter().for_each(|message| session.tell_message(message, locale));
             session.error = session.tell_end(&end, locale);
         }
         Ok(session)
@@ -206,10 +207,8 @@ impl Awake {
     }
 
     pub(super) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
-        let is_quiet = self
-            .turn
-            .as_ref()
-            .is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
+        let is_quiet =
+            self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
         if is_quiet
             && !self.is_clearing
             && let Some(reply) = self.closing.take()

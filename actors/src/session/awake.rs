@@ -34,7 +34,16 @@ pub struct Waking {
     pub(super) messages: Vec<ChatMessage>,
     pub(super) last_seq: u64,
     /// The turn that was left open and is over now.
-    pub(super) ended: Option<(TurnEnd, Locale)>,
+    pub(super) ended: Option<Over>,
+}
+
+/// A turn that was left open and is not gone on with.
+#[derive(Debug)]
+pub struct Over {
+    pub(super) end: TurnEnd,
+    pub(super) locale: Locale,
+    /// What became of its calls.
+    pub(super) news: Vec<ChatMessage>,
 }
 
 /// A turn that was left open and goes on.
@@ -44,6 +53,8 @@ pub struct Resumption {
     /// The calls of its last round that are dispatched again, in order.
     pub(super) calls: Vec<LedgerRow>,
     pub(super) stops_loop: bool,
+    /// What became of the calls that nobody brings to their end.
+    pub(super) news: Vec<ChatMessage>,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).

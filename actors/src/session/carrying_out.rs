@@ -158,7 +158,11 @@ impl Awake {
     }
 
     /// A new call of the turn, with its place in the transcript.
-    fn request(&mut self, me: &ActorRef<SessionMsg>, wanted: WantedCall) -> Option<DispatchRequest> {
+    fn request(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        wanted: WantedCall,
+    ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
         let WantedCall { name, arguments } = wanted;
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };

@@ -342,7 +342,10 @@ mod tests {
         let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
         tell(&feed, ended());
         assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
-        assert_eq!((rest(&mut second), rest(&mut watching)), (vec!["event 4".into()], vec!["event 4".into()]));
+        assert_eq!(
+            (rest(&mut second), rest(&mut watching)),
+            (vec!["event 4".into()], vec!["event 4".into()])
+        );
         tell(&feed, EventKind::TurnResumed);
         tell(&feed, ended());
         assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");

@@ -19,7 +19,7 @@ mod turn;
 mod wiring;
 
 pub use actor::SessionActor;
-pub use awake::{Resumption, Waking};
+pub use awake::{Over, Resumption, Waking};
 pub use door::{Door, Doors, Sent};
 pub use feed::{Feed, Item, Subscription};
 pub use msg::{

@@ -7,7 +7,7 @@ use tracing::{debug, error, info};
 
 use super::{
     Door, SessionActor, SessionMsg, Wiring,
-    awake::{Resumption, Waking},
+    awake::{Over, Resumption, Waking},
     msg::{ClearError, TurnEnd, TurnRefused},
     resume::{Fate, Left, Reason, plan},
     wiring::History,
@@ -19,9 +19,7 @@ use crate::{
     port::{
         LedgerFilter, LedgerRow, ModelError, OpenTurn, StoreError, StoredSession, TurnStep, Write,
     },
-    protocol::{
-        ChatMessage, Content, Effect, Locale, Notice, SessionId, Timestamp, TurnEnding, TurnError,
-    },
+    protocol::{ChatMessage, Content, Effect, Notice, SessionId, Timestamp, TurnEnding, TurnError},
 };
 
 /// Why a session did not wake.
@@ -80,7 +78,13 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
         History::Stored => stored.messages,
         History::InMemory => Vec::new(),
     };
-    let SeenTo { resumption, ended } = seen_to;
+    let SeenTo { mut resumption, mut ended, news } = seen_to;
+    let news = messages.iter().filter(|message| news.contains(&message.seq)).cloned().collect();
+    match (&mut resumption, &mut ended) {
+        (Some(resumption), _) => resumption.news = news,
+        (None, Some(over)) => over.news = news,
+        (None, None) => {}
+    }
     let waking = Waking { door: door.clone(), wiring: wiring.clone(), messages, last_seq, ended };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
@@ -105,7 +109,9 @@ struct SeenTo {
     /// It goes on.
     resumption: Option<Box<Resumption>>,
     /// It is over, and nobody was told yet.
-    ended: Option<(TurnEnd, Locale)>,
+    ended: Option<Over>,
+    /// The places of the entries that were made of it.
+    news: Vec<u64>,
 }
 
 /// Carries out the plan, in one job of the store: what is resumed was counted before it begins, and whoever must hear of
@@ -136,6 +142,7 @@ async fn see_to(
         calls.into_iter().partition(|row| plan.lost.contains(&row.call));
     let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();
     let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
+    let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
     let mut writes = Vec::new();
     if matches!(plan.turn, Fate::GoesOn { .. }) {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
@@ -143,9 +150,9 @@ async fn see_to(
     }
     writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
     if is_unknown && wiring.history == History::Stored {
+        news.push(stored.row.last_seq + 1);
         let content = Content::Notice { notice: Notice::EffectUnknown };
-        let message =
-            ChatMessage { seq: stored.row.last_seq + 1, turn: open.turn, at, content };
+        let message = ChatMessage { seq: stored.row.last_seq + 1, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }
     match plan.turn {
@@ -159,16 +166,16 @@ async fn see_to(
             writes.push(end.write(session, at));
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            let ended = (reason != Reason::Told).then_some((end, locale));
-            Ok(SeenTo { resumption: None, ended })
+            let over = Over { end, locale, news: Vec::new() };
+            Ok(SeenTo { resumption: None, ended: (reason != Reason::Told).then_some(over), news })
         }
         Fate::GoesOn { again, stops_loop } => {
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
-            let resumption = Resumption { open, calls, stops_loop };
-            Ok(SeenTo { resumption: Some(Box::new(resumption)), ended: None })
+            let resumption = Resumption { open, calls, stops_loop, news: Vec::new() };
+            Ok(SeenTo { resumption: Some(Box::new(resumption)), ended: None, news })
         }
     }
 }

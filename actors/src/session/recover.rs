@@ -36,8 +36,7 @@ pub(super) async fn recover(
         Err(_) => request.standing.clone(),
     };
     let request = DispatchRequest { standing, ..request };
-    let has_not_begun =
-        row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
+    let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
         let gone = wiring.dispatcher.actor();
         let again = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };

@@ -84,7 +84,9 @@ pub(super) fn plan(left: &Left<'_>) -> Plan {
     let stops_loop = messages
         .iter()
         .filter(|message| message.turn == open.turn && message.seq >= open.from && open.round > 0)
-        .any(|message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()));
+        .any(
+            |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
+        );
     Plan {
         lost: lost.into_iter().map(|row| row.call).collect(),
         turn: Fate::GoesOn { again: again.into_iter().map(|row| row.call).collect(), stops_loop },

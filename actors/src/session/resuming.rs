@@ -22,7 +22,8 @@ impl Awake {
         if self.is_closing() {
             return; // it stays open for the next start
         }
-        let Resumption { open, calls, stops_loop } = resumption;
+        let Resumption { open, calls, stops_loop, news } = resumption;
+        let locale = open.options.locale;
         let max_rounds = self.wiring.around.limits.max_rounds;
         let progress = Progress {
             round: open.round,
@@ -53,15 +54,11 @@ impl Awake {
         self.turn = Some(turn);
         self.error = None;
         self.tell(EventKind::TurnResumed);
+        news.iter().for_each(|message| self.tell_message(message, locale));
         self.on(me, TurnInput::Opened);
     }
 
-    fn again(
-        &self,
-        turn: &Running,
-        me: &ActorRef<SessionMsg>,
-        row: LedgerRow,
-    ) -> DispatchRequest {
+    fn again(&self, turn: &Running, me: &ActorRef<SessionMsg>, row: LedgerRow) -> DispatchRequest {
         let standing = Some(Standing::of(&row));
         let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
         DispatchRequest { standing, ..self.request_in(turn, me, row.seq, call) }

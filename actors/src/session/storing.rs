@@ -162,19 +162,10 @@ impl Awake {
         let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
         let mut ended = Vec::new();
         for message in self.chat.arrived(message) {
-            let kind = match message.content {
-                Content::User { text } => EventKind::UserMessage { text },
-                Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
-                Content::ToolCall(record) => {
-                    ended.push((record.id, record.stops_loop()));
-                    EventKind::ToolCallEnded { record: *record }
-                }
-                Content::Notice { notice } => {
-                    EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
-                }
-                Content::Cleared => EventKind::Cleared,
-            };
-            self.place.door.feed().tell(message.turn, message.at, kind);
+            if let Content::ToolCall(record) = &message.content {
+                ended.push((record.id, record.stops_loop()));
+            }
+            self.tell_message(&message, locale);
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
@@ -182,6 +173,20 @@ impl Awake {
                 self.on(me, TurnInput::CallEnded { index, stops_loop });
             }
         }
+    }
+
+    /// Tells an entry that the store has.
+    pub(super) fn tell_message(&self, message: &ChatMessage, locale: Locale) {
+        let kind = match message.content.clone() {
+            Content::User { text } => EventKind::UserMessage { text },
+            Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+            Content::ToolCall(record) => EventKind::ToolCallEnded { record: *record },
+            Content::Notice { notice } => {
+                EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
+            }
+            Content::Cleared => EventKind::Cleared,
+        };
+        self.place.door.feed().tell(message.turn, message.at, kind);
     }
 
     pub(super) fn tell(&self, kind: EventKind) {

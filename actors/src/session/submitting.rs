@@ -72,9 +72,9 @@ impl Awake {
 
     /// The turn of this key runs.
     fn runs(&self, asked: &Asked) -> bool {
-        self.turn.as_ref().is_some_and(|turn| {
-            turn.options.key == asked.options.key && !turn.core.is_suspended()
-        })
+        self.turn
+            .as_ref()
+            .is_some_and(|turn| turn.options.key == asked.options.key && !turn.core.is_suspended())
     }
 
     fn join(&mut self, asked: Asked) {

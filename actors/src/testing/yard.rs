@@ -25,8 +25,7 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused,
-        Wiring, open,
+        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused, Wiring, open,
     },
     supervisor::{Children, Supervisor, Tree},
 };

@@ -43,6 +43,12 @@ pub(crate) enum Text<'a> {
     Missed,
     /// Nobody can be asked here.
     NobodyToAsk,
+    /// A question from before is open, and nobody can be asked here.
+    QuestionWaits,
+    /// A turn goes on that was cut off.
+    GoesOn,
+    /// The program was asked to end: how to go on.
+    LeftOpen(&'a SessionId),
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
 }
@@ -115,6 +121,15 @@ impl Text<'_> {
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
                 "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
             ),
+            Self::QuestionWaits => pick(
+                "전에 물어본 질문이 대답을 기다립니다. 터미널에서 열거나 --confirm approve 또는 deny를 쓰세요.",
+                "a question from before waits for an answer: open the session in a terminal, or use --confirm approve or deny",
+            ),
+            Self::GoesOn => pick("끊긴 데서 이어서 합니다.", "Goes on where it was cut off."),
+            Self::LeftOpen(id) => match locale {
+                Locale::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
+                Locale::En => format!("ended as asked: go on with --session {id}"),
+            },
             Self::Items { shown, total } => match locale {
                 Locale::Ko if shown == total => format!("{total}개"),
                 Locale::Ko => format!("{total}개 중 {shown}개"),

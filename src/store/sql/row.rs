@@ -5,9 +5,7 @@ use std::sync::Arc;
 use madang_actors::{
     ledger::{CallState, ChainEnd, Transition},
     port::{LedgerRow, OpenTurn, StoreError, StoredEnd, SubmittedTurn},
-    protocol::{
-        CallId, Digest, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
-    },
+    protocol::{CallId, Digest, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -118,9 +116,7 @@ pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError>
 pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
     let error = column::<Option<&str>>(row, "error")?.map(from_json).transpose()?;
     let end = match column::<Option<&str>>(row, "ending")?.map(from_name).transpose()? {
-        Some(ending) => {
-            Some(StoredEnd { ending, error, usage: from_json(column(row, "usage")?)? })
-        }
+        Some(ending) => Some(StoredEnd { ending, error, usage: from_json(column(row, "usage")?)? }),
         None => None,
     };
     Ok(SubmittedTurn {

@@ -274,12 +274,8 @@ fn a_turn_that_goes_on_after_a_round_asks_the_model_or_ends_as_its_calls_say() {
 
 #[test]
 fn a_turn_that_was_dismissed_before_it_goes_on_begins_nothing() {
-    let dismissed = |round, waiting| Progress {
-        round,
-        waiting,
-        is_dismissed: true,
-        ..Progress::default()
-    };
+    let dismissed =
+        |round, waiting| Progress { round, waiting, is_dismissed: true, ..Progress::default() };
     let waiting = vec![Sharing::Alone, Sharing::Alone];
     resumed(
         dismissed(1, waiting.clone()),

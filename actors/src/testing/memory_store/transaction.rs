@@ -10,9 +10,7 @@ use super::{
 };
 use crate::{
     ledger::{ChainEnd, Link, Transition, next_hash},
-    port::{
-        BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write,
-    },
+    port::{BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write},
     protocol::{CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId},
 };
 

@@ -6,9 +6,7 @@ use super::facts::{
 };
 use crate::{
     ledger::text_digest,
-    port::{
-        InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write,
-    },
+    port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
     protocol::{
         Asker, IdempotencyKey, Locale, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage,
     },
@@ -117,8 +115,11 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
 
     refused(store, &[submitted("s", 2, keyed("a"), "hi")]).await;
-    refused(store, &[submitted("s", 2, keyed("b"), "hi"), ended("s", 2), submitted("s", 3, keyed("b"), "hi")])
-        .await;
+    refused(
+        store,
+        &[submitted("s", 2, keyed("b"), "hi"), ended("s", 2), submitted("s", 3, keyed("b"), "hi")],
+    )
+    .await;
     written(store, &[submitted("s", 2, keyed("b"), "hi"), submitted("t", 3, keyed("a"), "hi")])
         .await;
     // Turns without a key are any number.

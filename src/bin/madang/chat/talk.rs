@@ -69,6 +69,20 @@ impl Talk {
         Self { session, options, signals, events, answers }
     }
 
+    /// Follows the turn that was cut off when the program ended before, if it goes on, to its end.
+    pub(super) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<Next, Failure> {
+        match self.session.turn().await.map_err(Failure::of)? {
+            Some(turn) => self.follow(turn, screen).await,
+            None => {
+                // It may have ended already.
+                while let Some(item) = self.events.try_next() {
+                    screen.show(&item)?;
+                }
+                Ok(Next::Turn)
+            }
+        }
+    }
+
     /// Takes a turn and follows it to its end. A text that is refused is no reason to stop.
     pub(super) async fn turn(
         &mut self,
@@ -85,7 +99,8 @@ impl Talk {
             Err(TurnRefused::Overloaded | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
-            Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed)) => {
+            // The program gives no keys.
+            Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed | TurnRefused::OtherText)) => {
                 let id = self.session.id();
                 let sentence =
                     format!("failed to go on with session {id}: check the database and its disk");
@@ -171,8 +186,15 @@ impl Talk {
             *asking = Some((Box::new(question.clone()), Keys::listen().await));
         }
         screen.show(&item)?;
-        if let (Some(question), Answers::Always(decision)) = (question, self.answers) {
-            self.answer(question, decision, screen).await;
+        match (question, self.answers) {
+            (Some(question), Answers::Always(decision)) => {
+                self.answer(question, decision, screen).await;
+            }
+            // It was asked where somebody could answer, before the program ended.
+            (Some(_), Answers::Nobody) => {
+                screen.say(&Text::QuestionWaits.in_locale(self.options.locale));
+            }
+            (Some(_), Answers::Ask) | (None, _) => {}
         }
         Ok(())
     }
