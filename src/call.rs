@@ -122,6 +122,7 @@ impl Runtime {
         let locale = locale.unwrap_or(self.inner().locale);
         let (news, mut heard) = mpsc::unbounded_channel();
         let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
+        let cancelled = self.inner().wiring.closing.child_token();
         let request = DispatchRequest {
             preamble,
             standing: None,
@@ -134,10 +135,8 @@ impl Runtime {
             locale,
             time_zone: time_zone.unwrap_or_else(|| locale.time_zone().into()),
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
-            dismissal: Dismissal {
-                token: self.inner().wiring.closing.child_token(),
-                ..Dismissal::default()
-            },
+            dismissal: Dismissal { token: cancelled.clone(), ..Dismissal::default() },
+            cancelled,
             news: Recipient::channel(news.clone()),
         };
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };

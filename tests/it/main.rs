@@ -15,6 +15,7 @@ mod dispatch;
 mod layers;
 mod life;
 mod program;
+mod resume;
 mod supervision;
 mod support;
 mod tools_md;

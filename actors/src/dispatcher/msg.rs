@@ -53,6 +53,8 @@ pub struct DispatchRequest {
     pub asker: Asker,
     /// Whether the turn was dismissed, and what that means.
     pub dismissal: Dismissal,
+    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    pub cancelled: CancellationToken,
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
     /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
@@ -93,6 +95,7 @@ impl DispatchRequest {
             time_zone: locale.time_zone().into(),
             asker: Asker::Nobody,
             dismissal: Dismissal::default(),
+            cancelled: CancellationToken::new(),
             news: Recipient::nobody(),
             preamble: Vec::new(),
             standing,

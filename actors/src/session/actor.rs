@@ -38,12 +38,12 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         waking: Waking,
     ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq, ended } = waking;
+        let Waking { door, wiring, messages, last_seq, awaited, ended } = waking;
         me.send_after(wiring.around.limits.session_idle, || SessionMsg::Idle);
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
-            chat: Chat::load(messages, last_seq),
+            chat: Chat::load(messages, last_seq, awaited),
             handled: 0,
             turn: None,
             lookups: 0,
@@ -143,6 +143,7 @@ impl Awake {
             id,
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
             dismissal: Dismissal { token: CancellationToken::new(), mode: options.on_dismiss },
+            cancelled: self.wiring.closing.child_token(),
             options,
             text: hash,
             began: Some(vec![began]),
@@ -165,7 +166,7 @@ impl Awake {
         let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else {
             return Err(DismissError::NoTurn);
         };
-        turn.dismissal.token.cancel();
+        turn.dismiss();
         if turn.dismissal.mode == OnDismiss::Finish {
             self.place.door.feed().close_subscriptions();
         }

@@ -1,12 +1,12 @@
 //! What a session holds while it is awake, and what it leaves behind however it ends.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
 use ractor::ActorId;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -33,6 +33,8 @@ pub struct Waking {
     pub(super) wiring: Arc<Wiring>,
     pub(super) messages: Vec<ChatMessage>,
     pub(super) last_seq: u64,
+    /// The places of the calls that go on.
+    pub(super) awaited: BTreeSet<u64>,
     /// The turn that was left open and is over now.
     pub(super) ended: Option<Over>,
 }
@@ -85,6 +87,8 @@ pub(super) struct Running {
     /// The hash of what the user typed.
     pub(super) text: Digest,
     pub(super) dismissal: Dismissal,
+    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    pub(super) cancelled: CancellationToken,
     /// Who hears that the user's message is stored; `None` once it is.
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
@@ -119,7 +123,13 @@ impl Running {
     /// run are discarded.
     pub(super) fn abandon(&mut self) {
         self.cancel_completion();
+        self.dismiss();
+    }
+
+    /// Nobody waits for its calls any more.
+    pub(super) fn dismiss(&self) {
         self.dismissal.token.cancel();
+        self.cancelled.cancel();
     }
 }
 
@@ -130,24 +140,30 @@ impl Drop for Awake {
         let Some(mut turn) = self.turn.take().filter(|turn| !turn.core.is_suspended()) else {
             return;
         };
-        turn.abandon();
-        self.place.door.gives_up(turn.id);
+        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
+        door.gives_up(turn.id);
         if turn.began.is_none() && !turn.core.is_over() {
-            self.place.door.feed().silence();
+            door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());
             self.tell_end(&TurnEnd { turn: turn.id, ending, error, usage }, turn.options.locale);
         }
-        self.place.door.died(self.place.actor);
-        wake_again(&self.place.door, &self.wiring);
+        door.died(self.place.actor);
+        // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
+        // goes on with the turn.
+        if Handle::try_current().is_ok() {
+            let tasks = wiring.tasks.clone();
+            drop(tasks.spawn(async move {
+                turn.abandon();
+                wake_again(&door, &wiring);
+            }));
+        }
     }
 }
 
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
 pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
-    // Where the threads themselves end, the next start sees to it.
-    let is_ending = wiring.closing.is_cancelled() || tokio::runtime::Handle::try_current().is_err();
-    if !is_ending && door.wake() {
+    if !wiring.closing.is_cancelled() && door.wake() {
         drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
     }
 }

@@ -193,6 +193,7 @@ impl Awake {
             time_zone: time_zone.clone().unwrap_or_else(|| locale.time_zone().into()),
             asker: *asker,
             dismissal: turn.dismissal.clone(),
+            cancelled: turn.cancelled.clone(),
             preamble: Vec::new(),
             standing: None,
             leave,

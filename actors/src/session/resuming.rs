@@ -32,14 +32,11 @@ impl Awake {
             stops_loop,
             waiting: calls.iter().map(|row| self.sharing_of(&row.name)).collect(),
         };
-        let token = CancellationToken::new();
-        if open.is_dismissed {
-            token.cancel();
-        }
         let mut turn = Running {
             id: open.turn,
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
-            dismissal: Dismissal { token, mode: open.options.on_dismiss },
+            dismissal: Dismissal { token: CancellationToken::new(), mode: open.options.on_dismiss },
+            cancelled: self.wiring.closing.child_token(),
             options: open.options,
             text: open.text,
             began: None,
@@ -49,6 +46,9 @@ impl Awake {
             calls: HashMap::new(),
             questions: Vec::new(),
         };
+        if open.is_dismissed {
+            turn.dismiss();
+        }
         let requests = calls.into_iter().map(|row| self.again(&turn, me, row));
         turn.proposed = requests.enumerate().collect();
         self.turn = Some(turn);

@@ -174,6 +174,7 @@ impl Yard {
             time_zone: "UTC".into(),
             asker: Asker::Person,
             dismissal: Dismissal::default(),
+            cancelled: Default::default(),
             preamble: Vec::new(),
             standing: None,
             leave: Default::default(),
