@@ -109,7 +109,7 @@ impl Builder {
         self
     }
 
-    /// Starts the runtime on the tokio runtime that this is called in.
+    /// Starts the runtime on the tokio runtime that this is called in. Dropping the future stops what has started.
     ///
     /// # Errors
     /// [`BuildError`] says what is missing or does not fit.

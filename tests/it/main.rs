@@ -12,6 +12,7 @@ mod bundled;
 mod conversation;
 mod dismissal;
 mod dispatch;
+mod dropped;
 mod layers;
 mod life;
 mod program;

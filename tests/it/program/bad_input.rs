@@ -126,6 +126,16 @@ fn a_line_that_is_no_text_is_skipped_and_named() {
 }
 
 #[test]
+fn a_script_without_end_is_refused_before_it_takes_the_memory() {
+    let home = Home::new();
+    let script = home.path("endless.jsonl");
+    std::fs::File::create(&script).unwrap().set_len(1 << 40).unwrap();
+    let ended = home.run(&["chat", "--script", script.to_str().unwrap()], "hello\n");
+    ended.failed_with(&["endless.jsonl", "64 MiB", "shorter"]);
+    assert!(!home.database().exists());
+}
+
+#[test]
 fn a_line_that_is_too_long_is_refused_and_the_next_is_read() {
     let home = Home::new();
     let (long, endless) = ("a".repeat(1 << 20), "가".repeat(3 << 20));
