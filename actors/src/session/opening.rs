@@ -87,8 +87,8 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
     }
     let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
     let awaited = calls.map(|row| row.seq).collect();
-    let (at, to) = (door.clone(), wiring.clone());
-    let waking = Waking { door: at, wiring: to, messages, last_seq, awaited, ended };
+    let waking =
+        Waking { door: door.clone(), wiring: wiring.clone(), messages, last_seq, awaited, ended };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
             .await
