@@ -60,14 +60,14 @@ impl Awake {
             }
         }
         if let Some(end) = outgoing.end.clone() {
-            self.store_end(me, end, outgoing);
+            self.store_end(me, &end, outgoing);
         }
     }
 
     pub(super) fn store_end(
         &mut self,
         me: &ActorRef<SessionMsg>,
-        end: TurnEnd,
+        end: &TurnEnd,
         mut outgoing: Outgoing,
     ) {
         self.place.door.feed().silence();
@@ -329,7 +329,7 @@ impl Awake {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(me, None, None, cause);
+            return self.not_stored(me, None, None, &cause);
         }
         let message = ChatMessage {
             seq,

@@ -65,7 +65,7 @@ impl Awake {
                     self.show(me, message);
                 }
                 if let Some(end) = end {
-                    self.ended(end);
+                    self.ended(&end);
                 }
                 if let Some(reply) = clear {
                     self.is_clearing = false;
@@ -76,7 +76,7 @@ impl Awake {
                 }
                 self.end_if_closing(me);
             }
-            Err(cause) => self.not_stored(me, end, clear, cause),
+            Err(cause) => self.not_stored(me, end, clear, &cause),
         }
     }
 
@@ -87,7 +87,7 @@ impl Awake {
         me: &ActorRef<SessionMsg>,
         end: Option<TurnEnd>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
-        cause: StoreError,
+        cause: &StoreError,
     ) {
         error!(session = %self.place.door.session(), %cause, "failed to store the chat");
         self.is_clearing = false;
@@ -111,7 +111,7 @@ impl Awake {
                 let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
                 let at = self.wiring.around.clock.now();
                 self.unended = Some(end.write(self.place.door.session(), at));
-                self.ended(end);
+                self.ended(&end);
             }
         }
         match self.wiring.history {
@@ -137,10 +137,10 @@ impl Awake {
         self.on(me, TurnInput::Opened);
     }
 
-    pub(super) fn ended(&mut self, end: TurnEnd) {
+    pub(super) fn ended(&mut self, end: &TurnEnd) {
         let Some(turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.tell_end(&end, turn.options.locale);
+        self.error = self.tell_end(end, turn.options.locale);
         for ended in turn.ended {
             answer(ended, end.clone());
         }

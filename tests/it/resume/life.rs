@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     sync::{
         Arc, LazyLock, Mutex,
@@ -13,7 +12,7 @@ use std::{
 };
 
 use madang::{
-    Asker, CallId, Clock, Completion, CompletionRequest, Effect, EffectPolicy, History,
+    Asker, CallId, ChatModel, Clock, Completion, CompletionRequest, Effect, EffectPolicy, History,
     LedgerFilter, LedgerRow, Limits, Locale, PromptMessage, Runtime, Session, SessionId, Store,
     SystemClock, Timestamp, Turn, TurnOptions,
     store::SqliteStore,
@@ -30,6 +29,7 @@ use sqlx::{
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
+use super::everywhere::copy;
 use crate::support::{PATIENCE, wanted};
 
 static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
@@ -98,7 +98,14 @@ impl World {
         }
     }
 
-    fn path(&self) -> PathBuf {
+    /// A world that begins with these files.
+    pub(super) fn from_image(image: &Path) -> Self {
+        let world = Self::new();
+        copy(image, &world.path());
+        world
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join(format!("madang-{}.db", self.crashes.load(Relaxed)))
     }
 
@@ -106,19 +113,24 @@ impl World {
     pub(super) fn crash(&self, life: Life) {
         let before = self.path();
         self.crashes.fetch_add(1, Relaxed);
-        let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
-        fs::copy(&before, self.path()).unwrap();
-        // After an orderly end there is no log.
-        if log(&before).exists() {
-            fs::copy(log(&before), log(&self.path())).unwrap();
-        }
+        copy(&before, &self.path());
         life.end();
     }
 
+    /// A life whose model is driven by hand.
     pub(super) fn start(&self) -> Life {
+        let (model, script) = model_pair();
+        Life { script, ..self.start_with(model, |store| store) }
+    }
+
+    /// A life with this model, and a store around the one of the database.
+    pub(super) fn start_with<S: Store>(
+        &self,
+        model: impl ChatModel,
+        around: impl FnOnce(SqliteStore) -> S,
+    ) -> Life {
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let threads = threads.worker_threads(2).enable_all().build().unwrap();
-        let (model, script) = model_pair();
         let gate = Arc::new(Gate {
             begun: Semaphore::new(0),
             open: Semaphore::new(0),
@@ -129,7 +141,7 @@ impl World {
             let store = options.open().await.expect("the process before has let go of its lock");
             let runtime = Runtime::builder()
                 .model(model)
-                .store(store.clone())
+                .store(around(store.clone()))
                 .tools((self.tools)())
                 .limits(self.limits.clone())
                 .clock(Later(self.later))
@@ -141,6 +153,8 @@ impl World {
                 .unwrap();
             (runtime, store)
         });
+        // Its hand is never asked.
+        let (_, script) = model_pair();
         Life { threads, runtime, store, script, gate, held: Vec::new() }
     }
 

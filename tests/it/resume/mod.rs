@@ -3,6 +3,7 @@
 #![cfg(feature = "sqlite")]
 
 mod calls;
+mod everywhere;
 mod keys;
 mod life;
 mod questions;
