@@ -16,7 +16,7 @@ use super::{
     clear::{NotCleared, clear},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     record::{Finished, Record, settle},
-    run,
+    run::{self, Ran},
 };
 use crate::{
     mailbox::{Recipient, Reply, answer},
@@ -142,10 +142,10 @@ impl Actor for CallActor {
         match event {
             SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
                 match state.take::<RunState>().ok().and_then(|run| run.end) {
-                    Some(PipelineEnd::Ended(end)) => call.answer(*end),
-                    Some(PipelineEnd::Left) => call.leave(),
+                    Some(Ran::Ended(end)) => call.answer(*end),
+                    Some(Ran::Left) => call.leave(),
                     // The answer was given early.
-                    Some(PipelineEnd::Told) | None => {}
+                    Some(Ran::Told) | None => {}
                 }
             }
             SupervisionEvent::ActorTerminated(_, None, reason) => {
@@ -187,20 +187,10 @@ struct Run;
 
 struct RunState {
     work: Option<Work>,
-    end: Option<PipelineEnd>,
+    end: Option<Ran>,
 }
 
-type Work = BoxFuture<'static, PipelineEnd>;
-
-/// How a pipeline came to its end.
-enum PipelineEnd {
-    /// With the end of the call.
-    Ended(Box<CallEnd>),
-    /// After the asker had been told an end.
-    Told,
-    /// With a question that stays open in the ledger.
-    Left,
-}
+type Work = BoxFuture<'static, Ran>;
 
 enum Never {}
 
@@ -232,26 +222,19 @@ impl Actor for Run {
 }
 
 /// Clear, run, record: one straight function.
-async fn pipeline(
-    checked: CheckedCall,
-    around: Arc<Around>,
-    call: ActorRef<CallMsg>,
-) -> PipelineEnd {
+async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(around.clone(), checked.request().clone());
     let cleared = match clear(checked, &mut record, &around).await {
         Ok(cleared) => cleared,
-        Err((_, NotCleared::Left)) => return PipelineEnd::Left,
+        Err((_, NotCleared::Left)) => return Ran::Left,
         Err((checked, NotCleared::Ends { finished, recorded })) => {
             let end = record.end(checked.arguments().clone(), Vec::new(), finished).await;
             if let Some(recorded) = recorded {
                 let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
                 answer(recorded, counts);
             }
-            return PipelineEnd::Ended(Box::new(end));
+            return Ran::Ended(Box::new(end));
         }
     };
-    match run::run(cleared, &mut record, &around, &Recipient::actor(call)).await {
-        Some(end) => PipelineEnd::Ended(Box::new(end)),
-        None => PipelineEnd::Told,
-    }
+    run::run(cleared, &mut record, &around, &Recipient::actor(call)).await
 }

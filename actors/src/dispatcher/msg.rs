@@ -138,6 +138,14 @@ impl Dismissal {
     pub(super) fn stops(&self) -> bool {
         self.mode == OnDismiss::Stop && self.token.is_cancelled()
     }
+
+    /// Waits until no call of the turn begins any more.
+    pub(super) async fn stopped(&self) {
+        match self.mode {
+            OnDismiss::Stop => self.token.cancelled().await,
+            OnDismiss::Finish => std::future::pending().await,
+        }
+    }
 }
 
 /// What the DispatcherActor tells its asker.

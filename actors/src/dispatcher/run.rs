@@ -15,9 +15,19 @@ use crate::{
     ledger::Transition,
     mailbox::Recipient,
     port::{Access, Prepared, StoreError, ToolContext, ToolFault, ToolResult},
-    protocol::{Effect, EffectPolicy, Text, ToolOutcome},
+    protocol::{CancelReason, Effect, EffectPolicy, Text, ToolOutcome},
     store::Keep,
 };
+
+/// How a cleared call came to its end.
+pub(super) enum Ran {
+    /// With its recorded end.
+    Ended(Box<CallEnd>),
+    /// After its asker had been told an end.
+    Told,
+    /// It did not begin, and stays where the ledger has it.
+    Left,
+}
 
 /// Runs a cleared call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
 /// future goes on until that handler has ended.
@@ -26,31 +36,42 @@ pub(super) async fn run(
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
-) -> Option<CallEnd> {
-    let tool = cleared.checked().tool();
+) -> Ran {
+    let checked = cleared.checked();
+    let (request, tool) = (checked.request(), checked.tool());
     let _place = match around.places_of(&tool.spec().name) {
         // A handler that passed its deadline keeps its place, so nobody waits for one longer than a deadline.
-        Some(places) => match timeout(patience(&cleared, around), places.acquire_owned()).await {
-            Ok(place) => place.ok(),
-            Err(_) => {
-                return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
-            }
+        Some(places) => tokio::select! {
+            place = timeout(patience(&cleared, around), places.acquire_owned()) => match place {
+                Ok(place) => place.ok(),
+                Err(_) => {
+                    let end = not_run(&cleared, record, &StoreError::Overloaded).await;
+                    return Ran::Ended(Box::new(end));
+                }
+            },
+            () = request.dismissal.stopped() => None,
+            () = request.leave.cancelled() => return Ran::Left,
         },
         None => None,
     };
-    match (tool.spec().effect, tool.tool().needs()) {
+    if request.dismissal.stops() {
+        let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
+        let end = record.end(checked.arguments().clone(), Vec::new(), dismissed).await;
+        return Ran::Ended(Box::new(end));
+    }
+    let end = match (tool.spec().effect, tool.tool().needs()) {
         (EffectPolicy::Write | EffectPolicy::Destructive, Some(_)) => {
             Some(in_transaction(&cleared, record, around).await)
         }
         (EffectPolicy::Read, _) => beside(&cleared, record, around, early).await,
         (EffectPolicy::Write | EffectPolicy::Destructive, None) => {
-            let running = running(&cleared);
-            if let Err(error) = record.write(vec![running]).await {
-                return Some(not_run(&cleared, record, &error).await);
+            match record.write(vec![running(&cleared)]).await {
+                Ok(()) => beside(&cleared, record, around, early).await,
+                Err(error) => Some(not_run(&cleared, record, &error).await),
             }
-            beside(&cleared, record, around, early).await
         }
-    }
+    };
+    end.map_or(Ran::Told, |end| Ran::Ended(Box::new(end)))
 }
 
 /// The handler's writes, the ledger's entry, the outcome and the transcript's entry commit together, or none of them.

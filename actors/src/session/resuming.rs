@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     awake::{Awake, Resumption, Running},
-    msg::SessionMsg,
+    msg::{Outgoing, SessionMsg},
     turn::{Progress, Turn, TurnInput},
 };
 use crate::{
     dispatcher::{Dismissal, DispatchRequest, Standing},
-    port::LedgerRow,
+    port::{LedgerRow, TurnStep, Write},
     protocol::{EventKind, ToolCall},
 };
 
@@ -20,7 +20,11 @@ impl Awake {
     /// Goes on where the store says that the turn was.
     pub(super) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
         if self.is_closing() {
-            return; // it stays open for the next start
+            // It stays open for the next start, and this one does not count.
+            let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+            let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
+            let suspended = Write::Turn { session, turn, at, step };
+            return self.store(me, vec![suspended], Outgoing::default());
         }
         let Resumption { open, calls, stops_loop, news } = resumption;
         let locale = open.options.locale;
