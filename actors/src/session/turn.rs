@@ -117,8 +117,8 @@ impl Turn {
     pub(super) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
         let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
         let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
-        let waiting = waiting.into_iter().enumerate().collect();
-        let phase = if round == 0 {
+        let waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
+        let phase = if round == 0 && waiting.is_empty() {
             Phase::Opening
         } else {
             Phase::Reopening(Calls { waiting, stops_loop, ..Calls::default() })

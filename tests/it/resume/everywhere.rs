@@ -14,7 +14,7 @@ use madang::{
     testing::Probe,
 };
 use madang_actors::{
-    ledger::{ChainEnd, Link, verify},
+    ledger::{CallState, ChainEnd, Link, verify},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, Reader, StoredSession,
         SubmittedTurn, Transaction, Write,
@@ -194,18 +194,26 @@ impl Store for Imaging {
     }
 }
 
-/// Lives until the turn has ended, saying yes to everything. Gives the images of each commit on the way.
+/// Lives until the turn has ended, saying yes to everything. Gives the images of each commit on the way. What was
+/// recorded as begun or ended before does not begin in this life.
 fn lives_on(world: &World, begins: bool) -> (Life, Vec<PathBuf>) {
     let taken = Arc::<Mutex<Vec<_>>>::default();
     let images = Images { path: world.path(), taken: taken.clone() };
     let mut life = world.start_with(ByReading, |store| Imaging { store, images });
-    life.run(async |life| {
+    let before = life.run(async |life| {
+        let before = life.ledger().await;
         let (session, mut probe) = life.session().await;
         if begins {
             ask(&session, "go").await;
         }
         says_yes(&session, &mut probe).await;
+        before
     });
+    for row in before {
+        let is_over = matches!(row.state, CallState::Running | CallState::Ended);
+        let begun = world.begun(&row.name);
+        assert!(begun <= usize::from(!is_over), "{} began {begun} times: {row:?}", row.name);
+    }
     let taken = std::mem::take(&mut *taken.lock().unwrap());
     (life, taken)
 }
