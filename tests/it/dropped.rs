@@ -319,7 +319,7 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
     for (name, decision) in [("add_row", None), ("save_row", Some(Decision::Approve))] {
         after_every_poll(async |polls| {
             let before = house.rows().await.len();
-            let confirm = decision.map_or(Confirm::Nobody, Confirm::Always);
+            let confirm = decision.clone().map_or(Confirm::Nobody, Confirm::Always);
             let call = Call::new(kim(), name, "{}").confirm(confirm);
             let ended = dropped_after(polls, house.runtime.dispatch(call)).await;
             house.settled().await;

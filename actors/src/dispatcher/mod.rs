@@ -9,6 +9,7 @@ mod call;
 mod check;
 mod clear;
 mod msg;
+mod question;
 mod record;
 mod run;
 #[cfg(test)]
@@ -16,5 +17,5 @@ mod tests;
 
 pub use actor::DispatcherActor;
 pub use around::Around;
-pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, Standing};
+pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
 pub use record::{end_of_lost, settle};

@@ -6,12 +6,12 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ledger::{CallState, Proposal, Transition},
+    ledger::{Proposal, Transition},
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        Asker, CallId, CallRecord, ConfirmationEnd, Digest, Locale, OnDismiss, Question, SessionId,
-        Timestamp, ToolCall, TurnId, UserId,
+        Asker, CallId, CallRecord, ConfirmationEnd, Locale, OnDismiss, Question, SessionId,
+        ToolCall, TurnId, UserId,
     },
 };
 
@@ -61,22 +61,9 @@ pub struct DispatchRequest {
     /// it.
     pub preamble: Vec<Write>,
     /// Where the ledger has the call already; `None` where it may not know it yet.
-    pub standing: Option<Standing>,
+    pub standing: Option<Box<LedgerRow>>,
     /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
     pub leave: CancellationToken,
-}
-
-/// Where the ledger has a call that goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// The last step that it took.
-    pub state: CallState,
-    /// When it was proposed.
-    pub proposed_at: Timestamp,
-    /// What the question about it shows.
-    pub digest: Option<Digest>,
-    /// When that expires, and with it the approval.
-    pub expires_at: Option<Timestamp>,
 }
 
 impl DispatchRequest {
@@ -84,7 +71,7 @@ impl DispatchRequest {
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
-        let standing = Some(Standing::of(&row));
+        let standing = Some(Box::new(row.clone()));
         Self {
             session: row.session,
             user: row.user,
@@ -112,15 +99,6 @@ impl DispatchRequest {
             arguments: self.call.arguments.clone(),
             user: self.user.clone(),
         })
-    }
-}
-
-impl Standing {
-    /// Where a call of the ledger stands.
-    #[must_use]
-    pub fn of(row: &LedgerRow) -> Self {
-        let LedgerRow { state, proposed_at, digest, expires_at, .. } = *row;
-        Self { state, proposed_at, digest, expires_at }
     }
 }
 

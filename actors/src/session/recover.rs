@@ -6,7 +6,7 @@ use tracing::warn;
 
 use super::Wiring;
 use crate::{
-    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, Standing, settle},
+    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
     ledger::CallState,
     mailbox::Reply,
     port::{LedgerFilter, TurnStep, Write},
@@ -32,7 +32,7 @@ pub(super) async fn recover(
     };
     let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
     let standing = match &row {
-        Ok(row) => row.as_ref().map(Standing::of),
+        Ok(row) => row.clone().map(Box::new),
         Err(_) => request.standing.clone(),
     };
     let request = DispatchRequest { standing, ..request };
@@ -53,11 +53,11 @@ pub(super) async fn recover(
     reply.send(DispatcherEvent::Ended(Box::new(end)));
 }
 
-/// Whether the store has a job of a session that began with this write. All of a job was written, or none.
-pub(super) async fn has_happened(session: &SessionId, first: &Write, wiring: &Wiring) -> bool {
+/// Whether the store has a job of a session with this write in it. All of a job was written, or none.
+pub(super) async fn has_happened(session: &SessionId, part: &Write, wiring: &Wiring) -> bool {
     let Ok(Some(stored)) = wiring.store.store().session(session).await else { return false };
     let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
-    match first {
+    match part {
         Write::TurnStarted { turn, .. } => open(*turn).is_some(),
         Write::TurnEnded { turn, .. } => open(*turn).is_none(),
         Write::Turn { turn, step: TurnStep::Called { round, .. }, .. } => {
@@ -69,6 +69,14 @@ pub(super) async fn has_happened(session: &SessionId, first: &Write, wiring: &Wi
         // What they count need not be exact.
         Write::Turn { step: TurnStep::Resumed | TurnStep::Suspended, .. } => true,
         Write::Message { message, .. } => stored.messages.contains(message),
+        Write::Revoke { .. } => {
+            let filter = LedgerFilter {
+                session: Some(session.clone()),
+                only_grants: true,
+                ..LedgerFilter::default()
+            };
+            wiring.store.store().calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+        }
         Write::Session { .. } | Write::Call { .. } => false,
     }
 }

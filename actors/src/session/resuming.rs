@@ -11,7 +11,7 @@ use super::{
     turn::{Progress, Turn, TurnInput},
 };
 use crate::{
-    dispatcher::{Dismissal, DispatchRequest, Standing},
+    dispatcher::{Dismissal, DispatchRequest},
     port::{LedgerRow, TurnStep, Write},
     protocol::{EventKind, ToolCall},
 };
@@ -63,7 +63,7 @@ impl Awake {
     }
 
     fn again(&self, turn: &Running, me: &ActorRef<SessionMsg>, row: LedgerRow) -> DispatchRequest {
-        let standing = Some(Standing::of(&row));
+        let standing = Some(Box::new(row.clone()));
         let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
         DispatchRequest { standing, ..self.request_in(turn, me, row.seq, call) }
     }

@@ -2,6 +2,8 @@
 
 use std::{error::Error, process::ExitCode};
 
+use madang::store::Trouble;
+
 use crate::output;
 
 /// Why the program ends before its work is done.
@@ -25,6 +27,22 @@ impl Failure {
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
         Self::Told { sentence: sentence.into(), cause: Some(cause.into()) }
+    }
+
+    /// The store does not do what is asked: what a person can do about it, where that is known.
+    pub(crate) fn of_store(
+        what: impl Into<String>,
+        cause: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        let mut error: Option<&(dyn Error + 'static)> = Some(&cause);
+        let mut advice = "check the database and its disk".to_owned();
+        while let Some(found) = error {
+            if let Some(trouble) = found.downcast_ref::<Trouble>() {
+                advice = trouble.to_string();
+            }
+            error = found.source();
+        }
+        Self::because(format!("{}: {advice}", what.into()), cause)
     }
 
     /// An error whose own words are the sentence.

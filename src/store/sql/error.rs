@@ -1,9 +1,14 @@
 //! Why a database cannot be opened, and what SQLite's own errors mean for a write.
 
-use std::path::PathBuf;
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use madang_actors::port::StoreError;
 use sqlx::migrate::MigrateError;
+
+use super::writer::ControlError;
 
 /// Why a database cannot be opened. Each sentence says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +41,33 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// It can be read and not be written.
+    #[error("the database {} is read-only; make it and its folder writable for you, or choose another file", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is no room for its tables or its log.
+    #[error("the disk is full; make room for the database {}, or choose another file", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A program that does not know our lock, such as the shell of SQLite, is writing it.
+    #[error("the database {} is locked by another program; end that one, and try again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Another process, or another store of this one, holds it for writing.
     #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
     Held {
@@ -59,6 +91,83 @@ pub enum OpenError {
         /// The version that was found.
         found: String,
     },
+}
+
+impl OpenError {
+    /// What SQLite's error means for somebody who opens this file.
+    pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
+        let (path, trouble) = (path.to_owned(), Trouble::kind(&cause));
+        let cause = cause.into();
+        match trouble {
+            Some(Kind::Full) => Self::Full { path, cause },
+            Some(Kind::ReadOnly) => Self::ReadOnly { path, cause },
+            Some(Kind::Locked) => Self::Locked { path, cause },
+            None => Self::Unusable { path, cause },
+        }
+    }
+
+    /// What the system's error means.
+    pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
+        let path = path.to_owned();
+        match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Self::Full { path, cause: cause.into() }
+            }
+            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause: cause.into() },
+            _ => Self::Unusable { path, cause: cause.into() },
+        }
+    }
+}
+
+/// Why an open database does not take writes, where a person can do something about it. The cause of a
+/// [`StoreError::Unavailable`]: nothing of the write was kept, and what was acknowledged before is safe.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", kind.words())]
+pub struct Trouble {
+    kind: Kind,
+    #[source]
+    cause: sqlx::Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Full,
+    ReadOnly,
+    Locked,
+}
+
+impl Kind {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Full => "the disk is full: make room and try again",
+            Self::ReadOnly => {
+                "the database is read-only: make it and its folder writable and try again"
+            }
+            Self::Locked => "the database is locked by another program: end that one and try again",
+        }
+    }
+}
+
+impl Trouble {
+    pub(super) fn kind(cause: &sqlx::Error) -> Option<Kind> {
+        match ResultCode::of(cause)?.primary() {
+            ResultCode::FULL => Some(Kind::Full),
+            ResultCode::READONLY => Some(Kind::ReadOnly),
+            ResultCode::BUSY => Some(Kind::Locked),
+            _ => None,
+        }
+    }
+}
+
+/// The store does not take writes, for this reason.
+pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
+    match error.into() {
+        ControlError::Ended(error) => StoreError::unavailable(error),
+        ControlError::Sql(cause) => match Trouble::kind(&cause) {
+            Some(kind) => StoreError::unavailable(Trouble { kind, cause }),
+            None => StoreError::unavailable(cause),
+        },
+    }
 }
 
 /// The end of the chain of causes that SQLite knows: its primary and extended result code.
@@ -97,7 +206,7 @@ pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> Sto
         Some(cause) if is_constraint => {
             StoreError::refused(format!("{}: {}", what(), cause.message()))
         }
-        Some(_) | None => StoreError::unavailable(error),
+        Some(_) | None => unavailable(error),
     }
 }
 
@@ -112,7 +221,7 @@ pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
         ResultCode::ERROR,
     ];
     match ResultCode::of(&error) {
-        Some(code) if surely_not.contains(&code.primary()) => StoreError::unavailable(error),
+        Some(code) if surely_not.contains(&code.primary()) => unavailable(error),
         Some(_) | None => StoreError::unknown(error),
     }
 }

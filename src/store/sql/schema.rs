@@ -7,7 +7,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
 };
 
-use super::OpenError;
+use super::{OpenError, Trouble};
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/store/sql/migrations");
@@ -39,5 +39,12 @@ fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {
     if matches!(cause, MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..)) {
         return OpenError::Newer { path };
     }
-    OpenError::Tables { path, of: name, cause: Box::new(cause) }
+    match cause {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)
+            if Trouble::kind(&error).is_some() =>
+        {
+            OpenError::of_sql(&path, error)
+        }
+        cause => OpenError::Tables { path, of: name, cause: Box::new(cause) },
+    }
 }

@@ -10,7 +10,7 @@ use super::{Home, Running, add_habit};
 pub(super) const PROMPT: &str = "> ";
 
 /// A chat in a terminal, at its first prompt.
-fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
+pub(super) fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
     let (mut chat, _) = start(home, completions, options);
     chat.until_shown(PROMPT);
     chat
