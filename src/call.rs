@@ -35,7 +35,7 @@ pub struct Call {
     confirm: Confirm,
 }
 
-/// Who answers the question about a call.
+/// Who answers the question about a call. Such a call has a session of its own, so "always" covers nothing more than it.
 #[derive(Default)]
 pub enum Confirm {
     /// Nobody can be asked: a destructive call is cancelled as unreachable.

@@ -1,6 +1,5 @@
 //! Tools and the embedder's own transactions on a real database file.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 
 use std::{sync::LazyLock, time::Duration};
 

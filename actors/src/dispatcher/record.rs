@@ -15,8 +15,7 @@ use crate::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
         Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss, Text,
-        Timestamp,
-        ToolOutcome, UserId,
+        Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -74,6 +73,11 @@ impl Record {
             shown,
             asked,
         }
+    }
+
+    /// The present moment.
+    pub(super) fn now(&self) -> Timestamp {
+        self.around.clock.now()
     }
 
     /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.

@@ -331,7 +331,9 @@ async fn not_run(cleared: &ClearedCall, record: &mut Record, error: &StoreError)
     let checked = cleared.checked();
     let request = checked.request();
     error!(call = %request.call.id, %error, "nothing is run or kept");
-    let is_overloaded = matches!(error, StoreError::Overloaded);
+    // An approval that waited for longer than it counts met a bound as well, whoever noticed it.
+    let is_overloaded =
+        matches!(error, StoreError::Overloaded) || cleared.usable_for(record.now()).is_zero();
     let (code, text) =
         if is_overloaded { ("overloaded", Text::Overloaded) } else { ("store", Text::StoreFailed) };
     let outcome = ToolOutcome::error(code, text.in_locale(request.locale));

@@ -34,14 +34,8 @@ impl Failure {
         what: impl Into<String>,
         cause: impl Error + Send + Sync + 'static,
     ) -> Self {
-        let mut error: Option<&(dyn Error + 'static)> = Some(&cause);
-        let mut advice = "check the database and its disk".to_owned();
-        while let Some(found) = error {
-            if let Some(trouble) = found.downcast_ref::<Trouble>() {
-                advice = trouble.to_string();
-            }
-            error = found.source();
-        }
+        let advice = Trouble::among(&cause).map(Trouble::to_string);
+        let advice = advice.unwrap_or_else(|| "check the database and its disk".to_owned());
         Self::because(format!("{}: {advice}", what.into()), cause)
     }
 

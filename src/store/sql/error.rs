@@ -1,8 +1,10 @@
 //! Why a database cannot be opened, and what SQLite's own errors mean for a write.
 
 use std::{
+    error::Error,
     io::ErrorKind,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use madang_actors::port::StoreError;
@@ -21,7 +23,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The cause.
         #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// There is nothing to read.
     #[error("there is no database {}; check the path, or begin a chat with it to create it", path.display())]
@@ -48,7 +50,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The cause.
         #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// There is no room for its tables or its log.
     #[error("the disk is full; make room for the database {}, or choose another file", path.display())]
@@ -57,7 +59,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The cause.
         #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// A program that does not know our lock, such as the shell of SQLite, is writing it.
     #[error("the database {} is locked by another program; end that one, and try again", path.display())]
@@ -66,7 +68,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The cause.
         #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// Another process, or another store of this one, holds it for writing.
     #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
@@ -96,25 +98,37 @@ pub enum OpenError {
 impl OpenError {
     /// What SQLite's error means for somebody who opens this file.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
-        let (path, trouble) = (path.to_owned(), Trouble::kind(&cause));
-        let cause = cause.into();
-        match trouble {
-            Some(Kind::Full) => Self::Full { path, cause },
-            Some(Kind::ReadOnly) => Self::ReadOnly { path, cause },
-            Some(Kind::Locked) => Self::Locked { path, cause },
-            None => Self::Unusable { path, cause },
+        match Trouble::kind(&cause) {
+            Some(kind) => Self::troubled(path, kind, cause),
+            None => Self::Unusable { path: path.to_owned(), cause: cause.into() },
+        }
+    }
+
+    /// The trouble is known.
+    pub(super) fn troubled(
+        path: &Path,
+        kind: Kind,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        let (path, cause) = (path.to_owned(), cause.into());
+        match kind {
+            Kind::Full => Self::Full { path, cause },
+            Kind::ReadOnly => Self::ReadOnly { path, cause },
+            Kind::Locked => Self::Locked { path, cause },
         }
     }
 
     /// What the system's error means.
     pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
         let path = path.to_owned();
-        match cause.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                Self::Full { path, cause: cause.into() }
-            }
-            ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause: cause.into() },
-            _ => Self::Unusable { path, cause: cause.into() },
+        let kind = cause.kind();
+        let cause = cause.into();
+        if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            Self::Full { path, cause }
+        } else if kind == ErrorKind::ReadOnlyFilesystem {
+            Self::ReadOnly { path, cause }
+        } else {
+            Self::Unusable { path, cause }
         }
     }
 }
@@ -149,8 +163,21 @@ impl Kind {
 }
 
 impl Trouble {
+    /// The trouble among the causes of an error, if it comes from any.
+    #[must_use]
+    pub fn among<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        // What several wait for is told to each, so the cause is shared.
+        let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
+        let found = shared.map_or(error, |shared| &**shared);
+        found.downcast_ref().or_else(|| Self::among(found.source()?))
+    }
+
     pub(super) fn kind(cause: &sqlx::Error) -> Option<Kind> {
-        match ResultCode::of(cause)?.primary() {
+        let code = ResultCode::of(cause)?;
+        if code == ResultCode::NO_ROOM_FOR_THE_INDEX {
+            return Some(Kind::Full);
+        }
+        match code.primary() {
             ResultCode::FULL => Some(Kind::Full),
             ResultCode::READONLY => Some(Kind::ReadOnly),
             ResultCode::BUSY => Some(Kind::Locked),
@@ -182,6 +209,8 @@ impl ResultCode {
     const ERROR: i32 = 1;
     pub(super) const NOT_A_DATABASE: i32 = 26;
     const VETOED: i32 = 531;
+    /// The index of the log, a file that all processes share, could not grow (`SQLITE_IOERR_SHMSIZE`).
+    const NO_ROOM_FOR_THE_INDEX: Self = Self(4_874);
 
     /// The code of an error, if SQLite gave it.
     pub(super) fn of(error: &sqlx::Error) -> Option<Self> {

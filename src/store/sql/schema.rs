@@ -39,12 +39,14 @@ fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {
     if matches!(cause, MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..)) {
         return OpenError::Newer { path };
     }
-    match cause {
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)
-            if Trouble::kind(&error).is_some() =>
-        {
-            OpenError::of_sql(&path, error)
-        }
-        cause => OpenError::Tables { path, of: name, cause: Box::new(cause) },
+    let statement =
+        if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = &cause {
+            Some(error)
+        } else {
+            None
+        };
+    match statement.and_then(Trouble::kind) {
+        Some(kind) => OpenError::troubled(&path, kind, cause),
+        None => OpenError::Tables { path, of: name, cause: Box::new(cause) },
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use madang::{
-    Approval, Asker, Decision, Limits, OnDismiss, Session, TurnOptions,
+    Approval, Asker, Decision, History, Limits, OnDismiss, Session, TurnOptions,
     testing::{MemoryStore, Probe},
 };
 use serde_json::json;
@@ -16,7 +16,10 @@ async fn given() -> Gate {
 }
 
 async fn given_on(limits: Limits) -> Gate {
-    let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
+    given_in(Gate::with(limits, MemoryStore::new(), Version::First).await).await
+}
+
+async fn given_in(mut gate: Gate) -> Gate {
     let turn = gate.turn(&[("save", named("first"))]).await;
     let question = gate.question().await;
     gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
@@ -120,11 +123,15 @@ async fn revoked_it_asks_again_and_can_be_given_again() {
 /// Clearing is the user's fresh start, and a fresh start asks.
 #[tokio::test]
 async fn clearing_the_chat_ends_it_also_where_the_chat_lives_in_memory_only() {
-    let mut gate = given().await;
-    gate.session.clear().await.unwrap();
-    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
-    assert!(asks(&mut gate, "save").await);
-    gate.shutdown().await;
+    for history in [History::Stored, History::InMemory] {
+        let (limits, store) = (Limits::default(), MemoryStore::new());
+        let mut gate = given_in(Gate::keeping(history, limits, store, Version::First).await).await;
+        assert!(!asks(&mut gate, "save").await);
+        gate.session.clear().await.unwrap();
+        assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+        assert!(asks(&mut gate, "save").await, "{history:?}");
+        gate.shutdown().await;
+    }
 }
 
 #[tokio::test]

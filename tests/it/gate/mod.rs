@@ -14,9 +14,9 @@ use std::{
 };
 
 use madang::{
-    Clock, Completion, ConfirmationEnd, Content, EventKind, LedgerFilter, LedgerRow, Limits,
-    Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome, Turn,
-    TurnOptions,
+    Clock, Completion, ConfirmationEnd, Content, EventKind, History, LedgerFilter, LedgerRow,
+    Limits, Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome,
+    Turn, TurnOptions,
     testing::{HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair},
     tool::{self, ToolContext, ToolResult},
 };
@@ -92,6 +92,15 @@ impl Gate {
     }
 
     async fn with(limits: Limits, store: MemoryStore, version: Version) -> Self {
+        Self::keeping(History::Stored, limits, store, version).await
+    }
+
+    async fn keeping(
+        history: History,
+        limits: Limits,
+        store: MemoryStore,
+        version: Version,
+    ) -> Self {
         let ((model, script), watch) = (model_pair(), Watch::default());
         let says = |named: &Named, locale: Locale| {
             format!("{}: {}", locale.pick("저장합니다", "Saves"), named.name)
@@ -100,6 +109,7 @@ impl Gate {
             .model(model)
             .store(store.clone())
             .limits(limits)
+            .history(history)
             .clock(watch.clone())
             .locale(Locale::En)
             .tool(tool::transactional("erase", "Erases a row.", save));

@@ -89,6 +89,9 @@ fn arguments_can_be_changed_and_what_does_not_fit_is_said() {
     chat.write(b"\r");
     chat.until_shown("not valid JSON");
     chat.until_shown("Arguments: ");
+    chat.write(b"\x15{\"frame_level\":\"L2\",\"frame_level\":\"L3\"}\r");
+    chat.until_shown("not valid JSON");
+    chat.until_shown("Arguments: ");
     let line = |arguments: &Value| [b"\x15", arguments.to_string().as_bytes(), b"\r"].concat();
     let mut arguments = json!({
         "protocol_id": "morning-light", "frame_level": "L9", "framed_text": "I look at the light", "more": 1,

@@ -87,6 +87,38 @@ fn a_read_only_database_is_told_and_can_still_be_read() {
     assert_eq!(std::fs::read(home.database()).unwrap(), before);
 }
 
+/// Another program that does not know our lock writes the database.
+#[tokio::test]
+async fn a_locked_database_is_told_and_the_next_run_has_all_that_was_acknowledged() {
+    use sqlx::{Connection, SqliteConnection};
+
+    let home = Home::new();
+    let reply = [text("One."), text("Two.")];
+    let script = home.script(&reply);
+    let mut chat = Running::start(home.command(&[
+        "chat",
+        "--json",
+        "--session",
+        "one",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
+    chat.write(b"one\n");
+    chat.until("turn_ended");
+    let url = format!("sqlite:{}", home.database().display());
+    let mut other = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    chat.write(b"two\n");
+    let ended = chat.ended();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let sentence = "failed to go on with session one: the database is locked by another program: end that one and try again";
+    assert_eq!(ended.err, format!("madang: {sentence}\n"));
+    other.close().await.unwrap();
+    let again = home.chat(&reply[1..], &["--json", "--session", "one"], "two\n");
+    assert_eq!((again.code, again.of_type("model_message").len()), (Some(0), 1), "{again:?}");
+    assert!(again.events()[0]["seq"].is_number());
+}
+
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_not_touched() {
     use sqlx::{Connection, SqliteConnection};

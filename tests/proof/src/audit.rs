@@ -87,6 +87,7 @@ pub async fn audit(folder: &Path, book: &Book, moment: Moment) -> Findings {
 }
 
 /// What stands in the database, and in the letters beside it.
+#[derive(Default)]
 struct Facts {
     /// How often each part of an effect is there, by token.
     effects: BTreeMap<String, Vec<Row>>,
@@ -113,6 +114,9 @@ enum Ended {
 impl Facts {
     async fn read(folder: &Path, findings: &mut Findings) -> Result<Self, AuditError> {
         let path = folder.join(DATABASE);
+        if !path.exists() {
+            return Ok(Self::default());
+        }
         let options = SqliteConnectOptions::new().filename(&path).read_only(true);
         let mut db = SqliteConnection::connect_with(&options).await?;
         for check in ["PRAGMA integrity_check", "PRAGMA foreign_key_check"] {
@@ -122,6 +126,11 @@ impl Facts {
             };
             let bad = rows.iter().map(says).filter(|text| text != "ok");
             findings.damaged.extend(bad.map(|text| format!("{check}: {text}")));
+        }
+        // The tables of tools are made last. Whoever dies before has made no promise yet, or the book knows of it.
+        let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'proof_effects'";
+        if sqlx::query_scalar::<_, i64>(tables).fetch_one(&mut db).await? == 0 {
+            return Ok(Self::default());
         }
         let mut effects = BTreeMap::<String, Vec<Row>>::new();
         let rows: Vec<(String, String, i64, String)> =

@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use super::{SHORT, yard_with};
 use crate::{
     confirm,
-    dispatcher::{check::check, clear::clear, record::Record, run::{Ran, run}},
+    dispatcher::{
+        check::check,
+        clear::clear,
+        record::Record,
+        run::{Ran, run},
+    },
     ledger::{CallState, Transition},
     mailbox::Recipient,
     port::Store,
@@ -115,7 +120,7 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
         tokio::task::yield_now().await;
     }
     gate.open();
-    assert_eq!(kind(&call.end().await), "store, None");
+    assert_eq!(kind(&call.end().await), "overloaded, None");
     assert!(yard.store.connection().values().is_empty());
     yard.settled().await;
 }

@@ -2,7 +2,7 @@
 
 use madang::{AnswerError, Decision, Limits, Problems, Question, Text as LibraryText, editable};
 
-use super::{editor::Typed, screen::Screen, signals::Asked, talk::Talk};
+use super::{editor::Typed, screen::Screen, signals::Asked, talk::Talk, typed_json};
 use crate::{failure::Failure, texts::Text};
 
 /// What is typed.
@@ -52,7 +52,7 @@ impl Line {
             }
             let decision = match self {
                 Self::Message => Decision::DenyWith { message: line.as_str().into() },
-                Self::Arguments => match serde_json::from_str(&line) {
+                Self::Arguments => match typed_json::read(&line) {
                     Ok(arguments) => Decision::Edit { arguments },
                     Err(error) => {
                         let (line_number, column) = (error.line(), error.column());

@@ -13,6 +13,7 @@ mod streamed;
 mod summary;
 mod talk;
 mod terminal;
+mod typed_json;
 
 use std::io::{self, IsTerminal};
 

@@ -6,7 +6,6 @@ mod approvals;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
 mod contract;
-#[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod ledger_rows;
 mod opening;
 mod savepoints;

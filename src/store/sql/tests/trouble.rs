@@ -18,15 +18,8 @@ use crate::store::{OpenError, SqliteStore, Trouble};
 
 /// The one sentence that a person reads about a write that was not done.
 fn words(error: &StoreError) -> String {
-    let StoreError::Unavailable { cause } = error else { panic!("nothing was written: {error:?}") };
-    let mut error: Option<&(dyn std::error::Error + 'static)> = Some(&**cause);
-    while let Some(found) = error {
-        if let Some(trouble) = found.downcast_ref::<Trouble>() {
-            return trouble.to_string();
-        }
-        error = found.source();
-    }
-    panic!("the cause is not told: {cause:?}")
+    assert!(matches!(error, StoreError::Unavailable { .. }), "nothing was written: {error:?}");
+    Trouble::among(error).expect("the cause is told").to_string()
 }
 
 /// A user's message of some pages.

@@ -61,9 +61,6 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
         _ => return Err(USAGE.into()),
     };
-    for sentence in sentences(&findings) {
-        println!("{sentence}");
-    }
     Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -98,12 +95,14 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
     let figures = campaign
         .run(|figures| {
+            clock.found(&figures.findings);
             clock.say(|| {
                 let kills = format!("{} of {} kills", figures.kills, dose.kills);
                 format!("kill   {kills}, {}", counts(&figures.findings))
             });
         })
         .await;
+    clock.found(&figures.findings);
     let (at_points, files) = (figures.kills_at_points, figures.files);
     clock.end(&format!(
         "kill   {} kills ({at_points} at chosen points) on {files} files, {} effects acknowledged: {}",
@@ -122,6 +121,7 @@ async fn power(dose: Dose) -> Findings {
         let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
         let figures = trial
             .run(|figures| {
+                clock.found(&figures.findings);
                 clock.say(|| {
                     format!("power  {} cuts, {}", cuts + figures.cuts, counts(&figures.findings))
                 });
@@ -164,7 +164,7 @@ fn counts(findings: &Findings) -> String {
     )
 }
 
-/// The first of each kind.
+/// The first of each kind, in words.
 fn sentences(findings: &Findings) -> Vec<String> {
     const SHOWN: usize = 20;
     let Findings { lost, doubled, unasked, misreported, damaged, stuck } = findings;
@@ -184,10 +184,11 @@ fn sentences(findings: &Findings) -> Vec<String> {
     .collect()
 }
 
-/// Says now and then how far it is.
+/// Says now and then how far it is, and at once what is wrong.
 struct Clock {
     begin: Instant,
     said: Instant,
+    found: BTreeSet<String>,
 }
 
 impl Clock {
@@ -195,7 +196,15 @@ impl Clock {
 
     fn new() -> Self {
         let now = Instant::now();
-        Self { begin: now, said: now }
+        Self { begin: now, said: now, found: BTreeSet::new() }
+    }
+
+    fn found(&mut self, findings: &Findings) {
+        for sentence in sentences(findings) {
+            if self.found.insert(sentence.clone()) {
+                println!("{sentence}");
+            }
+        }
     }
 
     fn say(&mut self, text: impl FnOnce() -> String) {

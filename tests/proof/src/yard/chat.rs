@@ -140,15 +140,15 @@ impl Chat {
         }
         match self.session.answer(question, decision).await {
             Ok(()) => self.yard.points.pass(Point::QuestionAnswered),
-            // The person has left meanwhile, or has answered it in the state of the screen already; where the reply was
-            // lost, only the ledger knows.
-            Err(AnswerError::NotOpen | AnswerError::NotKnown) => {}
+            // The person has left meanwhile, or has answered it in the state of the screen already.
+            Err(AnswerError::NotOpen) => {}
             Err(
                 error @ (AnswerError::WrongDigest
                 | AnswerError::NotYours
                 | AnswerError::DoesNotFit { .. }
                 | AnswerError::MessageTooLong { .. }
-                | AnswerError::NotRecorded),
+                | AnswerError::NotRecorded
+                | AnswerError::NotKnown),
             ) => panic!("an answer does not count: {error}"),
         }
     }

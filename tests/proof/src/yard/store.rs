@@ -2,11 +2,14 @@
 
 use std::any::Any;
 
-use madang::{IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture};
+use madang::{
+    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture,
+};
 use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
-        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction, Write,
+        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
+        Write,
     },
 };
 

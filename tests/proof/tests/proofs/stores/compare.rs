@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use madang::{LedgerFilter, Store, StoreError, testing::MemoryConnection};
+use madang::{IdempotencyKey, LedgerFilter, Store, StoreError, testing::MemoryConnection};
 use madang_actors::{ledger::verify, port::Transaction};
 use sqlx::{
     SqlSafeStr, SqliteConnection,
@@ -198,16 +198,14 @@ async fn everything(store: &dyn Store) -> String {
         all.push(format!("{links:?} {end:?}"));
     }
     let sessions = SESSIONS.iter().map(|name| Some(session(name))).chain([None]);
-    for (filter_session, only_open) in sessions.flat_map(|id| [(id.clone(), false), (id, true)]) {
-        for filter_call in (0..=CALLS).map(|number| (number > 0).then(|| call(number))) {
-            let filter =
-                LedgerFilter {
-                    session: filter_session.clone(),
-                    call: filter_call,
-                    only_open,
-                    only_grants: false,
-                };
-            all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
+    for session in sessions {
+        for call in (0..=CALLS).map(|number| (number > 0).then(|| call(number))) {
+            let all_of = LedgerFilter { session: session.clone(), call, ..LedgerFilter::default() };
+            let only_open = LedgerFilter { only_open: true, ..all_of.clone() };
+            let only_grants = LedgerFilter { only_grants: true, ..all_of.clone() };
+            for filter in [all_of, only_open, only_grants] {
+                all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
+            }
         }
     }
     all.push(format!("{:?}", store.interrupted().await.unwrap()));

@@ -1,12 +1,13 @@
 //! What can be done to a store, drawn from so few names that everything meets everything.
 
 use madang::{
-    CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending, Notice,
-    SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId,
+    Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
+    IdempotencyKey, Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId,
+    TurnOptions, Usage, UserId,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
-    port::Write,
+    port::{TurnStep, Write},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -88,6 +89,13 @@ fn write() -> impl Strategy<Value = Write> {
             let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
             Write::TurnEnded { session: session(name), turn: turn(number), at: at(millis), ending, error, usage }
         }),
+        1 => (name(), select(vec![None, Some("add_habit"), Some("other")]), select(USERS.to_vec()), millis())
+            .prop_map(|(name, tool, by, millis)| Write::Revoke {
+                session: session(name),
+                tool: tool.map(Into::into),
+                by: user(by),
+                at: at(millis),
+            }),
         4 => (name(), message()).prop_map(|(name, message)| Write::Message { session: session(name), message }),
         8 => (name(), 1..=CALLS, millis(), step()).prop_map(|(name, number, millis, step)| {
             Write::Call { session: session(name), call: call(number), at: at(millis), transition: step }
@@ -119,16 +127,6 @@ fn turn_step() -> impl Strategy<Value = TurnStep> {
     ]
 }
 
-fn approved(byte: u8, by: UserId) -> Transition {
-    Transition::Approved {
-        digest: digest(byte),
-        by,
-        approval: Approval::Once,
-        arguments: None,
-        expires_at: at(900),
-    }
-}
-
 fn message() -> impl Strategy<Value = ChatMessage> {
     let content = prop_oneof![
         ".{0,12}".prop_map(|text| Content::User { text: text.into() }),
@@ -147,10 +145,9 @@ fn message() -> impl Strategy<Value = ChatMessage> {
 
 /// The first steps of one call, in their order, with or without a question.
 fn life() -> impl Strategy<Value = Vec<Write>> {
-    (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), 1..6_usize, ended()).prop_map(
-        |(name, number, asks, length, end)| {
-            let question =
-                [awaiting(7), approved(7, owner(name))];
+    (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval(), 1..6_usize, ended()).prop_map(
+        |(name, number, asks, approval, length, end)| {
+            let question = [awaiting(7), approved(7, owner(name), approval, None, 600)];
             let steps = [proposed(owner(name), 1, number)]
                 .into_iter()
                 .chain(question.into_iter().filter(|_| asks))
@@ -176,12 +173,29 @@ fn step() -> impl Strategy<Value = Transition> {
             seq
         )),
         shown().prop_map(awaiting),
-        (shown(), select(USERS.to_vec()))
-            .prop_map(|(byte, by)| approved(byte, user(by))),
+        (shown(), select(USERS.to_vec()), approval(), typed(), select(vec![600, 5])).prop_map(
+            |(byte, by, approval, typed, until)| approved(byte, user(by), approval, typed, until)
+        ),
+        select(USERS.to_vec()).prop_map(|by| Transition::Revoked { by: user(by) }),
         shown().prop_map(running),
         ended().prop_map(Transition::Ended),
         effect.prop_map(|effect| Transition::Settled { effect }),
     ]
+}
+
+fn approval() -> impl Strategy<Value = Approval> {
+    prop_oneof![
+        3 => Just(Approval::Once),
+        2 => (1..3_u8).prop_map(|byte| Approval::Always { schema: digest(byte) }),
+        1 => (1..=CALLS, 1..3_u8)
+            .prop_map(|(number, byte)| Approval::Granted { by_call: call(number), schema: digest(byte) }),
+        1 => Just(Approval::Edited),
+    ]
+}
+
+/// The arguments that a person typed in place of those that were shown.
+fn typed() -> impl Strategy<Value = Option<Value>> {
+    select(vec![None, None, Some(json!({ "id": 8 }))])
 }
 
 fn ended() -> impl Strategy<Value = Ended> {
@@ -194,13 +208,16 @@ fn ended() -> impl Strategy<Value = Ended> {
     let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
     let result = select(vec![CallResult::Shown, CallResult::Discarded]);
     let decided_by = select(vec![None, None, Some(user("kim")), Some(user("lee"))]);
-    (outcome, effect, result, decided_by).prop_map(|(outcome, effect, result, decided_by)| Ended {
-        arguments: None,
-        outcome,
-        effect,
-        result,
-        decided_by,
-    })
+    let arguments = select(vec![None, None, Some(Box::new(json!({ "id": 7 })))]);
+    (arguments, outcome, effect, result, decided_by).prop_map(
+        |(arguments, outcome, effect, result, decided_by)| Ended {
+            arguments,
+            outcome,
+            effect,
+            result,
+            decided_by,
+        },
+    )
 }
 
 fn data() -> impl Strategy<Value = Value> {
@@ -228,6 +245,16 @@ fn awaiting(byte: u8) -> Transition {
         digest: digest(byte),
         expires_at: at(600),
     }
+}
+
+fn approved(
+    byte: u8,
+    by: UserId,
+    approval: Approval,
+    arguments: Option<Value>,
+    until: i64,
+) -> Transition {
+    Transition::Approved { digest: digest(byte), by, approval, arguments, expires_at: at(until) }
 }
 
 fn running(byte: u8) -> Transition {

@@ -8,12 +8,15 @@ mod facts;
 use std::{any::Any, cell::RefCell};
 
 use madang::{
-    LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, store::SqliteStore,
-    testing::MemoryStore, tool::BoxFuture,
+    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId,
+    store::SqliteStore, testing::MemoryStore, tool::BoxFuture,
 };
 use madang_actors::{
     ledger::{ChainEnd, Link},
-    port::{ConnectionType, Reader, StoredSession, Transaction, Write},
+    port::{
+        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
+        Write,
+    },
 };
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
