@@ -50,6 +50,17 @@ pub(crate) struct Inner {
     writer_health: Arc<WriterHealth>,
 }
 
+/// Stops the actors of a start that fails or is dropped half-way: nobody else holds them.
+struct Unfinished(Option<Tree>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(tree) = self.0.take() {
+            tree.supervisor.stop(None);
+        }
+    }
+}
+
 impl Runtime {
     /// Begins to put a runtime together.
     #[must_use]
@@ -73,7 +84,9 @@ impl Runtime {
             writer_health: writer_health.clone(),
         };
         let tree = Supervisor::start(children).await?;
+        let mut unfinished = Unfinished(Some(tree.clone()));
         let interrupted = Interrupted::find(&tree).await.map_err(BuildError::Store)?;
+        unfinished.0 = None;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),

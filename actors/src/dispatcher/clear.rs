@@ -48,6 +48,11 @@ impl ClearedCall {
         self.usable_until.map_or(Duration::MAX, |end| now.until(end))
     }
 
+    /// A person said yes to it, now or before.
+    pub(super) const fn is_approved(&self) -> bool {
+        self.usable_until.is_some()
+    }
+
     fn approved(checked: CheckedCall, usable_until: Timestamp) -> Self {
         Self { digest: checked.digest(), checked, usable_until: Some(usable_until) }
     }

@@ -54,13 +54,14 @@ pub(super) async fn run(
                         return Ran::Ended(Box::new(end));
                     }
                 },
-                () = request.dismissal.stopped() => None,
+                // An answer that was told to count does count.
+                () = request.dismissal.stopped(), if !cleared.is_approved() => None,
                 () = request.leave.cancelled() => return Ran::Left,
             }
         }
         None => None,
     };
-    if request.dismissal.stops() {
+    if request.dismissal.stops() && !cleared.is_approved() {
         let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
         let end = record.end(checked.arguments().clone(), Vec::new(), dismissed).await;
         return Ran::Ended(Box::new(end));
