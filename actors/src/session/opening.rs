@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     dispatcher::end_of_lost,
+    failpoint::failpoint,
     ledger::{Ended, Transition},
     mailbox::answer,
     port::{
@@ -44,17 +45,34 @@ pub enum OpenError {
 
 /// Wakes the session behind a door. Whatever waits there is delivered, or told why not.
 pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>) {
-    let error = match start(&door, &wiring).await {
-        Ok(()) => return,
-        Err(error) => error,
-    };
-    error!(session = %door.session(), %error, "failed to wake a session");
-    let cause = match error {
-        OpenError::Store { cause, .. } => cause,
-        OpenError::Unknown(_) | OpenError::Closed(_) => StoreError::refused(error.to_string()),
-    };
-    for msg in door.did_not_wake() {
-        refuse(msg, &cause);
+    let mut asleep = Asleep { door, cause: Some(StoreError::Silent) };
+    match start(&asleep.door, &wiring).await {
+        Ok(()) => asleep.cause = None,
+        Err(error) => {
+            error!(session = %asleep.door.session(), %error, "failed to wake a session");
+            asleep.cause = Some(match error {
+                OpenError::Store { cause, .. } => cause,
+                OpenError::Unknown(_) | OpenError::Closed(_) => {
+                    StoreError::refused(error.to_string())
+                }
+            });
+        }
+    }
+}
+
+/// A session that does not wake, until its cause is taken away. Whoever waits at the door hears of it, even where a
+/// panic of the store's ends the attempt.
+struct Asleep {
+    door: Arc<Door>,
+    cause: Option<StoreError>,
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        let Some(cause) = self.cause.take() else { return };
+        for msg in self.door.did_not_wake() {
+            refuse(msg, &cause);
+        }
     }
 }
 
@@ -62,6 +80,7 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
     let session = door.session();
     // What an actor before this one began is still on its way to the store, with numbers of its own.
     door.settled().await;
+    failpoint("opening.loads").await.map_err(|failed| unreadable(session, failed.into()))?;
     let mut stored = load(session, wiring).await?;
     let mut seen_to = SeenTo::default();
     // A runtime that shuts down leaves an open turn to the next.
@@ -70,7 +89,8 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
     {
         seen_to = see_to(open, &stored, door, wiring)
             .await
-            .map_err(|cause| OpenError::Store { session: session.clone(), cause })?;
+            .map_err(|cause| unreadable(session, cause))?;
+        failpoint("opening.seen_to").await.map_err(|failed| unreadable(session, failed.into()))?;
         stored = load(session, wiring).await?;
     }
     let last_seq = stored.row.last_seq;
@@ -102,8 +122,12 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
 
 async fn load(session: &SessionId, wiring: &Wiring) -> Result<StoredSession, OpenError> {
     let stored = wiring.store.store().session(session).await;
-    let stored = stored.map_err(|cause| OpenError::Store { session: session.clone(), cause })?;
+    let stored = stored.map_err(|cause| unreadable(session, cause))?;
     stored.ok_or_else(|| OpenError::Unknown(session.clone()))
+}
+
+fn unreadable(session: &SessionId, cause: StoreError) -> OpenError {
+    OpenError::Store { session: session.clone(), cause }
 }
 
 /// What became of the turn that was left open.
@@ -128,11 +152,13 @@ async fn see_to(
     let (session, around) = (door.session(), &wiring.around);
     let filter =
         LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
+    failpoint("opening.sees_to").await?;
     let calls = wiring.store.store().calls(&filter).await?;
     let messages = match wiring.history {
         History::Stored => &*stored.messages,
         History::InMemory => &[],
     };
+    failpoint("opening.plans").await?;
     let plan = plan(&Left {
         open: &open,
         messages,

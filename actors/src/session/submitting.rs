@@ -9,6 +9,7 @@ use super::{
     msg::{Asked, SessionMsg, TurnEnd, TurnRefused},
 };
 use crate::{
+    failpoint::failpoint,
     ledger::text_digest,
     mailbox::answer,
     port::{StoreError, StoredEnd, SubmittedTurn},
@@ -25,7 +26,10 @@ impl Awake {
         self.lookups += 1;
         let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
         drop(self.wiring.tasks.spawn(async move {
-            let found = wiring.store.store().submitted(door.session(), &key).await;
+            let found = match failpoint("submitting.finds").await {
+                Ok(()) => wiring.store.store().submitted(door.session(), &key).await,
+                Err(failed) => Err(failed.into()),
+            };
             if me.cast(SessionMsg::Submitted { asked: Box::new(asked), found }).is_err() {
                 debug!("the session ended before the turn of a key was found");
             }
