@@ -59,8 +59,8 @@ impl Record {
         let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
         let approval = standing.and_then(|call| call.approval);
         let asked = standing.and_then(|call| call.asked.clone());
-        let is_shown = |call: &&Box<LedgerRow>| call.state == CallState::Awaiting;
-        let shown = standing.filter(is_shown).map(|call| call.arguments.clone());
+        let shown = standing.filter(|call| call.state == CallState::Awaiting);
+        let shown = shown.map(|call| call.arguments.clone());
         let has_arguments = standing.is_some_and(|call| call.state != CallState::Proposed);
         Self {
             around,
