@@ -48,7 +48,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others.
+    /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others; those of one
+    /// moment by the names of their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
     /// Gives the turn that was submitted to this session under this key.

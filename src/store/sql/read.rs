@@ -68,7 +68,7 @@ pub(super) async fn interrupted(
     let rows = sqlx::query(
         "SELECT t.session, t.turn, s.user FROM madang_turns AS t \
          JOIN madang_sessions AS s ON s.session = t.session \
-         WHERE t.ended_at IS NULL ORDER BY t.began_at, t.turn",
+         WHERE t.ended_at IS NULL ORDER BY t.began_at, t.session",
     )
     .fetch_all(db)
     .await

@@ -94,7 +94,10 @@ impl Layer {
                 Some((turn.began, InterruptedSession { session, user, turn: turn.open.turn }))
             })
             .collect();
-        open.sort_by_key(|(began, interrupted)| (*began, interrupted.turn));
+        let place = |(began, open): &(Timestamp, InterruptedSession)| {
+            (*began, open.session.as_str().to_owned())
+        };
+        open.sort_by_key(place);
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
