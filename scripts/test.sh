@@ -130,7 +130,10 @@ suite() {
 build() {
     local begin=$SECONDS
     printf '== build\n'
-    if [ $needs_madang -eq 1 ]; then cargo test --locked -p madang -p madang-proof --all-targets --no-run; fi
+    if [ $needs_madang -eq 1 ]; then
+        cargo test --locked -p madang --all-targets --no-run
+        cargo test --locked -p madang -p madang-proof --test proofs --no-run
+    fi
     if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --no-run; fi
     if [ $needs_actors -eq 1 ]; then
         CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
