@@ -45,7 +45,8 @@ def _by_aim(d: Dialogue) -> tuple[str, Data]:
 
 def _by_keyword(d: Dialogue) -> tuple[str, Data]:
     keyword = keyword_for(d)
-    return d.ask(d.phrases.BY_KEYWORD, k=keyword, q=maybe_quoted(d, keyword)), {"keyword": keyword}
+    slots = {"k": keyword, "q": maybe_quoted(d, keyword), "n": noun(d.rng, d.language, 0.1)}
+    return d.ask(d.phrases.BY_KEYWORD, **slots), {"keyword": keyword}
 
 
 def _by_category_word(d: Dialogue) -> tuple[str, Data]:
@@ -235,9 +236,9 @@ def _query(d: Dialogue, row: Row) -> None:
 def detail(d: Dialogue) -> None:
     """Details of a named item, then perhaps adding it."""
     rng = d.rng
-    if rng.random() < 0.08:
+    if rng.random() < 0.14:
         word = keyword_for(d)
-        d.user(d.ask(d.phrases.DETAIL[:2], t=word, q=d.quoted(word)))
+        d.user(d.ask(d.phrases.DETAIL_UNKNOWN, k=word, q=d.quoted(word)))
         _search_with(d, {"keyword": word}, invent=0.4)
         return
     item = any_item(d)
