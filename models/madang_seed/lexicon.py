@@ -66,6 +66,12 @@ ADJECTIVES = {
 # Terms that are written the same in both languages.
 TERMS = "HIIT ASMR ADHD B12 omega-3 CBT TV SNS MBTI PT BMI CrossFit YouTube Netflix TikTok Instagram ChatGPT 16:8 5K 10K MCT EPA D3 NMN LED ASMR Wi-Fi QR GTD Zone2 VO2max EMDR NLP K-pop e-book Kindle iPhone PC".split()
 
+# Real words of two, which are searched for as one.
+PAIRS = {
+    "ko": "아침 식사,점심 산책,저녁 운동,아침 운동,무릎 통증,목 통증,눈 건강,장 건강,뼈 건강,다리 근육,물 마시기,걷기 운동,스마트폰 중독,게임 시간,화면 밝기,침대 정리,방 청소,책 읽기,글 쓰기,영어 공부,단어 암기,시간 관리,돈 관리,가계부 쓰기,일기 쓰기,감사 인사,칭찬 한마디,심호흡 운동,복식 호흡,마음 챙김,명상 음악,수면 음악,낮잠 시간,취침 시간,기상 시간,알람 소리,커튼 치기,창문 열기,햇볕 쬐기,맨발 걷기,계단 이용,자전거 타기,줄넘기 운동,맨몸 운동,홈 트레이닝,근력 운동,유산소 운동,허리 운동,어깨 스트레칭,목 스트레칭,전신 스트레칭,폼롤러 마사지,얼굴 마사지,족욕 시간,따뜻한 물,미지근한 물,찬물 세수,단백질 보충,채소 섭취,과일 주스,제로 음료,탄산 음료,에너지 음료,믹스 커피,늦은 식사,혼자 밥,간식 시간,군것질 줄이기,밀가루 음식,매운 음식,짠 음식,단 음식,튀긴 음식,술 약속,담배 냄새,손톱 물어뜯기,다리 떨기,욕 줄이기,지출 줄이기,충동 구매,가족 식사,부모님 전화,친구 만나기,반려견 산책,식물 돌보기,악기 연습,그림 그리기,사진 찍기,퍼즐 맞추기,두뇌 게임".split(","),
+    "en": "neck pain,knee pain,eye strain,gut health,bone health,leg day,core strength,warm water,lemon water,tap water,black coffee,iced coffee,herbal tea,energy drinks,soft drinks,diet coke,red wine,white bread,brown rice,whole grains,olive oil,dark chocolate,ice cream,peanut butter,protein shake,meal prep,portion size,late dinner,early breakfast,midnight snack,fast food,sweet tooth,blood pressure,blood sugar,heart rate,resting pulse,deep breathing,box breathing,belly breathing,morning pages,bullet journal,to do list,time blocking,time management,email inbox,social media,phone calls,video games,blue light,bright light,night light,alarm clock,snooze button,bed time,power nap,white noise,sleep mask,weighted blanket,room temperature,fresh air,open window,bare feet,long walks,short walks,hill walking,dog walking,jump rope,push ups,pull ups,jumping jacks,foam rolling,wall sits,hip mobility,hamstring stretch,desk job,standing desk,office chair,public transport,bike ride,swimming pool,ice bath,hot bath,foot bath,face massage,self care,self talk,small talk,date night,family dinner,best friend,thank you notes,random kindness,active listening,anger management,panic attacks,bad mood,nail biting,chain smoking,impulse buying,online shopping,credit card,lottery tickets,foreign language,sheet music,piano practice,life drawing,board games,crossword puzzles,brain training,speed reading,audio books".split(","),
+}
+
 # Words to search for that are more than a noun.
 COMPOUNDS = {
     "ko": [
@@ -179,5 +185,7 @@ def noun(rng: random.Random, language: str, novelty: float) -> str:
 
 def compound(rng: random.Random, language: str, novelty: float) -> str:
     """Several words, or two in one, that belong together."""
+    if rng.random() < 0.4:
+        return rng.choice(PAIRS[language])
     parts = {"n": noun(rng, language, novelty), "m": noun(rng, language, novelty)}
     return rng.choice(COMPOUNDS[language]).format(a=rng.choice(ADJECTIVES[language]), **parts)

@@ -16,7 +16,7 @@ from .words import any_item, fail, keyword_for, maybe_quoted, title_of
 def _search_request(d: Dialogue) -> tuple[str, Data]:
     rng = d.rng
     kinds = [_by_category, _by_complaint, _by_aim, _by_keyword, _by_category_word, _by_both, _by_number, _everything]
-    request, arguments = rng.choices(kinds, (30, 10, 8, 40, 3, 8, 13, 5))[0](d)
+    request, arguments = rng.choices(kinds, (26, 18, 10, 44, 3, 9, 12, 6))[0](d)
     return d.in_passing(request), arguments
 
 

@@ -18,11 +18,11 @@ def keyword_for(d: Dialogue) -> str:
     while True:
         language = other_language(d, 0.06)
         roll = rng.random()
-        if roll < 0.3:
+        if roll < 0.38:
             word = compound(rng, language, d.novelty)
-        elif roll < 0.3 + 0.6 * d.novelty:
+        elif roll < 0.38 + 0.5 * d.novelty:
             word = invented(rng, language)
-        elif roll < 0.5 + 0.5 * d.novelty:
+        elif roll < 0.55 + 0.4 * d.novelty:
             word = rng.choice(rng.choice(catalogue()).keywords[language])
         else:
             word = rng.choice(NOUNS[language] if rng.random() < 0.97 else TERMS)
