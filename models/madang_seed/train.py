@@ -38,7 +38,7 @@ def mixture(progress: float) -> Mixture:
         return Mixture(short=0.88, novelty=0.5, more_turns=0.2)
     if progress < 0.6:
         return Mixture(short=0.93, novelty=0.35, more_turns=0.3)
-    return Mixture(short=0.68, novelty=0.25, more_turns=0.2)
+    return Mixture(short=0.82, novelty=0.25, more_turns=0.2)
 
 
 def drill_share(progress: float) -> float:
