@@ -36,7 +36,7 @@ _KINDS: list[tuple[Turn, int, int]] = [
     (log_by_title, 4, 10),
     (streak, 5, 6),
     (streak_by_title, 3, 6),
-    (small_talk, 27, 12),
+    (small_talk, 33, 13),
 ]
 _TURNS = [kind for kind, _, _ in _KINDS]
 _SHORT = [weight for _, weight, _ in _KINDS]

@@ -52,8 +52,9 @@ def _by_situation(d: Dialogue) -> tuple[str, Data]:
 
 def _by_keyword(d: Dialogue) -> tuple[str, Data]:
     keyword = keyword_for(d)
-    slots = {"k": keyword, "q": maybe_quoted(d, keyword), "n": noun(d.rng, d.language, 0.1)}
-    return d.ask(d.phrases.BY_KEYWORD, **slots), {"keyword": keyword}
+    besides, too = (noun(d.rng, d.language, 0.1) for _ in range(2))
+    text = d.ask(d.phrases.BY_KEYWORD, k=keyword, q=maybe_quoted(d, keyword), n=besides, m=too)
+    return text, {"keyword": keyword}
 
 
 def _by_category_word(d: Dialogue) -> tuple[str, Data]:

@@ -56,7 +56,7 @@ def thanks(d: Dialogue) -> None:
 
 _TALK = [
     *["greet", "thanks", "bye", "nevermind", "who", "who"],
-    *["outside"] * 11,
+    *["outside"] * 15,
     *["delete"] * 3,
     *["which_add", "which_log"] * 2,
     *["which_streak"] * 2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 from .. import answers, envelopes
 from ..catalogue import Item, catalogue
@@ -26,8 +27,14 @@ def keyword_for(d: Dialogue) -> str:
             word = rng.choice(rng.choice(catalogue()).keywords[language])
         else:
             word = rng.choice(NOUNS[language] if rng.random() < 0.97 else TERMS)
-        if not any(word == known for words in taken.values() for known in words) and word not in _AMBIGUOUS:
-            return word
+        if any(word in words for words in taken.values()) or word in _AMBIGUOUS or word.lower() in _titles():
+            continue
+        return word
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(title.lower() for item in catalogue() for title in item.title.values())
 
 
 _AMBIGUOUS = frozenset(
