@@ -29,7 +29,7 @@ _KINDS: list[tuple[Turn, int, int]] = [
     (search_then, 10, 34),
     (search_and_add, 2, 4),
     (detail, 11, 11),
-    (add, 22, 18),
+    (add, 30, 18),
     (add_unknown, 5, 5),
     (list_habits, 5, 14),
     (log, 14, 10),
