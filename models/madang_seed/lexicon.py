@@ -185,7 +185,11 @@ def noun(rng: random.Random, language: str, novelty: float) -> str:
 
 def compound(rng: random.Random, language: str, novelty: float) -> str:
     """Several words, or two in one, that belong together."""
-    if rng.random() < 0.4:
+    roll = rng.random()
+    if roll < 0.3:
         return rng.choice(PAIRS[language])
-    parts = {"n": noun(rng, language, novelty), "m": noun(rng, language, novelty)}
+    first, second = noun(rng, language, novelty), noun(rng, language, novelty)
+    if roll < 0.6:
+        return f"{first} {second}"
+    parts = {"n": first, "m": second}
     return rng.choice(COMPOUNDS[language]).format(a=rng.choice(ADJECTIVES[language]), **parts)
