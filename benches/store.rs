@@ -101,6 +101,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
             digest: Digest::new([7; 32]),
         };
         let ended = Ended {
+            arguments: None,
             outcome: ToolOutcome::ok(json!({ "id": count })),
             effect: Effect::Committed,
             result: CallResult::Shown,

@@ -8,7 +8,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests features examples benches)
+all=(format lint docs wall actors tests failpoints proofs features examples benches)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -44,6 +44,15 @@ wall() {
 actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors; }
 
 tests() { run cargo test -p madang; }
+
+# Every step that can go wrong does, and planted bugs are found. Without llama.cpp, which has no such steps.
+failpoints() {
+    run cargo test -p madang --no-default-features --features failpoints,sqlite --test failpoints || return 1
+    run cargo clippy -p madang -p madang-actors --no-default-features --features failpoints,sqlite --lib --test failpoints -- -D warnings
+}
+
+# With `madang` beside it, so that both are built with the features of the suite above.
+proofs() { run cargo test -p madang -p madang-proof --test proofs; }
 
 # Each feature alone compiles. What needs llama.cpp takes the bindings from the build above, by Cargo's own means (a build script
 # can be overridden by its `links` key): other features elsewhere would otherwise compile llama.cpp a second time.
@@ -120,7 +129,7 @@ suite() {
 build() {
     local begin=$SECONDS
     printf '== build\n'
-    if [ $needs_madang -eq 1 ]; then cargo test --locked -p madang --all-targets --no-run; fi
+    if [ $needs_madang -eq 1 ]; then cargo test --locked -p madang -p madang-proof --all-targets --no-run; fi
     if [ $needs_actors -eq 1 ]; then
         CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
     fi
@@ -135,7 +144,7 @@ for name in "${chosen[@]}"; do
     case $name in
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
-    tests | features | examples | benches) needs_madang=1 ;;
+    tests | proofs | features | examples | benches) needs_madang=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
         exit 2

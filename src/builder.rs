@@ -8,7 +8,7 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ChatModel, Clock, Extensions, Store, SystemClock, Tool},
+    port::{ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool},
     protocol::{Limits, Locale},
     registry::ToolRegistry,
     session::History,
@@ -109,7 +109,7 @@ impl Builder {
         self
     }
 
-    /// Starts the runtime on the tokio runtime that this is called in.
+    /// Starts the runtime on the tokio runtime that this is called in. Dropping the future stops what has started.
     ///
     /// # Errors
     /// [`BuildError`] says what is missing or does not fit.
@@ -120,7 +120,8 @@ impl Builder {
         registry.register_all(self.tools)?;
         for tool in registry.iter() {
             let lent = store.connection_type();
-            if let Some(needed) = tool.tool().needs().filter(|needed| *needed != lent) {
+            let needed = tool.tool().needs().map(Need::connection);
+            if let Some(needed) = needed.filter(|needed| *needed != lent) {
                 return Err(BuildError::OtherConnection {
                     tool: tool.spec().name.clone(),
                     needed,

@@ -11,8 +11,9 @@ use madang_actors::{
     mailbox::{Recipient, Reply},
     port::{BoxFuture, Write},
     protocol::{
-        Answer, Asker, CallId, CallRecord, Decision, Fault, Locale, Question, SessionId, Timestamp,
-        ToolCall, ToolOutcome, TurnEnding, TurnId, Usage, UserId, envelope,
+        Answer, AnswerError, Asker, CallId, CallRecord, Decision, Fault, Locale, Question,
+        SessionId, Timestamp, ToolCall, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+        call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -32,7 +33,7 @@ pub struct Call {
     confirm: Confirm,
 }
 
-/// Who answers the question about a call.
+/// Who answers the question about a call. Such a call has a session of its own, so "always" covers nothing more than it.
 #[derive(Default)]
 pub enum Confirm {
     /// Nobody can be asked: a destructive call is cancelled as unreachable.
@@ -40,18 +41,18 @@ pub enum Confirm {
     Nobody,
     /// Every question gets this answer.
     Always(Decision),
-    /// This is asked; `None` leaves the question open until it expires.
+    /// This is asked, and asked again where the arguments that it typed do not fit the tool; `None` leaves the question
+    /// open until it expires.
     Ask(Box<dyn Fn(Question) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 
 impl fmt::Debug for Confirm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Nobody => "Nobody",
-            Self::Always(Decision::Approve) => "Always(Approve)",
-            Self::Always(Decision::Deny) => "Always(Deny)",
-            Self::Ask(_) => "Ask",
-        })
+        match self {
+            Self::Nobody => f.write_str("Nobody"),
+            Self::Always(decision) => write!(f, "Always({decision:?})"),
+            Self::Ask(_) => f.write_str("Ask"),
+        }
     }
 }
 
@@ -148,8 +149,13 @@ impl Runtime {
                 decision = &mut deciding => {
                     deciding = Box::pin(pending());
                     if let (Some(question), Some(decision)) = (&asked, decision) {
-                        decided = Some(decision);
-                        self.decide(question, decision).await;
+                        decided = Some(decision.clone());
+                        if let Err(AnswerError::DoesNotFit { .. }) = self.decide(question, decision).await
+                            && matches!(confirm, Confirm::Ask(_))
+                        {
+                            decided = None;
+                            deciding = confirm.decide(question.clone());
+                        }
                     }
                     continue;
                 }
@@ -157,8 +163,11 @@ impl Runtime {
             match event {
                 Some(DispatcherEvent::Asked { question }) => {
                     // A question that was lost with the ConfirmActor comes again; the person is not asked again.
-                    match (decided, &asked) {
-                        (Some(decision), _) => self.decide(&question, decision).await,
+                    match (&decided, &asked) {
+                        (Some(decision), _) => {
+                            // What does not count was said already.
+                            drop(self.decide(&question, decision.clone()).await);
+                        }
                         (None, Some(_)) => {}
                         (None, None) => {
                             asked = Some((*question).clone());
@@ -175,17 +184,18 @@ impl Runtime {
         };
         let narrower =
             self.registry().get(&name).ok().and_then(|tool| tool.spec().narrower.clone());
-        let envelope = end.record.outcome.as_ref().map_or_else(String::new, |outcome| {
-            envelope(outcome, narrower.as_deref(), self.inner().limits.max_envelope_bytes)
-        });
+        let max_bytes = self.inner().limits.max_envelope_bytes;
+        let envelope = call_envelope(&end.record, narrower.as_deref(), locale, max_bytes);
         Ok(CallReport { session, record: end.record, envelope })
     }
 
-    async fn decide(&self, question: &Question, decision: Decision) {
+    async fn decide(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {
         let (call, digest, user) = (question.call, question.digest, question.user.clone());
-        if let Err(error) = self.answer(Answer { call, digest, decision, user }).await {
+        let counts = self.answer(Answer { call, digest, decision, user }).await;
+        if let Err(error) = &counts {
             debug!(%call, %error, "an answer does not count");
         }
+        counts
     }
 }
 
@@ -224,7 +234,7 @@ impl Confirm {
     fn decide(&self, question: Question) -> BoxFuture<'static, Option<Decision>> {
         match self {
             Self::Nobody => Box::pin(ready(None)),
-            Self::Always(decision) => Box::pin(ready(Some(*decision))),
+            Self::Always(decision) => Box::pin(ready(Some(decision.clone()))),
             Self::Ask(ask) => ask(question),
         }
     }

@@ -46,7 +46,7 @@ pub enum SessionError {
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
     /// The store could not be written or read.
-    #[error("failed to open session {session}")]
+    #[error("failed to reach the store of session {session}")]
     Store {
         /// The session.
         session: SessionId,

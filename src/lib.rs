@@ -16,24 +16,26 @@ pub mod store;
 mod telemetry;
 pub mod tool;
 pub mod toolkit;
+mod transaction;
 
 pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
     port::{
-        ChatModel, Clock, Deltas, LedgerFilter, LedgerRow, ModelError, ModelInfo, Store,
-        StoreError, SystemClock,
+        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
+        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock,
     },
     protocol::{
-        Answer, AnswerError, Asker, CallId, CallRecord, CallResult, CancelReason, ChatMessage,
-        Completion, CompletionDelta, CompletionRequest, ConfirmationEnd, Content, Decision, Digest,
-        Effect, EffectPolicy, Ending, EventKind, FinishReason, InvalidId, Limits, Locale, Notice,
-        OnDismiss, PromptMessage, Question, SessionEvent, SessionId, Text, Timestamp,
-        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId,
-        Usage, UserId, WantedCall, envelope,
+        Answer, AnswerError, Approval, Asker, Breach, CallId, CallRecord, CallResult, CancelReason,
+        ChatMessage, Completion, CompletionDelta, CompletionRequest, ConfirmationEnd, Content,
+        Decision, Digest, Effect, EffectPolicy, Ending, EventKind, FinishReason, Grant, InvalidId,
+        Limits, Locale, Notice, OnDismiss, Problem, PromptMessage, Question, SessionEvent,
+        SessionId, Text, Timestamp, ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec,
+        TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall, call_envelope, editable,
+        envelope, plain,
     },
-    registry::ToolRegistry,
+    registry::{Problems, ToolRegistry},
     session::{
         ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnOptions,
         TurnRefused,
@@ -43,6 +45,7 @@ pub use madang_actors::{
 };
 pub use runtime::Runtime;
 pub use session::{Session, Turn};
+pub use transaction::{TransactionError, TransactionFn};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

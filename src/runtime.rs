@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    confirm::ConfirmMsg,
-    mailbox::AskError,
+    confirm,
     port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{Answer, AnswerError, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
@@ -225,11 +224,6 @@ impl Inner {
     }
 
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
-        let ask = |reply| ConfirmMsg::Answer { answer, reply };
-        // The answer counts once it is recorded, so this waits as long as the store may take.
-        match self.tree.confirm.ask(ask, self.limits.store_timeout).await {
-            Ok(result) => result,
-            Err(AskError::Closed | AskError::Timeout) => Err(AnswerError::NotRecorded),
-        }
+        confirm::answer(&self.tree.confirm, answer, &self.limits).await
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    protocol::{Answer, AnswerError, Asker, Decision, Question, SessionId, TurnId, UserId},
+    port::{LedgerFilter, LedgerRow, StoreError, Write},
+    protocol::{Answer, AnswerError, Asker, Decision, Grant, Question, SessionId, TurnId, UserId},
     session::{
         ClearError, DismissError, Door, Sent, SessionMsg, SessionState, Subscription, TurnEnd,
         TurnOptions, TurnRefused, open,
@@ -84,7 +85,8 @@ impl Session {
         }
     }
 
-    /// Clears the chat: what a person sees and the model reads begins anew. Stored messages and the ledger stay.
+    /// Clears the chat: what a person sees and the model reads begins anew, and so does what the user is asked: standing
+    /// approvals end. Stored messages and the ledger stay.
     ///
     /// # Errors
     /// [`ClearError`] says why not.
@@ -116,7 +118,8 @@ impl Session {
         self.door.feed().subscribe()
     }
 
-    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded.
+    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that
+    /// do not fit the tool are refused with what is wrong with them, and the question stays open.
     ///
     /// # Errors
     /// [`AnswerError`] says why the answer does not count.
@@ -128,6 +131,42 @@ impl Session {
             user: self.user().clone(),
         };
         self.runtime.answer(answer).await
+    }
+
+    /// The standing approvals of this session, in the order in which they were given: tools that run without a question.
+    /// They survive sleep and restart, and end when they are revoked or the chat is cleared.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if the store cannot be read.
+    pub async fn grants(&self) -> Result<Vec<Grant>, SessionError> {
+        let filter = LedgerFilter {
+            session: Some(self.id().clone()),
+            only_grants: true,
+            ..LedgerFilter::default()
+        };
+        let rows = self.runtime.wiring.store.store().calls(&filter).await;
+        let rows = rows.map_err(|cause| self.failed(cause))?;
+        Ok(rows.iter().filter_map(LedgerRow::grant).collect())
+    }
+
+    /// Ends the standing approvals of this tool in this session: from here on it is asked about again. A call that began
+    /// before goes on. Without any, nothing happens.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if it could not be recorded.
+    pub async fn revoke(&self, tool: &str) -> Result<(), SessionError> {
+        let revoke = Write::Revoke {
+            session: self.id().clone(),
+            tool: Some(tool.into()),
+            by: self.user().clone(),
+            at: self.runtime.clock.now(),
+        };
+        let written = self.runtime.wiring.store.write(vec![revoke]).await;
+        written.map_err(|cause| self.failed(cause))
+    }
+
+    fn failed(&self, cause: StoreError) -> SessionError {
+        SessionError::Store { session: self.id().clone(), cause }
     }
 
     fn send(&self, msg: SessionMsg) -> Delivery {

@@ -10,6 +10,7 @@ compile_error!("Madang turns panics into outcomes, which needs `panic = \"unwind
 
 pub mod confirm;
 pub mod dispatcher;
+pub mod failpoint;
 pub mod ledger;
 pub mod llm;
 pub mod mailbox;

@@ -9,18 +9,23 @@ use imports::{Import, SourceFile, source_files};
 /// What each module may import, from the bottom to the top; each row names only rows above it. `confirm` and `llm`
 /// never meet, and `dispatcher` does not know `llm`: a call knows no prompt, a prompt knows no call.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("failpoint", &[]),
     ("protocol", &[]),
     ("ledger", &["protocol"]),
-    ("port", &["protocol", "ledger"]),
-    ("registry", &["protocol", "ledger", "port"]),
-    ("mailbox", &["protocol", "ledger", "port", "registry"]),
-    ("store", &["protocol", "ledger", "port", "registry", "mailbox"]),
-    ("confirm", &["protocol", "ledger", "port", "registry", "mailbox", "store"]),
-    ("llm", &["protocol", "ledger", "port", "registry", "mailbox"]),
-    ("dispatcher", &["protocol", "ledger", "port", "registry", "mailbox", "store", "confirm"]),
+    ("port", &["failpoint", "protocol", "ledger"]),
+    ("registry", &["failpoint", "protocol", "ledger", "port"]),
+    ("mailbox", &["failpoint", "protocol", "ledger", "port", "registry"]),
+    ("store", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox"]),
+    ("confirm", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "store"]),
+    ("llm", &["failpoint", "protocol", "ledger", "port", "registry", "mailbox"]),
+    (
+        "dispatcher",
+        &["failpoint", "protocol", "ledger", "port", "registry", "mailbox", "store", "confirm"],
+    ),
     (
         "session",
         &[
+            "failpoint",
             "protocol",
             "ledger",
             "port",
@@ -35,6 +40,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "supervisor",
         &[
+            "failpoint",
             "protocol",
             "ledger",
             "port",

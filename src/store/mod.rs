@@ -2,4 +2,4 @@
 
 pub mod sql;
 
-pub use sql::{OpenError, SqliteOptions, SqliteStore};
+pub use sql::{OpenError, SqliteOptions, SqliteStore, Trouble, savepoint};

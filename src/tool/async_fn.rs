@@ -16,7 +16,7 @@ pub trait AsyncFn1<'a, X>: Send + Sync {
     /// Its future.
     type Future: Future<Output = ToolResult<Self::Data>> + Send + 'a;
     /// Calls it.
-    fn run(&self, x: X, ctx: &'a ToolContext) -> Self::Future;
+    fn run(&'a self, x: X, ctx: &'a ToolContext) -> Self::Future;
 }
 
 impl<'a, F, X, Fut, T> AsyncFn1<'a, X> for F
@@ -27,7 +27,7 @@ where
 {
     type Data = T;
     type Future = Fut;
-    fn run(&self, x: X, ctx: &'a ToolContext) -> Fut {
+    fn run(&'a self, x: X, ctx: &'a ToolContext) -> Fut {
         self(x, ctx)
     }
 }
@@ -39,7 +39,7 @@ pub trait AsyncFn2<'a, X, Y>: Send + Sync {
     /// Its future.
     type Future: Future<Output = ToolResult<Self::Data>> + Send + 'a;
     /// Calls it.
-    fn run(&self, x: X, y: Y, ctx: &'a ToolContext) -> Self::Future;
+    fn run(&'a self, x: X, y: Y, ctx: &'a ToolContext) -> Self::Future;
 }
 
 impl<'a, F, X, Y, Fut, T> AsyncFn2<'a, X, Y> for F
@@ -50,7 +50,7 @@ where
 {
     type Data = T;
     type Future = Fut;
-    fn run(&self, x: X, y: Y, ctx: &'a ToolContext) -> Fut {
+    fn run(&'a self, x: X, y: Y, ctx: &'a ToolContext) -> Fut {
         self(x, y, ctx)
     }
 }

@@ -5,11 +5,10 @@ use std::{
     fmt,
     future::Future,
     marker::PhantomData,
-    sync::Arc,
 };
 
 use madang_actors::{
-    port::{Access, BoxFuture, ConnectionType, Prepared, ToolContext, ToolFault, ToolResult},
+    port::{Access, BoxFuture, ConnectionType, Need, Prepared, ToolContext, ToolFault, ToolResult},
     protocol::{Fault, ToolOutcome},
 };
 use serde::Serialize;
@@ -22,7 +21,7 @@ type Ended<'a> = BoxFuture<'a, ToolResult<ToolOutcome>>;
 
 /// A handler of any kind, for arguments of one type.
 pub(super) trait Handler<A: 'static>: Send + Sync {
-    fn needs(&self) -> Option<ConnectionType> {
+    fn needs(&self) -> Option<Need> {
         None
     }
 
@@ -58,26 +57,6 @@ impl<A: Send + 'static, F: for<'a> AsyncFn1<'a, A>> Handler<A> for Plain<F> {
     }
 }
 
-/// No connection, and state of its own.
-pub(super) struct PlainWith<S, F>(pub(super) Arc<S>, pub(super) F);
-
-impl<A, S, F> Handler<A> for PlainWith<S, F>
-where
-    A: Send + 'static,
-    S: Send + Sync + 'static,
-    F: for<'a> AsyncFn2<'a, &'a S, A>,
-{
-    fn call<'a>(
-        &'a self,
-        arguments: A,
-        _: Prepared,
-        ctx: &'a ToolContext,
-        _: Access<'a>,
-    ) -> Ended<'a> {
-        Box::pin(async move { outcome_of(self.1.run(&self.0, arguments, ctx).await?) })
-    }
-}
-
 /// No connection, no types.
 pub(super) struct Literal<F>(pub(super) F);
 
@@ -99,9 +78,15 @@ where
 
 /// A connection.
 pub(super) struct Storing<F, C> {
-    pub(super) run: F,
-    pub(super) needed: Needed,
-    pub(super) connection: PhantomData<fn(C)>,
+    run: F,
+    need: Need,
+    connection: PhantomData<fn(C)>,
+}
+
+impl<F, C: Any> Storing<F, C> {
+    pub(super) fn new(run: F, need: fn(ConnectionType) -> Need) -> Self {
+        Self { run, need: need(ConnectionType::of::<C>()), connection: PhantomData }
+    }
 }
 
 impl<A, C, F> Handler<A> for Storing<F, C>
@@ -110,8 +95,8 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C>,
 {
-    fn needs(&self) -> Option<ConnectionType> {
-        Some(ConnectionType::of::<C>())
+    fn needs(&self) -> Option<Need> {
+        Some(self.need)
     }
 
     fn call<'a>(
@@ -122,41 +107,8 @@ where
         access: Access<'a>,
     ) -> Ended<'a> {
         Box::pin(async move {
-            let db = connection::<C>(access, self.needed)?;
+            let db = connection::<C>(access, self.need)?;
             outcome_of(self.run.run(arguments, db, ctx).await?)
-        })
-    }
-}
-
-/// A connection, and state of its own.
-pub(super) struct StoringWith<S, F, C> {
-    pub(super) state: Arc<S>,
-    pub(super) run: F,
-    pub(super) needed: Needed,
-    pub(super) connection: PhantomData<fn(C)>,
-}
-
-impl<A, S, C, F> Handler<A> for StoringWith<S, F, C>
-where
-    A: Send + 'static,
-    S: Send + Sync + 'static,
-    C: Any + Send,
-    F: for<'a> AsyncFn3<'a, &'a S, A, &'a mut C>,
-{
-    fn needs(&self) -> Option<ConnectionType> {
-        Some(ConnectionType::of::<C>())
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: A,
-        _: Prepared,
-        ctx: &'a ToolContext,
-        access: Access<'a>,
-    ) -> Ended<'a> {
-        Box::pin(async move {
-            let db = connection::<C>(access, self.needed)?;
-            outcome_of(self.run.run(&self.state, arguments, db, ctx).await?)
         })
     }
 }
@@ -176,8 +128,8 @@ where
     P: Any + Send,
     C: Any + Send,
 {
-    fn needs(&self) -> Option<ConnectionType> {
-        Some(ConnectionType::of::<C>())
+    fn needs(&self) -> Option<Need> {
+        Some(Need::Transaction(ConnectionType::of::<C>()))
     }
 
     fn prepare<'a>(
@@ -196,28 +148,22 @@ where
         access: Access<'a>,
     ) -> Ended<'a> {
         Box::pin(async move {
-            let db = connection::<C>(access, Needed::Transaction)?;
+            let db = connection::<C>(access, Need::Transaction(ConnectionType::of::<C>()))?;
             let prepared = prepared.take::<P>().ok_or_else(|| misuse(type_name::<P>()))?;
             outcome_of(self.run.run(arguments, prepared, db, ctx).await?)
         })
     }
 }
 
-/// Which connection will do.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Needed {
-    Any,
-    Transaction,
-}
-
 /// Takes the connection out of what was lent. The runtime compared its type with the store's when it was built, so a
 /// misfit here is a caller's mistake.
-fn connection<C: Any>(access: Access<'_>, needed: Needed) -> Result<&mut C, ToolFault> {
-    let lent = match (access, needed) {
-        (Access::Transaction(lent), _) | (Access::Read(lent), Needed::Any) => {
-            lent.downcast_mut::<C>()
-        }
-        (Access::Read(_), Needed::Transaction) | (Access::None, _) => None,
+fn connection<C: Any>(access: Access<'_>, need: Need) -> Result<&mut C, ToolFault> {
+    let lent = match (access, need) {
+        (Access::Transaction(lent), Need::Transaction(_))
+        | (Access::Read(lent), Need::Reader(_)) => lent.downcast_mut::<C>(),
+        (Access::Transaction(_), Need::Reader(_))
+        | (Access::Read(_), Need::Transaction(_))
+        | (Access::None, _) => None,
     };
     lent.ok_or_else(|| misuse(type_name::<C>()))
 }

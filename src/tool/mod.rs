@@ -51,13 +51,15 @@ mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
 pub use madang_actors::{
-    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    port::{
+        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
+    },
     protocol::{
         EffectPolicy, Fault, Locale, SpecError, Timestamp, ToolErr, ToolOk, ToolOutcome, ToolSpec,
     },
     registry::{
-        CallError, CheckedArguments, DuplicateTool, Execution, Problems, RegisteredTool,
-        RegistryError, ToolNotFound, ToolRegistry,
+        CallError, CheckedArguments, DuplicateTool, Execution, OtherEffect, Problems,
+        RegisteredTool, RegistryError, ToolNotFound, ToolRegistry,
     },
 };
 pub use markdown::tools_markdown;

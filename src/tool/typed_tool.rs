@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use madang_actors::{
-    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolResult},
+    port::{Access, BoxFuture, Need, Prepared, Tool, ToolContext, ToolResult},
     protocol::{EffectPolicy, Limits, Locale, Problem, Text, ToolOutcome, ToolSpec},
     registry::Problems,
 };
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn},
-    handler::{AfterPreparing, Handler, Literal, Needed, Plain, Storing},
+    handler::{AfterPreparing, Handler, Literal, Plain, Storing},
     misfit,
     schema::parameters_of,
 };
@@ -43,8 +43,7 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
 {
-    typed(name, description, Storing { run, needed: Needed::Any, connection: PhantomData })
-        .effect(EffectPolicy::Read)
+    typed(name, description, Storing::<F, C>::new(run, Need::Reader)).effect(EffectPolicy::Read)
 }
 
 /// A tool that writes the application's database in the ledger's own transaction. `Destructive` until
@@ -61,7 +60,7 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
 {
-    typed(name, description, Storing { run, needed: Needed::Transaction, connection: PhantomData })
+    typed(name, description, Storing::<F, C>::new(run, Need::Transaction))
 }
 
 /// [`transactional`] with slow work before: `prepare` runs without a transaction, and `run` is given what it made.
@@ -126,8 +125,8 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Says what the tool may do to the world. A tool that writes must not say `Read`: it would get no connection to
-    /// write with.
+    /// Says what the tool may do to the world. A [`reading`] tool can say nothing but `Read`, a [`transactional`] one
+    /// anything else: otherwise it is refused when it is registered.
     #[must_use]
     pub fn effect(mut self, effect: EffectPolicy) -> Self {
         self.spec = self.spec.effect(effect);
@@ -185,7 +184,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
         &self.spec
     }
 
-    fn needs(&self) -> Option<ConnectionType> {
+    fn needs(&self) -> Option<Need> {
         self.handler.needs()
     }
 

@@ -1,15 +1,14 @@
 //! Tools that share state: methods of one value.
 
-use std::{any::Any, marker::PhantomData, sync::Arc};
+use std::{any::Any, sync::Arc};
 
-use madang_actors::protocol::EffectPolicy;
+use madang_actors::port::ToolContext;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::{
-    async_fn::{AsyncFn2, AsyncFn3},
-    handler::{Needed, PlainWith, StoringWith},
-    typed_tool::{TypedTool, typed},
+    TypedTool,
+    async_fn::{AsyncFn1, AsyncFn2, AsyncFn3},
 };
 
 /// Makes tools of the methods of a value, which all of them share.
@@ -52,7 +51,7 @@ impl<S: Send + Sync + 'static> With<S> {
         A: DeserializeOwned + JsonSchema + Send + 'static,
         F: for<'a> AsyncFn2<'a, &'a S, A> + 'static,
     {
-        typed(name, description, PlainWith(Arc::clone(&self.0), run))
+        super::plain(name, description, self.bound(run))
     }
 
     /// [`reading`](super::reading) for `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
@@ -67,7 +66,7 @@ impl<S: Send + Sync + 'static> With<S> {
         C: Any + Send,
         F: for<'a> AsyncFn3<'a, &'a S, A, &'a mut C> + 'static,
     {
-        typed(name, description, self.storing(run, Needed::Any)).effect(EffectPolicy::Read)
+        super::reading(name, description, self.bound(run))
     }
 
     /// [`transactional`](super::transactional) for `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
@@ -82,10 +81,40 @@ impl<S: Send + Sync + 'static> With<S> {
         C: Any + Send,
         F: for<'a> AsyncFn3<'a, &'a S, A, &'a mut C> + 'static,
     {
-        typed(name, description, self.storing(run, Needed::Transaction))
+        super::transactional(name, description, self.bound(run))
     }
 
-    fn storing<F, C>(&self, run: F, needed: Needed) -> StoringWith<S, F, C> {
-        StoringWith { state: Arc::clone(&self.0), run, needed, connection: PhantomData }
+    fn bound<F>(&self, run: F) -> Bound<S, F> {
+        Bound { state: Arc::clone(&self.0), run }
+    }
+}
+
+/// A function that is given the state first.
+struct Bound<S, F> {
+    state: Arc<S>,
+    run: F,
+}
+
+impl<'a, S, F, X> AsyncFn1<'a, X> for Bound<S, F>
+where
+    S: Send + Sync + 'static,
+    F: AsyncFn2<'a, &'a S, X>,
+{
+    type Data = F::Data;
+    type Future = F::Future;
+    fn run(&'a self, x: X, ctx: &'a ToolContext) -> F::Future {
+        self.run.run(&self.state, x, ctx)
+    }
+}
+
+impl<'a, S, F, X, Y> AsyncFn2<'a, X, Y> for Bound<S, F>
+where
+    S: Send + Sync + 'static,
+    F: AsyncFn3<'a, &'a S, X, Y>,
+{
+    type Data = F::Data;
+    type Future = F::Future;
+    fn run(&'a self, x: X, y: Y, ctx: &'a ToolContext) -> F::Future {
+        self.run.run(&self.state, x, y, ctx)
     }
 }

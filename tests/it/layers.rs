@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("builder", &["error", "telemetry", "tool", "model", "store", "runtime"]),
     ("session", &["error", "telemetry", "runtime"]),
     ("call", &["error", "telemetry", "runtime", "session"]),
+    ("transaction", &["error", "runtime"]),
 ];
 
 /// What stands at the outside of the ports. It must not know who calls it.

@@ -6,8 +6,13 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
 use tracing::debug;
 
-use super::{ConfirmMsg, Verdict, pending::Pending};
-use crate::{mailbox::answer, protocol::Limits};
+use super::{CheckedAnswer, ConfirmMsg, Verdict, pending::Pending};
+use crate::{
+    failpoint::failpoint,
+    mailbox::answer,
+    protocol::{AnswerError, Limits},
+    registry::RegisteredTool,
+};
 
 /// Holds the open questions of a runtime. A question that is lost with it is asked again by its call.
 #[derive(Debug)]
@@ -16,8 +21,15 @@ pub struct ConfirmActor;
 /// The state of a [`ConfirmActor`].
 #[derive(Debug)]
 pub struct ConfirmState {
-    pending: Pending<oneshot::Sender<Verdict>>,
+    pending: Pending<Waiter>,
     alarm: Option<(Instant, AbortHandle)>,
+}
+
+/// Who waits for a verdict, and the tool that it is about.
+#[derive(Debug)]
+struct Waiter {
+    tool: Arc<RegisteredTool>,
+    reply: oneshot::Sender<Verdict>,
 }
 
 impl Actor for ConfirmActor {
@@ -40,35 +52,31 @@ impl Actor for ConfirmActor {
         state: &mut ConfirmState,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            ConfirmMsg::Ask { question, due, reply } => {
-                if let Err(reply) = state.pending.ask(*question, due, reply) {
-                    answer(reply, Verdict::Overloaded);
+            ConfirmMsg::Ask { question, tool, due, reply } => {
+                failpoint("confirm.ask").await?;
+                if let Err(waiter) = state.pending.ask(*question, due, Waiter { tool, reply }) {
+                    answer(waiter.reply, Verdict::Overloaded);
                 }
             }
             ConfirmMsg::Answer { answer: given, reply } => {
-                match state.pending.answer(&given, Instant::now()) {
-                    Ok(waiter) => {
-                        answer(
-                            waiter,
-                            Verdict::Decided {
-                                decision: given.decision,
-                                by: given.user,
-                                recorded: reply,
-                            },
-                        );
-                    }
-                    Err(error) => {
-                        debug!(call = %given.call, %error, "an answer does not count");
-                        answer(reply, Err(error));
-                    }
-                }
+                failpoint("confirm.answer").await?;
+                state.decide(given, reply);
             }
-            ConfirmMsg::Withdraw { call } => drop(state.pending.withdraw(call)),
+            ConfirmMsg::Tool { call, digest, user, reply } => {
+                failpoint("confirm.tool").await?;
+                let open = state.pending.answerable(call, digest, &user, Instant::now());
+                answer(reply, open.map(|waiter| waiter.tool.clone()));
+            }
+            ConfirmMsg::Withdraw { call } => {
+                failpoint("confirm.withdraw").await?;
+                drop(state.pending.withdraw(call));
+            }
             ConfirmMsg::OpenQuestions { reply } => answer(reply, state.pending.len()),
             ConfirmMsg::Due => {
+                failpoint("confirm.due").await?;
                 state.alarm = None;
                 for waiter in state.pending.expire(Instant::now()) {
-                    answer(waiter, Verdict::Expired);
+                    answer(waiter.reply, Verdict::Expired);
                 }
             }
         }
@@ -78,6 +86,23 @@ impl Actor for ConfirmActor {
 }
 
 impl ConfirmState {
+    fn decide(&mut self, given: CheckedAnswer, reply: oneshot::Sender<Result<(), AnswerError>>) {
+        let (call, now) = (given.call(), Instant::now());
+        let waiter = match self.pending.answer(call, given.digest(), given.user(), now) {
+            Ok(waiter) => waiter,
+            Err(error) => {
+                debug!(%call, %error, "an answer does not count");
+                return answer(reply, Err(error));
+            }
+        };
+        let (decision, by) = given.into_decision();
+        let verdict = Verdict::Decided { decision, by, recorded: reply };
+        // Dismissed at the same moment: nobody takes the verdict any more, and whoever answered hears that.
+        if let Err(Verdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
+            answer(recorded, Err(AnswerError::NotOpen));
+        }
+    }
+
     /// Keeps one timer for the earliest deadline.
     fn set_alarm(&mut self, me: &ActorRef<ConfirmMsg>) {
         let due = self.pending.next_due();

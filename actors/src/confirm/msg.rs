@@ -1,8 +1,14 @@
 //! What others may ask of the ConfirmActor, and what it tells them.
 
+use std::sync::Arc;
+
 use tokio::{sync::oneshot, time::Instant};
 
-use crate::protocol::{Answer, AnswerError, CallId, Decision, Question, UserId};
+use super::{CheckedAnswer, CheckedDecision};
+use crate::{
+    protocol::{AnswerError, CallId, Digest, Question, UserId},
+    registry::RegisteredTool,
+};
 
 /// What others may ask of the [`ConfirmActor`](super::ConfirmActor).
 #[derive(Debug)]
@@ -11,6 +17,8 @@ pub enum ConfirmMsg {
     Ask {
         /// The question.
         question: Box<Question>,
+        /// The tool, against whose schema edited arguments are checked.
+        tool: Arc<RegisteredTool>,
         /// When it expires.
         due: Instant,
         /// Hears how it ended.
@@ -19,9 +27,20 @@ pub enum ConfirmMsg {
     /// An answer from whoever may give one. Exactly one answer to a question wins.
     Answer {
         /// The answer.
-        answer: Answer,
+        answer: CheckedAnswer,
         /// Hears whether it counts, after it was recorded.
         reply: oneshot::Sender<Result<(), AnswerError>>,
+    },
+    /// Which tool an open question is about. The question stays open.
+    Tool {
+        /// The call that waits.
+        call: CallId,
+        /// What was shown.
+        digest: Digest,
+        /// Who wants to answer.
+        user: UserId,
+        /// The tool, or why no answer would count.
+        reply: oneshot::Sender<Result<Arc<RegisteredTool>, AnswerError>>,
     },
     /// The asker does not want to know any more.
     Withdraw {
@@ -43,7 +62,7 @@ pub enum Verdict {
     /// A person decided.
     Decided {
         /// What.
-        decision: Decision,
+        decision: CheckedDecision,
         /// Who.
         by: UserId,
         /// Whoever answered hears, once the decision is recorded, that it counts.

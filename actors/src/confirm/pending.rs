@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use tokio::time::Instant;
 
-use crate::protocol::{Answer, AnswerError, CallId, Question};
+use crate::protocol::{AnswerError, CallId, Digest, Question, UserId};
 
 /// Open questions, each with whoever waits for it.
 #[derive(Debug)]
@@ -42,19 +42,38 @@ impl<W> Pending<W> {
         Ok(())
     }
 
-    /// Closes the question that this answers. A wrong answer leaves it open, and one that comes too late is none.
-    pub(super) fn answer(&mut self, answer: &Answer, now: Instant) -> Result<W, AnswerError> {
-        let open = self.open.get(&answer.call).ok_or(AnswerError::NotOpen)?;
+    /// Who waits for the question that this user may answer now, which stays open. A wrong answer is none, and neither
+    /// is one that comes too late.
+    pub(super) fn answerable(
+        &self,
+        call: CallId,
+        digest: Digest,
+        user: &UserId,
+        now: Instant,
+    ) -> Result<&W, AnswerError> {
+        let open = self.open.get(&call).ok_or(AnswerError::NotOpen)?;
         if open.due <= now {
             return Err(AnswerError::NotOpen);
         }
-        if open.question.user != answer.user {
+        if open.question.user != *user {
             return Err(AnswerError::NotYours);
         }
-        if open.question.digest != answer.digest {
+        if open.question.digest != digest {
             return Err(AnswerError::WrongDigest);
         }
-        self.withdraw(answer.call).ok_or(AnswerError::NotOpen)
+        Ok(&open.waiter)
+    }
+
+    /// Closes the question that this user answers.
+    pub(super) fn answer(
+        &mut self,
+        call: CallId,
+        digest: Digest,
+        user: &UserId,
+        now: Instant,
+    ) -> Result<W, AnswerError> {
+        self.answerable(call, digest, user, now)?;
+        self.withdraw(call).ok_or(AnswerError::NotOpen)
     }
 
     /// Closes a question without an answer.
@@ -82,7 +101,7 @@ impl<W> Pending<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Decision, Digest, SessionId, Timestamp, UserId};
+    use crate::protocol::{SessionId, Timestamp};
     use std::time::Duration;
     use uuid::Uuid;
 
@@ -99,14 +118,13 @@ mod tests {
         }
     }
 
-    fn answer(call: u128) -> Answer {
+    fn answer(
+        pending: &mut Pending<&'static str>,
+        call: u128,
+        now: Instant,
+    ) -> Result<&'static str, AnswerError> {
         let question = question(call);
-        Answer {
-            call: question.call,
-            digest: question.digest,
-            decision: Decision::Approve,
-            user: question.user,
-        }
+        pending.answer(question.call, question.digest, &question.user, now)
     }
 
     fn soon() -> Instant {
@@ -118,7 +136,7 @@ mod tests {
         let mut pending = Pending::new(8);
         let due = soon();
         pending.ask(question(1), due, "waiter").unwrap();
-        assert_eq!(pending.answer(&answer(1), due), Err(AnswerError::NotOpen));
+        assert_eq!(answer(&mut pending, 1, due), Err(AnswerError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
     }
 
@@ -126,20 +144,21 @@ mod tests {
     fn exactly_one_of_two_answers_wins() {
         let mut pending = Pending::new(8);
         pending.ask(question(1), soon(), "waiter").unwrap();
-        assert_eq!(pending.answer(&answer(1), Instant::now()), Ok("waiter"));
-        assert_eq!(pending.answer(&answer(1), Instant::now()), Err(AnswerError::NotOpen));
+        assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
+        assert_eq!(answer(&mut pending, 1, Instant::now()), Err(AnswerError::NotOpen));
     }
 
     #[test]
     fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
         let mut pending = Pending::new(8);
         pending.ask(question(1), soon(), "waiter").unwrap();
-        let foreign = Answer { user: UserId::new("lee").unwrap(), ..answer(1) };
-        assert_eq!(pending.answer(&foreign, Instant::now()), Err(AnswerError::NotYours));
-        let stale = Answer { digest: Digest::new([8; 32]), ..answer(1) };
-        assert_eq!(pending.answer(&stale, Instant::now()), Err(AnswerError::WrongDigest));
-        assert_eq!(pending.answer(&answer(2), Instant::now()), Err(AnswerError::NotOpen));
-        assert_eq!(pending.answer(&answer(1), Instant::now()), Ok("waiter"));
+        let (Question { call, digest, user, .. }, now) = (question(1), Instant::now());
+        let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
+        assert_eq!(pending.answer(call, digest, &lee, now), Err(AnswerError::NotYours));
+        assert_eq!(pending.answer(call, stale, &user, now), Err(AnswerError::WrongDigest));
+        assert_eq!(pending.answerable(call, digest, &user, now), Ok(&"waiter"));
+        assert_eq!(answer(&mut pending, 2, Instant::now()), Err(AnswerError::NotOpen));
+        assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
     }
 
     #[test]

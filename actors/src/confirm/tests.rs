@@ -10,13 +10,12 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::{ConfirmActor, ConfirmMsg, Verdict};
+use super::{CheckedAnswer, CheckedDecision, ConfirmActor, ConfirmMsg, Verdict};
 use crate::{
     mailbox::answer,
-    protocol::{
-        Answer, AnswerError, CallId, Decision, Digest, Limits, Question, SessionId, Timestamp,
-        UserId,
-    },
+    protocol::{AnswerError, CallId, Digest, Limits, Question, SessionId, Timestamp, UserId},
+    registry::{RegisteredTool, ToolRegistry},
+    testing::FakeTool,
 };
 
 async fn confirm(limits: Limits) -> ActorRef<ConfirmMsg> {
@@ -36,17 +35,24 @@ fn question(call: u128) -> Question {
     }
 }
 
+fn tool() -> Arc<RegisteredTool> {
+    let mut registry = ToolRegistry::new();
+    registry.register(FakeTool::destructive("add_habit")).unwrap();
+    registry.get("add_habit").unwrap().clone()
+}
+
 fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Verdict> {
     let (reply, verdict) = oneshot::channel();
     let due = Instant::now() + Duration::from_secs(60);
-    actor.cast(ConfirmMsg::Ask { question: Box::new(question(call)), due, reply }).unwrap();
+    let question = Box::new(question(call));
+    actor.cast(ConfirmMsg::Ask { question, tool: tool(), due, reply }).unwrap();
     verdict
 }
 
 fn approve(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Result<(), AnswerError>> {
     let Question { call, digest, user, .. } = question(call);
     let (reply, counts) = oneshot::channel();
-    let answer = Answer { call, digest, decision: Decision::Approve, user };
+    let answer = CheckedAnswer::approval(call, digest, user);
     actor.cast(ConfirmMsg::Answer { answer, reply }).unwrap();
     counts
 }
@@ -59,7 +65,8 @@ async fn one_answer_wins_and_counts_once_it_is_recorded() {
     let second = approve(&actor, 1);
     assert_eq!(second.await.unwrap(), Err(AnswerError::NotOpen));
     assert!(first.try_recv().is_err(), "it does not count before it is recorded");
-    let Verdict::Decided { decision: Decision::Approve, recorded, .. } = verdict.await.unwrap()
+    let Verdict::Decided { decision: CheckedDecision::Approve, recorded, .. } =
+        verdict.await.unwrap()
     else {
         panic!("the question was approved");
     };

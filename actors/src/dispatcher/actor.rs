@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{Around, DispatcherMsg, call};
-use crate::mailbox::answer;
+use crate::{failpoint::failpoint, mailbox::answer};
 
 /// Brings calls to their end. Killing it changes no outcome: calls run on their own.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ impl Actor for DispatcherActor {
         msg: DispatcherMsg,
         around: &mut Arc<Around>,
     ) -> Result<(), ActorProcessingErr> {
+        failpoint("dispatcher.handle").await?;
         match msg {
             // Checking up to 1 MiB of arguments is slow work, so it does not happen here.
             DispatcherMsg::Dispatch { request, reply } => {

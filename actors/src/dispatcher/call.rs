@@ -19,6 +19,7 @@ use super::{
     run,
 };
 use crate::{
+    failpoint::failpoint,
     mailbox::{Recipient, Reply, answer},
     port::BoxFuture,
     protocol::{AnswerError, Fault, Text, ToolOutcome},
@@ -106,9 +107,11 @@ impl Actor for CallActor {
         me: ActorRef<CallMsg>,
         mut call: Call,
     ) -> Result<Supervised, ActorProcessingErr> {
+        failpoint("call.starts").await?;
         let checked = call.checked.take().ok_or("a call is started once")?;
         let (request, reply) = (checked.request().clone(), call.reply.take());
         let work = Box::pin(pipeline(checked, call.around.clone(), me.clone()));
+        failpoint("call.runs").await?;
         Run::spawn_linked(None, Run, work, me.get_cell()).await?;
         Ok(Supervised { request, reply, call })
     }
@@ -119,6 +122,7 @@ impl Actor for CallActor {
         msg: CallMsg,
         call: &mut Supervised,
     ) -> Result<(), ActorProcessingErr> {
+        failpoint("call.early").await?;
         match msg {
             CallMsg::Early(end) => call.answer(*end),
         }
@@ -131,6 +135,7 @@ impl Actor for CallActor {
         event: SupervisionEvent,
         call: &mut Supervised,
     ) -> Result<(), ActorProcessingErr> {
+        failpoint("call.supervises").await?;
         match event {
             SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
                 // An answer that was given early leaves none.

@@ -9,7 +9,7 @@ use super::{Around, msg::DispatchRequest};
 use crate::{
     ledger::digest,
     protocol::{Digest, Text, ToolOutcome},
-    registry::RegisteredTool,
+    registry::{CheckedArguments, RegisteredTool},
 };
 
 /// A call whose tool exists and whose arguments fit its schema.
@@ -26,7 +26,7 @@ impl CheckedCall {
         &self.request
     }
 
-    pub(super) fn tool(&self) -> &RegisteredTool {
+    pub(super) const fn tool(&self) -> &Arc<RegisteredTool> {
         &self.tool
     }
 
@@ -36,6 +36,28 @@ impl CheckedCall {
 
     pub(super) const fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The hash of these arguments in place of this call's.
+    pub(super) fn digest_of(&self, arguments: &Value) -> Digest {
+        let Self { request, tool, .. } = self;
+        digest(tool.spec(), arguments, &request.user, &request.session, request.call.id)
+    }
+
+    /// The same call with the arguments that the user typed.
+    pub(super) fn edited(&self, typed: CheckedArguments) -> Self {
+        Self {
+            digest: self.digest_of(&typed.arguments),
+            arguments: typed.arguments,
+            request: self.request.clone(),
+            tool: self.tool.clone(),
+        }
+    }
+
+    /// Changes what would run behind everybody's back.
+    #[cfg(test)]
+    pub(super) fn plant(&mut self, arguments: Value) {
+        self.arguments = arguments;
     }
 }
 

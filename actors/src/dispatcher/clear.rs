@@ -1,38 +1,66 @@
 //! The second step of a call: a person's yes, where one is needed. Only this file makes a [`ClearedCall`].
 
-use tokio::{sync::oneshot, time::Instant};
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::oneshot;
 use tracing::debug;
 
 use super::{
     Around,
     check::CheckedCall,
     msg::DispatcherEvent,
+    question::{self, Answered},
     record::{Finished, Record},
 };
 use crate::{
-    confirm::{ConfirmMsg, Verdict},
-    ledger::Transition,
-    port::StoreError,
+    confirm::CheckedDecision,
+    failpoint::{failpoint, is_planted},
+    ledger::{Transition, schema_digest},
+    mailbox::answer,
+    port::{LedgerFilter, StoreError},
     protocol::{
-        AnswerError, Asker, CancelReason, ConfirmationEnd, Decision, EffectPolicy, Question, Text,
-        ToolOutcome,
+        AnswerError, Approval, Asker, CancelReason, Digest, EffectPolicy, Grant, Text, Timestamp,
+        ToolOutcome, UserId,
     },
 };
 
-/// A call that may run: it needs no question, or a recorded approval of this very digest was used up for it.
+/// A call that may run: it needs no question, or an approval of this very digest is recorded for it.
 #[derive(Debug)]
 pub(super) struct ClearedCall {
     checked: CheckedCall,
+    /// What was checked, and approved where that was needed.
+    digest: Digest,
+    /// Until when its approval can be used.
+    usable_until: Option<Timestamp>,
 }
 
 impl ClearedCall {
     pub(super) const fn checked(&self) -> &CheckedCall {
         &self.checked
     }
+
+    pub(super) const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// How much longer its approval counts.
+    pub(super) fn usable_for(&self, now: Timestamp) -> Duration {
+        self.usable_until.map_or(Duration::MAX, |end| now.until(end))
+    }
+
+    fn approved(checked: CheckedCall, usable_until: Timestamp) -> Self {
+        Self { digest: checked.digest(), checked, usable_until: Some(usable_until) }
+    }
+
+    /// Changes what would run behind everybody's back.
+    #[cfg(test)]
+    pub(super) fn plant(&mut self, arguments: serde_json::Value) {
+        self.checked.plant(arguments);
+    }
 }
 
-/// Asks, where the tool's effect and predicate say so. The question is durable before anybody is asked, the answer
-/// before anything runs.
+/// Asks, where the tool's effect and predicate say so and no standing approval covers the call. The question is durable
+/// before anybody is asked, the approval before anything runs.
 ///
 /// # Errors
 /// How the call ends instead, with whoever must hear that the denial was recorded.
@@ -42,10 +70,29 @@ pub(super) async fn clear(
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
     if !must_ask(&checked) {
-        return Ok(ClearedCall { checked });
+        return Ok(ClearedCall { digest: checked.digest(), checked, usable_until: None });
+    }
+    let request = checked.request();
+    // A standing approval is for somebody who sees what is done with it: a closed screen is covered by none.
+    if request.dismissal.token.is_cancelled() {
+        return Err((checked, NotCleared::because(CancelReason::Dismissed)));
+    }
+    match by_grant(&checked, record, around).await {
+        Ok(Some(usable_until)) => return Ok(ClearedCall::approved(checked, usable_until)),
+        Ok(None) => {}
+        Err(error) => {
+            let not_cleared = NotCleared::store(&error, &checked);
+            return Err((checked, not_cleared));
+        }
+    }
+    if request.asker == Asker::Nobody {
+        debug!(call = %request.call.id, "nobody can be asked");
+        return Err((checked, NotCleared::because(CancelReason::Unreachable)));
     }
     match ask(&checked, record, around).await {
-        Ok(()) => Ok(ClearedCall { checked }),
+        Ok((edited, usable_until)) => {
+            Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
+        }
         Err(not_cleared) => Err((checked, not_cleared)),
     }
 }
@@ -63,6 +110,16 @@ impl NotCleared {
         Self::unrun(ToolOutcome::cancelled(reason))
     }
 
+    fn denied(
+        message: Option<Arc<str>>,
+        by: UserId,
+        recorded: oneshot::Sender<Result<(), AnswerError>>,
+    ) -> Self {
+        let mut finished = Finished::unrun(ToolOutcome::denied(message));
+        finished.decided_by = Some(by);
+        Self { finished, recorded: Some(recorded) }
+    }
+
     const fn unrun(outcome: ToolOutcome) -> Self {
         Self { finished: Finished::unrun(outcome), recorded: None }
     }
@@ -78,114 +135,110 @@ impl NotCleared {
 
 fn must_ask(checked: &CheckedCall) -> bool {
     let tool = checked.tool();
-    tool.spec().effect == EffectPolicy::Destructive && tool.tool().asks(checked.arguments())
+    tool.spec().effect == EffectPolicy::Destructive
+        && tool.tool().asks(checked.arguments())
+        && !is_planted("a call runs without its question")
 }
 
+/// Records an approval of this call's own that rests on what the user said before. `None`: the user must be asked, also
+/// where the standing approval was revoked at this moment.
+async fn by_grant(
+    checked: &CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<Option<Timestamp>, StoreError> {
+    let Some(Grant { schema, call, .. }) = grant(checked, around).await? else { return Ok(None) };
+    let at = around.clock.now();
+    let usable_until = at.after(around.limits.approval_timeout);
+    let awaiting = Transition::Awaiting {
+        arguments: checked.arguments().clone(),
+        digest: checked.digest(),
+        expires_at: at.after(around.limits.confirmation_timeout),
+    };
+    let by = checked.request().user.clone();
+    let approval = Approval::Granted { by_call: call, schema };
+    let steps = vec![awaiting, approved(checked, by, approval, usable_until)];
+    failpoint("clear.granted").await?;
+    match record.write_at(at, steps).await {
+        Ok(()) => Ok(Some(usable_until)),
+        Err(refusal @ (StoreError::Refused { .. } | StoreError::Illegal(_))) => {
+            debug!(%refusal, "a standing approval does not count any more");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn grant(checked: &CheckedCall, around: &Around) -> Result<Option<Grant>, StoreError> {
+    let (request, spec) = (checked.request(), checked.tool().spec());
+    let filter = LedgerFilter {
+        session: Some(request.session.clone()),
+        only_grants: true,
+        ..LedgerFilter::default()
+    };
+    failpoint("clear.grants").await?;
+    let rows = around.store.store().calls(&filter).await?;
+    let mut grants = rows.iter().filter_map(|row| row.grant());
+    Ok(grants.find(|grant| {
+        grant.tool == spec.name && grant.user == request.user && grant.schema == schema_digest(spec)
+    }))
+}
+
+/// Asks, and records what was decided. Gives the call with other arguments where the user typed some, and until when
+/// the approval can be used.
 async fn ask(
     checked: &CheckedCall,
     record: &mut Record,
     around: &Around,
-) -> Result<(), NotCleared> {
+) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
+    let answered = question::ask(checked, record, around).await;
+    let answered = answered.map_err(|error| NotCleared::store(&error, checked))?;
     let request = checked.request();
-    if request.dismissal.token.is_cancelled() {
-        return Err(NotCleared::because(CancelReason::Dismissed));
-    }
-    if request.asker == Asker::Nobody {
-        debug!(call = %request.call.id, "nobody can be asked");
-        return Err(NotCleared::because(CancelReason::Unreachable));
-    }
-    let question = question(checked, around);
-    let awaiting = Transition::Awaiting {
-        arguments: checked.arguments().clone(),
-        digest: checked.digest(),
-        expires_at: question.expires_at,
-    };
-    record.write(vec![awaiting]).await.map_err(|error| NotCleared::store(&error, checked))?;
-
-    let verdict = verdict(&question, checked, around).await;
-    let call = request.call.id;
-    let end = match &verdict {
-        Ok(Verdict::Decided { decision, .. }) => ConfirmationEnd::Decided { decision: *decision },
-        Ok(Verdict::Expired | Verdict::Overloaded) => {
-            ConfirmationEnd::Cancelled { reason: CancelReason::Expired }
+    let ended = DispatcherEvent::QuestionEnded { call: request.call.id, end: answered.end() };
+    let result = match answered {
+        Answered::Decided { decision, by, at, recorded } => {
+            let (approval, edited) = match decision {
+                CheckedDecision::Approve => (Approval::Once, None),
+                CheckedDecision::ApproveAlways => {
+                    (Approval::Always { schema: schema_digest(checked.tool().spec()) }, None)
+                }
+                CheckedDecision::Edit(typed) => match checked.edited(typed) {
+                    // Typed and unchanged is a plain yes: nobody is told of a change that there was not.
+                    same if same.digest() == checked.digest() => (Approval::Once, None),
+                    edited => (Approval::Edited, Some(edited)),
+                },
+                CheckedDecision::Deny { .. } if is_planted("a no counts as a yes") => {
+                    (Approval::Once, None)
+                }
+                CheckedDecision::Deny { message } => {
+                    request.news.tell(ended);
+                    return Err(NotCleared::denied(message, by, recorded));
+                }
+            };
+            let usable_until = at.after(around.limits.approval_timeout);
+            let step = approved(edited.as_ref().unwrap_or(checked), by, approval, usable_until);
+            let written = record.write_at(at, vec![step]).await;
+            answer(recorded, written.as_ref().copied().map_err(|_| AnswerError::NotRecorded));
+            written
+                .map(|()| (edited, usable_until))
+                .map_err(|error| NotCleared::store(&error, checked))
         }
-        Err(reason) => ConfirmationEnd::Cancelled { reason: *reason },
-    };
-    let result = match verdict {
-        Ok(Verdict::Decided { decision: Decision::Approve, by, recorded }) => {
-            let approved = Transition::Approved { digest: checked.digest(), by };
-            let written = record.write(vec![approved]).await;
-            let told = if written.is_ok() { Ok(()) } else { Err(AnswerError::NotRecorded) };
-            crate::mailbox::answer(recorded, told);
-            written.map_err(|error| NotCleared::store(&error, checked))
-        }
-        Ok(Verdict::Decided { decision: Decision::Deny, by, recorded }) => {
-            let mut not_cleared = NotCleared::because(CancelReason::Denied);
-            not_cleared.finished.decided_by = Some(by);
-            not_cleared.recorded = Some(recorded);
-            Err(not_cleared)
-        }
-        Ok(Verdict::Expired) => Err(NotCleared::because(CancelReason::Expired)),
-        Ok(Verdict::Overloaded) => {
+        Answered::Cancelled(reason) => Err(NotCleared::because(reason)),
+        Answered::Overloaded => {
             let reason = Text::Overloaded.in_locale(request.locale);
             Err(NotCleared::unrun(ToolOutcome::error("overloaded", reason)))
         }
-        Err(reason) => Err(NotCleared::because(reason)),
     };
-    request.news.tell(DispatcherEvent::QuestionEnded { call, end });
+    request.news.tell(ended);
     result
 }
 
-fn question(checked: &CheckedCall, around: &Around) -> Question {
-    let request = checked.request();
-    let tool = checked.tool();
-    let consequence = tool.tool().consequence(checked.arguments(), request.locale);
-    Question {
-        call: request.call.id,
-        session: request.session.clone(),
-        user: request.user.clone(),
-        tool: tool.spec().name.clone(),
-        arguments: checked.arguments().clone(),
-        consequence: consequence
-            .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(request.locale)),
-        digest: checked.digest(),
-        expires_at: around.clock.now().after(around.limits.confirmation_timeout),
-    }
-}
-
-/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires.
-async fn verdict(
-    question: &Question,
+fn approved(
     checked: &CheckedCall,
-    around: &Around,
-) -> Result<Verdict, CancelReason> {
-    let request = checked.request();
-    let due = Instant::now() + around.limits.confirmation_timeout;
-    let mut confirm = around.confirm.actor();
-    loop {
-        let (reply, verdict) = oneshot::channel();
-        let ask = ConfirmMsg::Ask { question: Box::new(question.clone()), due, reply };
-        drop(confirm.cast(ask)); // if it is gone, the verdict's sender is gone with the message
-        // Only now: whoever hears of a question may answer it at once. Asked again it is told again, because an answer
-        // that was on its way is lost too.
-        request.news.tell(DispatcherEvent::Asked { question: Box::new(question.clone()) });
-        tokio::select! {
-            // An answer that is there counts, also where the screen was closed at the same moment.
-            biased;
-            verdict = verdict => {
-                if let Ok(verdict) = verdict {
-                    return Ok(verdict);
-                }
-            }
-            () = request.dismissal.token.cancelled() => {
-                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(CancelReason::Dismissed);
-            }
-        }
-        confirm = tokio::select! {
-            confirm = around.confirm.after(&confirm) => confirm,
-            () = tokio::time::sleep_until(due) => return Err(CancelReason::Expired),
-            () = request.dismissal.token.cancelled() => return Err(CancelReason::Dismissed),
-        };
-    }
+    by: UserId,
+    approval: Approval,
+    expires_at: Timestamp,
+) -> Transition {
+    let arguments = (approval == Approval::Edited).then(|| checked.arguments().clone());
+    Transition::Approved { digest: checked.digest(), by, approval, arguments, expires_at }
 }

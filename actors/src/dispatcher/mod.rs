@@ -9,6 +9,7 @@ mod call;
 mod check;
 mod clear;
 mod msg;
+mod question;
 mod record;
 mod run;
 #[cfg(test)]

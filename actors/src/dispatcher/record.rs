@@ -10,10 +10,11 @@ use super::{
     msg::{CallEnd, DispatchRequest},
 };
 use crate::{
+    failpoint::{failpoint, is_planted},
     ledger::{CallState, Ended, Proposal, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        CallRecord, CallResult, Effect, EffectPolicy, Fault, OnDismiss, Text, Timestamp,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, OnDismiss, Text, Timestamp,
         ToolOutcome, UserId,
     },
 };
@@ -26,6 +27,11 @@ pub(super) struct Record {
     proposed_at: Timestamp,
     is_proposed: bool,
     was_dismissed_at_begin: bool,
+    approval: Option<Approval>,
+    /// What was shown.
+    shown: Option<Value>,
+    /// What was shown, where the user changed it.
+    asked: Option<Value>,
 }
 
 /// How a call ended, before it is recorded.
@@ -47,11 +53,25 @@ impl Record {
     pub(super) fn new(around: Arc<Around>, request: DispatchRequest) -> Self {
         let proposed_at = around.clock.now();
         let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
-        Self { around, request, proposed_at, is_proposed: false, was_dismissed_at_begin }
+        Self {
+            around,
+            request,
+            proposed_at,
+            is_proposed: false,
+            was_dismissed_at_begin,
+            approval: None,
+            shown: None,
+            asked: None,
+        }
     }
 
-    /// The steps as facts, the proposal before them where the ledger has none yet.
-    pub(super) fn writes(&self, steps: Vec<Transition>) -> Vec<Write> {
+    /// The present moment.
+    pub(super) fn now(&self) -> Timestamp {
+        self.around.clock.now()
+    }
+
+    /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.
+    pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
         let proposal = (!self.is_proposed).then(|| {
             Transition::Proposed(Proposal {
@@ -62,7 +82,6 @@ impl Record {
                 user: request.user.clone(),
             })
         });
-        let at = self.around.clock.now();
         let step = |(at, transition)| Write::Call {
             session: request.session.clone(),
             call: request.call.id,
@@ -78,9 +97,43 @@ impl Record {
 
     /// Makes steps durable.
     pub(super) async fn write(&mut self, steps: Vec<Transition>) -> Result<(), StoreError> {
-        self.around.store.write(self.writes(steps)).await?;
+        self.write_at(self.around.clock.now(), steps).await
+    }
+
+    /// Makes steps durable that were taken at this moment, on which others rely.
+    pub(super) async fn write_at(
+        &mut self,
+        at: Timestamp,
+        steps: Vec<Transition>,
+    ) -> Result<(), StoreError> {
+        failpoint("record.writes").await?;
+        self.around.store.write(self.writes_at(at, steps.clone())).await?;
+        failpoint("record.written").await.map_err(|_| StoreError::Silent)?;
         self.is_proposed = true;
+        for step in steps {
+            match step {
+                Transition::Awaiting { arguments, .. } => self.shown = Some(arguments),
+                Transition::Approved { approval, arguments, .. } => {
+                    self.approval = Some(approval);
+                    self.asked = self.shown.take().filter(|_| arguments.is_some());
+                }
+                Transition::Proposed(_)
+                | Transition::Running { .. }
+                | Transition::Ended(_)
+                | Transition::Settled { .. }
+                | Transition::Revoked { .. } => {}
+            }
+        }
         Ok(())
+    }
+
+    /// All that the ledger says of the call.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it cannot be read, or has never heard of it.
+    pub(super) async fn row(&self) -> Result<LedgerRow, StoreError> {
+        let row = row(&self.around, &self.request).await?;
+        row.ok_or_else(|| StoreError::refused("the call is not in the ledger"))
     }
 
     /// The step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
@@ -91,9 +144,12 @@ impl Record {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let result =
             if is_late && counts && ran { CallResult::Discarded } else { CallResult::Shown };
+        let is_undone =
+            result == CallResult::Discarded && is_planted("what was discarded is called undone");
         Ended {
+            arguments: None,
             outcome: finished.outcome.clone(),
-            effect: finished.effect,
+            effect: if is_undone { Effect::None } else { finished.effect },
             result,
             decided_by: finished.decided_by.clone(),
         }
@@ -106,10 +162,15 @@ impl Record {
         mut steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
-        let ended = self.ended(&finished);
+        let mut ended = self.ended(&finished);
+        if !self.is_proposed && steps.is_empty() && !arguments.is_string() {
+            // It ends before anything else is written that has them.
+            ended.arguments = Some(Box::new(arguments.clone()));
+        }
         steps.push(Transition::Ended(ended.clone()));
-        let written = self.write(steps).await;
-        self.told(arguments, ended, written).await
+        let at = self.around.clock.now();
+        let written = self.write_at(at, steps).await;
+        self.told(arguments, ended, at, written).await
     }
 
     /// Records the real end of a call whose asker was told `timeout` with effect `unknown`.
@@ -120,15 +181,16 @@ impl Record {
         }
     }
 
-    /// What became of a call whose end was written with this result. Only the ledger decides.
+    /// What became of a call whose end was written at this moment with this result. Only the ledger decides.
     pub(super) async fn told(
         &self,
         arguments: Value,
         ended: Ended,
+        at: Timestamp,
         written: Result<(), StoreError>,
     ) -> CallEnd {
         match written {
-            Ok(()) => self.call_end(arguments, ended, true),
+            Ok(()) => self.call_end(arguments, ended, at, true),
             Err(cause) => {
                 let request = &self.request;
                 error!(call = %request.call.id, %cause, "failed to record the end of a call");
@@ -140,28 +202,36 @@ impl Record {
                 let text =
                     if effect == Effect::None { Text::StoreFailed } else { Text::EndUnknown };
                 let outcome = ToolOutcome::error("store", text.in_locale(request.locale));
-                self.call_end(arguments, Ended { outcome, effect, ..ended }, false)
+                self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
             }
         }
     }
 
     /// The end that the ledger has, if it has one.
-    async fn end_in_ledger(&self) -> Option<CallEnd> {
+    pub(super) async fn end_in_ledger(&self) -> Option<CallEnd> {
         let row = row(&self.around, &self.request).await.ok()??;
-        end_of(row)
+        end_of(&row)
     }
 
-    fn call_end(&self, arguments: Value, ended: Ended, is_recorded: bool) -> CallEnd {
+    fn call_end(
+        &self,
+        arguments: Value,
+        ended: Ended,
+        at: Timestamp,
+        is_recorded: bool,
+    ) -> CallEnd {
         let outcome = (ended.result == CallResult::Shown).then_some(ended.outcome);
         let record = CallRecord {
             id: self.request.call.id,
             name: self.request.call.name.clone(),
             arguments,
+            asked: self.asked.clone(),
+            approval: self.approval,
             outcome,
             effect: ended.effect,
             result: ended.result,
             proposed_at: self.proposed_at,
-            ended_at: self.around.clock.now(),
+            ended_at: at,
         };
         CallEnd { seq: self.request.seq, record, is_recorded }
     }
@@ -173,23 +243,12 @@ async fn row(around: &Around, request: &DispatchRequest) -> Result<Option<Ledger
         call: Some(request.call.id),
         ..LedgerFilter::default()
     };
+    failpoint("record.reads").await?;
     Ok(around.store.store().calls(&filter).await?.pop())
 }
 
-fn end_of(row: LedgerRow) -> Option<CallEnd> {
-    let (outcome, effect, result, ended_at) =
-        (row.outcome?, row.effect?, row.result?, row.ended_at?);
-    let record = CallRecord {
-        id: row.call,
-        name: row.name,
-        arguments: row.arguments,
-        outcome: (result == CallResult::Shown).then_some(outcome),
-        effect,
-        result,
-        proposed_at: row.proposed_at,
-        ended_at,
-    };
-    Some(CallEnd { seq: row.seq, record, is_recorded: true })
+fn end_of(row: &LedgerRow) -> Option<CallEnd> {
+    Some(CallEnd { seq: row.seq, record: row.record()?, is_recorded: true })
 }
 
 /// Brings a call whose pipeline is gone to its end: the end that the ledger has, or `handler_error` with this fault.
@@ -207,10 +266,11 @@ pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Faul
             (None, true)
         }
     };
-    if let Some(end) = row.clone().and_then(end_of) {
+    if let Some(end) = row.as_ref().and_then(end_of) {
         return end;
     }
-    let effect = if may_have_begun && !leaves_no_trace(around, &request) {
+    let is_unknown = may_have_begun && !leaves_no_trace(around, &request);
+    let effect = if is_unknown && !is_planted("an unknown effect is called none") {
         Effect::Unknown
     } else {
         Effect::None
@@ -223,6 +283,8 @@ pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Faul
     if let Some(row) = row {
         record.is_proposed = true;
         record.proposed_at = row.proposed_at;
+        record.approval = row.approval;
+        record.asked = row.asked;
     }
     let finished =
         Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::time::timeout;
 use tracing::{error, info, warn};
 
@@ -12,11 +13,12 @@ use super::{
     record::{Finished, Record},
 };
 use crate::{
+    failpoint::{failpoint, is_planted},
     ledger::Transition,
     mailbox::Recipient,
-    port::{Access, Prepared, StoreError, ToolContext, ToolFault, ToolResult},
-    protocol::{Effect, EffectPolicy, Text, ToolOutcome},
-    store::Keep,
+    port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
+    protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
+    store::{Keep, Lease},
 };
 
 /// Runs a cleared call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
@@ -30,36 +32,93 @@ pub(super) async fn run(
     let tool = cleared.checked().tool();
     let _place = match around.places_of(&tool.spec().name) {
         // A handler that passed its deadline keeps its place, so nobody waits for one longer than a deadline.
-        Some(places) => match timeout(patience(&cleared, around), places.acquire_owned()).await {
-            Ok(place) => place.ok(),
-            Err(_) => {
-                return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
+        Some(places) => {
+            // Nor does an approval wait for longer than it counts.
+            let patience = patience(&cleared, around).min(cleared.usable_for(around.clock.now()));
+            match timeout(patience, places.acquire_owned()).await {
+                Ok(place) => place.ok(),
+                Err(_) => {
+                    return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
+                }
             }
-        },
+        }
         None => None,
     };
-    match (tool.spec().effect, tool.tool().needs()) {
-        (EffectPolicy::Write | EffectPolicy::Destructive, Some(_)) => {
-            Some(in_transaction(&cleared, record, around).await)
+    let due = match about_to_run(&cleared) {
+        Ok(due) => due,
+        Err(mismatch) => return Some(mismatch.end(record).await),
+    };
+    match (tool.tool().needs(), tool.spec().effect) {
+        (Some(Need::Transaction(_)), _) => {
+            Some(in_transaction(&cleared, due, record, around).await)
         }
-        (EffectPolicy::Read, _) => beside(&cleared, record, around, early).await,
-        (EffectPolicy::Write | EffectPolicy::Destructive, None) => {
-            let running = running(&cleared);
-            if let Err(error) = record.write(vec![running]).await {
+        (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
+            beside(&cleared, due, record, around, early).await
+        }
+        (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
+            if let Err(error) = begun(record, due.running.clone()).await {
                 return Some(not_run(&cleared, record, &error).await);
             }
-            beside(&cleared, record, around, early).await
+            beside(&cleared, due, record, around, early).await
         }
     }
 }
 
+/// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
+/// handler and is reached by nobody in between.
+struct Due {
+    arguments: Value,
+    running: Transition,
+}
+
+/// What would run is not what was checked and approved.
+struct Mismatch {
+    locale: Locale,
+}
+
+fn about_to_run(cleared: &ClearedCall) -> Result<Due, Mismatch> {
+    let checked = cleared.checked();
+    let arguments = checked.arguments().clone();
+    let digest = checked.digest_of(&arguments);
+    if digest != cleared.digest() {
+        let request = checked.request();
+        error!(call = %request.call.id, tool = %checked.tool().spec().name, "what is about to run is not what was approved");
+        return Err(Mismatch { locale: request.locale });
+    }
+    let running = Transition::Running { arguments: arguments.clone(), digest };
+    if is_planted("arguments are swapped after the approval") {
+        return Ok(Due { running, arguments: json!({ "token": "another" }) });
+    }
+    Ok(Due { running, arguments })
+}
+
+impl Mismatch {
+    /// Nothing is run, and what the ledger has of the call is what is told.
+    async fn end(self, record: &mut Record) -> CallEnd {
+        let fault = Fault::named("DigestMismatch");
+        let reason = Text::HandlerFailed(&fault).in_locale(self.locale);
+        let outcome = ToolOutcome::error("handler_error", reason);
+        let end = record.end(Value::Null, Vec::new(), Finished::unrun(outcome)).await;
+        record.end_in_ledger().await.unwrap_or(end)
+    }
+}
+
 /// The handler's writes, the ledger's entry, the outcome and the transcript's entry commit together, or none of them.
-async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Around) -> CallEnd {
+async fn in_transaction(
+    cleared: &ClearedCall,
+    due: Due,
+    record: &mut Record,
+    around: &Around,
+) -> CallEnd {
+    let Due { arguments, running } = due;
     let checked = cleared.checked();
     let (request, tool) = (checked.request(), checked.tool().tool());
     let ctx = around.context(request);
     let patience = patience(cleared, around);
-    let prepared = match timeout(patience, tool.prepare(checked.arguments(), &ctx)).await {
+    if let Err(failed) = failpoint("run.prepare").await {
+        return not_run(cleared, record, &failed.into()).await;
+    }
+    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx)).await {
         Ok(Ok(prepared)) => prepared,
         Ok(Err(fault)) => {
             let outcome = told(fault, cleared, &ctx);
@@ -74,35 +133,74 @@ async fn in_transaction(cleared: &ClearedCall, record: &mut Record, around: &Aro
                 .await;
         }
     };
-    let mut lease = match around.store.lease(checked.tool().spec().name.clone()).await {
+    let mut lease = match lease(cleared, around).await {
         Ok(lease) => lease,
         Err(error) => return not_run(cleared, record, &error).await,
     };
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let outcome =
-        match timeout(deadline, tool.call(checked.arguments().clone(), prepared, &ctx, access))
-            .await
-        {
-            Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
-            Err(_) => timed_out(deadline, Effect::None, &ctx),
-        };
-    let (keep, effect) =
-        if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
+    let outcome = match timeout(deadline, tool.call(arguments, prepared, &ctx, access)).await {
+        Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
+        Err(_) => timed_out(deadline, Effect::None, &ctx),
+    };
+    if let Err(failed) = failpoint("run.called").await {
+        drop(lease);
+        return not_run(cleared, record, &failed.into()).await;
+    }
+    let (keep, effect) = if outcome.is_ok() {
+        (Keep::Keep, Effect::Committed)
+    } else if is_planted("the writes of a failed handler are kept") {
+        (Keep::Keep, Effect::None)
+    } else {
+        (Keep::Undo, Effect::None)
+    };
     let ended = record.ended(&Finished { outcome, effect, decided_by: None });
-    let steps = vec![running(cleared), Transition::Ended(ended.clone())];
-    match lease.end(keep, record.writes(steps)).await {
+    let steps = vec![running, Transition::Ended(ended.clone())];
+    let at = around.clock.now();
+    match end(lease, keep, record.writes_at(at, steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => not_run(cleared, record, &error).await,
-        written => record.told(checked.arguments().clone(), ended, written).await,
+        written => record.told(checked.arguments().clone(), ended, at, written).await,
     }
 }
 
-/// A handler outside the transaction. It is never dropped: past its deadline the asker is told, and its real end is
-/// waited for.
+async fn begun(record: &mut Record, running: Transition) -> Result<(), StoreError> {
+    failpoint("run.begins").await?;
+    record.write(vec![running]).await?;
+    Ok(failpoint("run.begun").await?)
+}
+
+async fn end(
+    lease: Lease,
+    keep: Keep,
+    steps: Vec<Write>,
+    around: &Around,
+) -> Result<(), StoreError> {
+    if is_planted("the record is written behind the writes") {
+        lease.end(keep, Vec::new()).await?;
+        return around.store.write(steps).await;
+    }
+    let committed = lease.end(keep, steps);
+    if is_planted("a write is acknowledged before its commit") {
+        return Ok(());
+    }
+    committed.await?;
+    failpoint("run.committed").await.map_err(|_| StoreError::Silent)
+}
+
+async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreError> {
+    failpoint("run.lease").await?;
+    let lease = around.store.lease(cleared.checked().tool().spec().name.clone()).await?;
+    failpoint("run.leased").await?;
+    Ok(lease)
+}
+
+/// A handler outside the transaction. Past its deadline the asker is told. One that was lent a connection only read, and
+/// is dropped; any other is never dropped, and its real end is waited for.
 async fn beside(
     cleared: &ClearedCall,
+    due: Due,
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
@@ -111,16 +209,18 @@ async fn beside(
     let ctx = around.context(checked.request());
     let is_read = checked.tool().spec().effect == EffectPolicy::Read;
     let deadline = patience(cleared, around);
-    let steps = if is_read { vec![running(cleared)] } else { Vec::new() };
-    let mut work = Box::pin(call_beside(cleared, around, &ctx));
+    let Due { arguments, running } = due;
+    let steps = if is_read { vec![running] } else { Vec::new() };
+    let mut work = Box::pin(call_beside(cleared, arguments, around, &ctx));
     let (finished, is_over) = match timeout(deadline, &mut work).await {
         Ok(result) => (finished(result, is_read, cleared, &ctx), true),
         Err(_) => {
-            let effect = if is_read { Effect::None } else { Effect::Unknown };
+            let is_undone = is_read || is_planted("what passed its deadline is called undone");
+            let effect = if is_undone { Effect::None } else { Effect::Unknown };
             warn!(call = %ctx.call, tool = %checked.tool().spec().name, ?deadline, "a handler passed its deadline");
             (
                 Finished { outcome: timed_out(deadline, effect, &ctx), effect, decided_by: None },
-                false,
+                checked.tool().tool().needs().is_some(),
             )
         }
     };
@@ -142,16 +242,22 @@ async fn beside(
 
 async fn call_beside(
     cleared: &ClearedCall,
+    arguments: Value,
     around: &Around,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let checked = cleared.checked();
-    let tool = checked.tool().tool();
-    let arguments = checked.arguments().clone();
+    let tool = cleared.checked().tool().tool();
     if tool.needs().is_none() {
+        if is_planted("a handler runs twice") {
+            drop(tool.call(arguments.clone(), Prepared::default(), ctx, Access::None).await);
+        }
         return tool.call(arguments, Prepared::default(), ctx, Access::None).await;
     }
-    let mut reader = match around.store.store().reader().await {
+    let reader = match failpoint("run.reader").await {
+        Ok(()) => around.store.store().reader().await,
+        Err(failed) => Err(failed.into()),
+    };
+    let mut reader = match reader {
         Ok(reader) => reader,
         Err(error) => {
             error!(call = %ctx.call, %error, "no connection for a reading tool");
@@ -199,16 +305,13 @@ fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutco
     ToolOutcome::error("timeout", text.in_locale(ctx.locale))
 }
 
-fn running(cleared: &ClearedCall) -> Transition {
-    let checked = cleared.checked();
-    Transition::Running { arguments: checked.arguments().clone(), digest: checked.digest() }
-}
-
 async fn not_run(cleared: &ClearedCall, record: &mut Record, error: &StoreError) -> CallEnd {
     let checked = cleared.checked();
     let request = checked.request();
     error!(call = %request.call.id, %error, "nothing is run or kept");
-    let is_overloaded = matches!(error, StoreError::Overloaded);
+    // An approval that waited for longer than it counts met a bound as well, whoever noticed it.
+    let is_overloaded =
+        matches!(error, StoreError::Overloaded) || cleared.usable_for(record.now()).is_zero();
     let (code, text) =
         if is_overloaded { ("overloaded", Text::Overloaded) } else { ("store", Text::StoreFailed) };
     let outcome = ToolOutcome::error(code, text.in_locale(request.locale));

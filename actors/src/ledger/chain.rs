@@ -112,6 +112,9 @@ mod tests {
                 let transition = Transition::Approved {
                     digest: Digest::new([n; 32]),
                     by: UserId::new("kim").unwrap(),
+                    approval: crate::protocol::Approval::Once,
+                    arguments: None,
+                    expires_at: Timestamp::from_millis(0),
                 };
                 let (call, at) =
                     (CallId::new(Uuid::from_u128(n.into())), Timestamp::from_millis(n.into()));

@@ -32,6 +32,12 @@ pub fn digest(
     Digest::new(hash.finalize().into())
 }
 
+/// Hashes what a standing approval is bound to beside the tool's name: its schema.
+#[must_use]
+pub fn schema_digest(spec: &ToolSpec) -> Digest {
+    Digest::new(Sha256::digest(canonical(&spec.parameters)).into())
+}
+
 /// JSON in one form: keys sorted, no spaces.
 #[must_use]
 pub fn canonical(value: &Value) -> String {

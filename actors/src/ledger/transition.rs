@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    CallId, CallResult, Digest, Effect, SessionId, Timestamp, ToolOutcome, TurnId, UserId,
+    Approval, CallId, CallResult, Digest, Effect, SessionId, Timestamp, ToolOutcome, TurnId, UserId,
 };
 
 /// Where a call stands.
@@ -47,7 +47,8 @@ impl CallState {
     }
 }
 
-/// One step of a call. Written to an append-only table; each is idempotent by call and state.
+/// One step of a call. Written to an append-only table; each is idempotent by call and state, but for `Running`: whoever
+/// writes that runs the handler, so nobody else may write it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Transition {
@@ -62,12 +63,19 @@ pub enum Transition {
         /// When the question expires.
         expires_at: Timestamp,
     },
-    /// A person said yes to this digest.
+    /// A person said yes to this digest. It is used once, by `Running`.
     Approved {
-        /// What was shown.
+        /// What was shown; where the person typed other arguments, the hash of those.
         digest: Digest,
         /// Who decided.
         by: UserId,
+        /// How.
+        approval: Approval,
+        /// The arguments that the person typed in place of those that were shown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Value>,
+        /// Until when it can be used.
+        expires_at: Timestamp,
     },
     /// The handler begins with these arguments.
     Running {
@@ -82,6 +90,11 @@ pub enum Transition {
     Settled {
         /// What it did to the world after all.
         effect: Effect,
+    },
+    /// The standing approval that was given about this call ends. The call itself stays where it is.
+    Revoked {
+        /// Who ended it.
+        by: UserId,
     },
 }
 
@@ -103,6 +116,9 @@ pub struct Proposal {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
+    /// The validated arguments, where the call ended before a step that has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Box<Value>>,
     /// The outcome.
     pub outcome: ToolOutcome,
     /// What it did to the world.
@@ -123,20 +139,36 @@ pub struct IllegalTransition {
     pub session: SessionId,
     /// Where it stands; `None`: it is not in the ledger.
     pub from: Option<CallState>,
-    /// Where it was to go.
+    /// Where it was to go; for a revocation, where it would have stayed.
     pub to: CallState,
 }
 
 impl Transition {
-    /// The state that the step leads to.
+    /// The state that the step leads to; `None` where the call stays in its own.
     #[must_use]
-    pub const fn to(&self) -> CallState {
+    pub const fn to(&self) -> Option<CallState> {
         match self {
-            Self::Proposed(_) => CallState::Proposed,
-            Self::Awaiting { .. } => CallState::Awaiting,
-            Self::Approved { .. } => CallState::Approved,
-            Self::Running { .. } => CallState::Running,
-            Self::Ended(_) | Self::Settled { .. } => CallState::Ended,
+            Self::Proposed(_) => Some(CallState::Proposed),
+            Self::Awaiting { .. } => Some(CallState::Awaiting),
+            Self::Approved { .. } => Some(CallState::Approved),
+            Self::Running { .. } => Some(CallState::Running),
+            Self::Ended(_) | Self::Settled { .. } => Some(CallState::Ended),
+            Self::Revoked { .. } => None,
+        }
+    }
+
+    /// The call whose standing approval this one rests on.
+    #[must_use]
+    pub const fn rests_on(&self) -> Option<CallId> {
+        match self {
+            Self::Approved { approval: Approval::Granted { by_call, .. }, .. } => Some(*by_call),
+            Self::Approved { .. }
+            | Self::Proposed(_)
+            | Self::Awaiting { .. }
+            | Self::Running { .. }
+            | Self::Ended(_)
+            | Self::Settled { .. }
+            | Self::Revoked { .. } => None,
         }
     }
 
@@ -144,17 +176,15 @@ impl Transition {
     #[must_use]
     pub const fn may_follow(&self, from: Option<CallState>) -> bool {
         use CallState::{Approved, Awaiting, Ended, Proposed, Running};
-        if matches!(self, Self::Settled { .. }) {
-            return matches!(from, Some(Ended));
+        match self {
+            Self::Proposed(_) => from.is_none(),
+            Self::Awaiting { .. } => matches!(from, Some(Proposed)),
+            Self::Approved { .. } => matches!(from, Some(Awaiting)),
+            Self::Running { .. } => matches!(from, Some(Proposed | Approved)),
+            Self::Ended(_) => matches!(from, Some(Proposed | Awaiting | Approved | Running)),
+            Self::Settled { .. } => matches!(from, Some(Ended)),
+            Self::Revoked { .. } => matches!(from, Some(Approved | Running | Ended)),
         }
-        matches!(
-            (from, self.to()),
-            (None, Proposed)
-                | (Some(Proposed), Awaiting | Running | Ended)
-                | (Some(Awaiting), Approved | Ended)
-                | (Some(Approved), Running | Ended)
-                | (Some(Running), Ended)
-        )
     }
 }
 
@@ -181,9 +211,16 @@ mod tests {
                 digest,
                 expires_at: Timestamp::from_millis(0),
             },
-            Approved => Transition::Approved { digest, by: user },
+            Approved => Transition::Approved {
+                digest,
+                by: user,
+                approval: Approval::Once,
+                arguments: None,
+                expires_at: Timestamp::from_millis(0),
+            },
             Running => Transition::Running { arguments: Value::Null, digest },
             End => Transition::Ended(Ended {
+                arguments: None,
                 outcome: ToolOutcome::ok(Value::Null),
                 effect: Effect::None,
                 result: CallResult::Shown,
@@ -226,6 +263,17 @@ mod tests {
                 .into_iter()
                 .any(legal)
         );
+    }
+
+    #[test]
+    fn a_standing_approval_can_be_revoked_once_it_was_given() {
+        let revoked = Transition::Revoked { by: UserId::new("kim").unwrap() };
+        let legal: Vec<_> =
+            [None, Some(Proposed), Some(Awaiting), Some(Approved), Some(Running), Some(End)]
+                .into_iter()
+                .filter(|from| revoked.may_follow(*from))
+                .collect();
+        assert_eq!(legal, [Some(Approved), Some(Running), Some(End)]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tracing::debug;
 
 use super::{LlmEvent, LlmMsg, queue::Queue};
 use crate::{
+    failpoint::failpoint,
     mailbox::{Reply, answer},
     port::{ChatModel, Deltas, ModelError},
     protocol::{Completion, CompletionRequest, Limits},
@@ -73,11 +74,13 @@ impl Actor for LlmActor {
     ) -> Result<(), ActorProcessingErr> {
         match msg {
             LlmMsg::Complete { request, deltas, cancel, reply } => {
+                failpoint("llm.complete").await?;
                 let due = Instant::now() + state.limits.completion_timeout;
                 state.admit(Job { request, deltas, cancel, due, reply });
             }
             LlmMsg::QueueLength { reply } => answer(reply, state.waiting.len()),
             LlmMsg::Freed => {
+                failpoint("llm.freed").await?;
                 state.busy -= 1;
                 state.forget_ended();
             }

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::{LedgerRow, StoreError};
 use crate::{
-    ledger::{IllegalTransition, Transition},
+    ledger::{CallState, IllegalTransition, Transition},
     protocol::{
-        CallId, CallRecord, ChatMessage, Content, Digest, Effect, SessionId, Timestamp, UserId,
+        Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect, Grant,
+        SessionId, Timestamp, UserId,
     },
 };
 
@@ -14,11 +15,16 @@ impl LedgerRow {
     /// The row of a call after a step, given its row before. The caller has ruled out that the step is the one that the
     /// call took last.
     ///
+    /// An approval counts where it is bound to what was shown, or to what the user typed instead; is given by the call's
+    /// user; and comes before its question has expired. One that rests on a standing approval names that one's call,
+    /// whose row is `grant`. An approved call begins to run before its approval expires, with exactly these arguments.
+    ///
     /// # Errors
     /// [`StoreError::Illegal`] for a step that the call cannot take, [`StoreError::Refused`] for one that contradicts
     /// what was asked and approved.
     pub fn after(
         before: Option<&Self>,
+        grant: Option<&Self>,
         session: &SessionId,
         call: CallId,
         at: Timestamp,
@@ -26,9 +32,8 @@ impl LedgerRow {
     ) -> Result<Self, StoreError> {
         let from = before.map(|row| row.state);
         if !step.may_follow(from) {
-            return Err(
-                IllegalTransition { call, session: session.clone(), from, to: step.to() }.into()
-            );
+            let to = step.to().or(from).unwrap_or(CallState::Proposed);
+            return Err(IllegalTransition { call, session: session.clone(), from, to }.into());
         }
         match (before, step) {
             (None, Transition::Proposed(proposal)) => Ok(Self {
@@ -39,62 +44,134 @@ impl LedgerRow {
                 user: proposal.user.clone(),
                 name: proposal.name.clone(),
                 arguments: Value::String(proposal.arguments.to_string()),
+                asked: None,
                 raw_arguments: proposal.arguments.clone(),
                 digest: None,
-                state: step.to(),
+                state: CallState::Proposed,
                 outcome: None,
                 effect: None,
                 result: None,
                 decided_by: None,
+                approval: None,
+                approved_at: None,
+                expires_at: None,
+                revoked_at: None,
                 proposed_at: at,
                 ended_at: None,
             }),
-            (Some(row), _) => row.clone().step(at, step),
+            (Some(row), _) => row.clone().step(grant, at, step),
             (None, _) => unreachable!("only a proposal may come first"),
         }
+    }
+
+    /// What became of the call, once it has ended.
+    #[must_use]
+    pub fn record(&self) -> Option<CallRecord> {
+        let (effect, result, ended_at) = (self.effect?, self.result?, self.ended_at?);
+        Some(CallRecord {
+            id: self.call,
+            name: self.name.clone(),
+            arguments: self.arguments.clone(),
+            asked: self.asked.clone(),
+            approval: self.approval,
+            outcome: self.outcome.clone().filter(|_| result == CallResult::Shown),
+            effect,
+            result,
+            proposed_at: self.proposed_at,
+            ended_at,
+        })
     }
 
     /// The call's entry in the transcript, once it has ended.
     #[must_use]
     pub fn entry(&self) -> Option<ChatMessage> {
-        let (effect, result, ended_at) = (self.effect?, self.result?, self.ended_at?);
-        let outcome = self.outcome.clone().filter(|_| result == crate::protocol::CallResult::Shown);
-        let record = CallRecord {
-            id: self.call,
-            name: self.name.clone(),
-            arguments: self.arguments.clone(),
-            outcome,
-            effect,
-            result,
-            proposed_at: self.proposed_at,
-            ended_at,
-        };
+        let record = self.record()?;
         Some(ChatMessage {
             seq: self.seq,
             turn: self.turn,
-            at: ended_at,
+            at: record.ended_at,
             content: Content::ToolCall(Box::new(record)),
         })
     }
 
-    fn step(mut self, at: Timestamp, step: &Transition) -> Result<Self, StoreError> {
-        self.state = step.to();
+    /// The standing approval that was given about this call, unless it was revoked.
+    #[must_use]
+    pub fn grant(&self) -> Option<Grant> {
+        let Some(Approval::Always { schema }) = self.approval else { return None };
+        if self.revoked_at.is_some() {
+            return None;
+        }
+        Some(Grant {
+            session: self.session.clone(),
+            tool: self.name.clone(),
+            schema,
+            user: self.user.clone(),
+            call: self.call,
+            at: self.approved_at?,
+        })
+    }
+
+    /// Whether the step can be the one that the call took last, so that writing it again changes nothing. The beginning
+    /// of a handler never is: whoever writes it runs the handler, and only one may.
+    #[must_use]
+    pub fn may_repeat(&self, step: &Transition) -> bool {
+        step.to().is_none_or(|to| to == self.state) && !matches!(step, Transition::Running { .. })
+    }
+
+    fn step(
+        mut self,
+        grant: Option<&Self>,
+        at: Timestamp,
+        step: &Transition,
+    ) -> Result<Self, StoreError> {
         match step {
             Transition::Proposed(_) => unreachable!("a proposal comes first"),
-            Transition::Awaiting { arguments, digest, .. } => {
+            Transition::Awaiting { arguments, digest, expires_at } => {
                 self.arguments = arguments.clone();
                 self.digest = Some(*digest);
+                self.expires_at = Some(*expires_at);
             }
-            Transition::Approved { digest, by } => {
-                self.bound_to(digest)?;
+            Transition::Approved { digest, by, approval, arguments, expires_at } => {
                 self.decided(by)?;
+                self.in_time(at)?;
+                match (approval, arguments) {
+                    (Approval::Edited, Some(typed)) => {
+                        self.asked = Some(std::mem::replace(&mut self.arguments, typed.clone()));
+                    }
+                    (Approval::Once | Approval::Always { .. }, None) => self.bound_to(digest)?,
+                    (Approval::Granted { schema, .. }, None) => {
+                        self.bound_to(digest)?;
+                        self.rests_on(grant, schema)?;
+                    }
+                    (Approval::Edited, None)
+                    | (
+                        Approval::Once | Approval::Always { .. } | Approval::Granted { .. },
+                        Some(_),
+                    ) => return Err(self.refused("is approved with other arguments than it says")),
+                }
+                self.digest = Some(*digest);
+                self.approval = Some(*approval);
+                self.approved_at = Some(at);
+                self.expires_at = Some(*expires_at);
             }
             Transition::Running { arguments, digest } => {
                 self.bound_to(digest)?;
+                if self.state == CallState::Approved {
+                    self.in_time(at)?;
+                    if *arguments != self.arguments {
+                        return Err(self.refused("was approved with other arguments"));
+                    }
+                }
                 self.arguments = arguments.clone();
                 self.digest = Some(*digest);
             }
             Transition::Ended(end) => {
+                if let Some(arguments) = &end.arguments {
+                    if self.state != CallState::Proposed {
+                        return Err(self.refused("has its arguments already"));
+                    }
+                    self.arguments = (**arguments).clone();
+                }
                 if let Some(by) = &end.decided_by {
                     self.decided(by)?;
                 }
@@ -105,14 +182,19 @@ impl LedgerRow {
             }
             Transition::Settled { effect } => {
                 if self.effect != Some(Effect::Unknown) {
-                    return Err(StoreError::refused(format!(
-                        "the effect of call {} is known already",
-                        self.call
-                    )));
+                    return Err(self.refused("has an effect that is known already"));
                 }
                 self.effect = Some(*effect);
             }
+            Transition::Revoked { by } => {
+                if self.grant().is_none() {
+                    return Err(self.refused("has no standing approval"));
+                }
+                self.decided(by)?;
+                self.revoked_at = Some(at);
+            }
         }
+        self.state = step.to().unwrap_or(self.state);
         Ok(self)
     }
 
@@ -121,15 +203,41 @@ impl LedgerRow {
         if self.digest.is_none_or(|shown| shown == *digest) {
             return Ok(());
         }
-        Err(StoreError::refused(format!("call {} is bound to another digest", self.call)))
+        Err(self.refused("is bound to another digest"))
+    }
+
+    /// A question is answered, and an approval used, before it expires.
+    fn in_time(&self, at: Timestamp) -> Result<(), StoreError> {
+        if self.expires_at.is_some_and(|expires_at| at < expires_at) {
+            return Ok(());
+        }
+        Err(self.refused("was approved too late, or too long ago"))
+    }
+
+    /// A standing approval covers this tool with this schema, for its user, in its session, until it is revoked.
+    fn rests_on(&self, grant: Option<&Self>, schema: &Digest) -> Result<(), StoreError> {
+        let covers = |grant: &Grant| {
+            grant.session == self.session
+                && grant.user == self.user
+                && grant.tool == self.name
+                && grant.schema == *schema
+        };
+        if grant.and_then(Self::grant).as_ref().is_some_and(covers) {
+            return Ok(());
+        }
+        Err(self.refused("rests on a standing approval that does not cover it"))
     }
 
     /// Only the user whom the call is about decides on it.
     fn decided(&mut self, by: &UserId) -> Result<(), StoreError> {
         if *by != self.user {
-            return Err(StoreError::refused(format!("call {} is not {by}'s to decide", self.call)));
+            return Err(self.refused("is decided on by another user"));
         }
         self.decided_by = Some(by.clone());
         Ok(())
+    }
+
+    fn refused(&self, why: &str) -> StoreError {
+        StoreError::refused(format!("call {} {why}", self.call))
     }
 }

@@ -1,5 +1,6 @@
 //! What the outside implements: a model, tools, a store, a clock. Object-safe, with boxed futures.
 
+mod audit;
 mod call_step;
 mod clock;
 mod model;
@@ -8,13 +9,14 @@ mod tool;
 
 use std::{future::Future, pin::Pin};
 
+pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo};
 pub use store::{
     ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError, StoredSession,
     Transaction, Write,
 };
-pub use tool::{Access, Extensions, Prepared, Tool, ToolContext, ToolFault, ToolResult};
+pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 
 /// A future behind a port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

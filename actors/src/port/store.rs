@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use super::BoxFuture;
 use crate::{
+    failpoint::Failed,
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
     protocol::{
-        CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp, ToolOutcome,
-        TurnEnding, TurnError, TurnId, Usage, UserId,
+        Approval, CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp,
+        ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId,
     },
 };
 
@@ -167,6 +168,9 @@ pub enum Write {
     },
     /// A step of a tool call. Writing the step that the call took last again changes nothing; an illegal one is
     /// refused. With `Ended` the call becomes an entry of the transcript, under the number it was proposed with.
+    ///
+    /// The store itself holds what an approval is bound to (see [`LedgerRow::after`]): digest, arguments, user, the time
+    /// of its question and its own, that it is used once, and the standing approval it may rest on.
     Call {
         /// The session.
         session: SessionId,
@@ -176,6 +180,18 @@ pub enum Write {
         at: Timestamp,
         /// The step.
         transition: Transition,
+    },
+    /// The standing approvals of a session end: each by a step of the call about which it was given. Without any it
+    /// changes nothing.
+    Revoke {
+        /// The session.
+        session: SessionId,
+        /// Only of this tool; `None`: all.
+        tool: Option<Arc<str>>,
+        /// Who ends them.
+        by: UserId,
+        /// When.
+        at: Timestamp,
     },
 }
 
@@ -239,6 +255,12 @@ impl StoreError {
     }
 }
 
+impl From<Failed> for StoreError {
+    fn from(failed: Failed) -> Self {
+        Self::unavailable(failed)
+    }
+}
+
 /// What the store says of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSession {
@@ -272,6 +294,8 @@ pub struct LedgerFilter {
     pub call: Option<CallId>,
     /// Only calls that have not ended.
     pub only_open: bool,
+    /// Only calls about which a standing approval was given that has not been revoked.
+    pub only_grants: bool,
 }
 
 /// All that the ledger says of a call.
@@ -291,6 +315,9 @@ pub struct LedgerRow {
     pub name: Arc<str>,
     /// The validated arguments, once there are any; until then, and where they were refused, the raw text.
     pub arguments: Value,
+    /// The arguments that were shown, where the user changed them: `arguments` are then what the user typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Value>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
     /// What the approval and the run are bound to.
@@ -305,6 +332,18 @@ pub struct LedgerRow {
     pub result: Option<CallResult>,
     /// Who decided.
     pub decided_by: Option<UserId>,
+    /// How it was approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// When it was approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_at: Option<Timestamp>,
+    /// Until when its question can be answered; once it is approved, until when it can begin to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// When the standing approval that was given about it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
     /// When it was proposed.
     pub proposed_at: Timestamp,
     /// When it ended.

@@ -22,8 +22,9 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
     /// Its description; always the same.
     fn spec(&self) -> &ToolSpec;
 
-    /// The connection it needs, and whether it writes with it. Compared with the store when the runtime is built.
-    fn needs(&self) -> Option<ConnectionType> {
+    /// The connection that its handler needs. Compared with its effect when it is registered, and with the store when
+    /// the runtime is built.
+    fn needs(&self) -> Option<Need> {
         None
     }
 
@@ -58,8 +59,9 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 
     /// Runs the handler on validated arguments.
     ///
-    /// With [`Access::Transaction`] the future may be dropped (deadline); its writes are then undone. Without, it is
-    /// never dropped. A mutex held during a panic stays poisoned.
+    /// Past its deadline the future is dropped where it was lent a connection: with [`Access::Transaction`] its writes
+    /// are then undone, with [`Access::Read`] there are none. Without, it is never dropped. A mutex held during a panic
+    /// stays poisoned.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -67,6 +69,25 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         ctx: &'a ToolContext,
         access: Access<'a>,
     ) -> BoxFuture<'a, ToolResult<ToolOutcome>>;
+}
+
+/// The connection that a handler needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// One that cannot write: for tools whose effect is `Read`, and for no others.
+    Reader(ConnectionType),
+    /// That of the transaction in which the call is recorded: for tools that write.
+    Transaction(ConnectionType),
+}
+
+impl Need {
+    /// The type of the connection.
+    #[must_use]
+    pub const fn connection(self) -> ConnectionType {
+        match self {
+            Self::Reader(connection) | Self::Transaction(connection) => connection,
+        }
+    }
 }
 
 /// What a handler of this call may touch.

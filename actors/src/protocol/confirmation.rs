@@ -1,11 +1,11 @@
-//! A person's yes or no: the question, the answer, and the digest that binds one to the other.
+//! What a person is asked and may answer, and the digest that binds one to the other.
 
 use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallId, SessionId, Timestamp, UserId};
+use super::{CallId, Problem, SessionId, Timestamp, UserId};
 
 /// Whether anybody can be asked in a turn. A property of the turn, not a count of subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -105,41 +105,72 @@ pub struct Question {
 }
 
 /// What a person decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
     /// Run it, once, with exactly these arguments.
     Approve,
+    /// The same, and from now on run this tool without a question in this session: a [`Grant`](super::Grant).
+    ApproveAlways,
     /// Do not.
     Deny,
+    /// Do not, and tell the model this.
+    DenyWith {
+        /// In the person's own words; a blank one is a plain no.
+        message: Arc<str>,
+    },
+    /// Run it, once, with these arguments in place of those that were shown. They are validated like a model's, but
+    /// keys that the schema does not know are refused. Whoever typed them has seen them, so nobody is asked again.
+    Edit {
+        /// An object.
+        arguments: Value,
+    },
 }
 
 /// A person's answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The call that waits.
     pub call: CallId,
     /// What was shown.
     pub digest: Digest,
     /// The decision.
+    #[serde(flatten)]
     pub decision: Decision,
     /// Who answers.
     pub user: UserId,
 }
 
 /// Why an answer does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
     /// No such question is open: it was answered, expired, dismissed, or never asked.
     #[error("no such question is open")]
     NotOpen,
-    /// The answer is for other arguments than those that were shown.
+    /// The answer is for other arguments than those that were shown. The question stays open.
     #[error("the answer is for another question than the one that is open")]
     WrongDigest,
-    /// The question is for another user.
+    /// The question is for another user. It stays open.
     #[error("the question is for another user")]
     NotYours,
+    /// The edited arguments do not fit the tool. The question stays open.
+    #[error("the edited arguments do not fit the tool")]
+    DoesNotFit {
+        /// What is wrong with them, and where.
+        problems: Vec<Problem>,
+    },
+    /// The message beside a no is too long. The question stays open.
+    #[error("the message has {bytes} bytes as JSON, {max_bytes} are allowed")]
+    MessageTooLong {
+        /// How long it is, as JSON.
+        bytes: usize,
+        /// How long it may be.
+        max_bytes: usize,
+    },
     /// The answer could not be recorded; nothing was run.
     #[error("the answer could not be recorded")]
     NotRecorded,
+    /// Nobody said in time whether the answer counts: the ledger knows.
+    #[error("it is not known whether the answer counts")]
+    NotKnown,
 }

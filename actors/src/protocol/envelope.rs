@@ -2,7 +2,40 @@
 
 use serde_json::{Map, Value, json};
 
-use super::ToolOutcome;
+use super::{CallRecord, Locale, Text, ToolOutcome};
+
+/// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
+/// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what.
+#[must_use]
+pub fn call_envelope(
+    record: &CallRecord,
+    narrower: Option<&str>,
+    locale: Locale,
+    max_bytes: usize,
+) -> String {
+    let change = record.asked.as_ref().map(|_| change(&record.arguments, max_bytes));
+    let left = max_bytes.saturating_sub(change.as_ref().map_or(0, String::len));
+    let told = match &record.outcome {
+        Some(outcome) => envelope(outcome, narrower, left),
+        None => {
+            let text = Text::Discarded { tool: &record.name, effect: record.effect };
+            let reason = text.in_locale(locale);
+            json!({ "status": "discarded", "effect": record.effect, "reason": reason }).to_string()
+        }
+    };
+    // Behind the status, which comes first in every envelope and has no comma in it.
+    match (change, told.split_once(',')) {
+        (Some(change), Some((status, rest))) => format!("{status}{change},{rest}"),
+        _ => told,
+    }
+}
+
+/// The arguments that the user typed, as a field of an envelope of which they take half at most.
+fn change(arguments: &Value, max_bytes: usize) -> String {
+    let field = |arguments: &Value| format!(r#","user_changed_arguments_to":{arguments}"#);
+    let whole = field(arguments);
+    if whole.len() <= max_bytes / 2 { whole } else { field(&json!({ "_truncated": true })) }
+}
 
 /// Writes the envelope of an outcome in at most `max_bytes` of UTF-8.
 ///
@@ -22,7 +55,14 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
             json!({ "status": "error", "code": error.code, "reason": error.reason }).to_string()
         }
         ToolOutcome::Cancelled(cancelled) => {
-            json!({ "status": "cancelled", "reason": cancelled.reason.envelope_text() }).to_string()
+            let reason = cancelled.reason.envelope_text();
+            match &cancelled.message {
+                Some(message) => {
+                    json!({ "status": "cancelled", "reason": reason, "message": &**message })
+                }
+                None => json!({ "status": "cancelled", "reason": reason }),
+            }
+            .to_string()
         }
     }
 }

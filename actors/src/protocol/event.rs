@@ -93,12 +93,13 @@ pub enum EventKind {
 }
 
 /// How a question ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationEnd {
     /// A person decided.
     Decided {
         /// What.
+        #[serde(flatten)]
         decision: Decision,
     },
     /// Nobody did.

@@ -133,6 +133,12 @@ impl Timestamp {
         self.0
     }
 
+    /// How long it is until a later moment; zero where that has passed.
+    #[must_use]
+    pub fn until(self, later: Self) -> Duration {
+        Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
+    }
+
     /// The moment this much later; saturates at the end of time.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {

@@ -27,12 +27,18 @@ pub struct Limits {
     pub max_validation_problems: usize,
     /// Bytes of these problems.
     pub max_validation_bytes: usize,
-    /// How long a plain handler may take before its asker is told `timeout`; it is never cut off.
+    /// How long a handler outside the transaction may take before its asker is told `timeout`. Only one that was lent a
+    /// connection to read is cut off then: others may be at work elsewhere.
     pub tool_timeout: Duration,
     /// How long a transactional handler may hold the writer's transaction: others wait behind it (spec 7.2).
     pub transaction_deadline: Duration,
     /// How long a person may think about a question: a coffee break.
     pub confirmation_timeout: Duration,
+    /// How long an approval waits to be used: for a place of its tool, its slow work and the store, each at its default.
+    pub approval_timeout: Duration,
+    /// Bytes, as JSON, of what a person tells the model beside a no: some sentences, which leave the envelope within its
+    /// own bound.
+    pub max_denial_bytes: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
     pub max_open_questions: usize,
     /// Calls running at once in a runtime: each is two actors.
@@ -85,6 +91,8 @@ impl Default for Limits {
             tool_timeout: Duration::from_secs(30),
             transaction_deadline: Duration::from_millis(250),
             confirmation_timeout: Duration::from_secs(10 * 60),
+            approval_timeout: Duration::from_secs(2 * 60),
+            max_denial_bytes: 1_024,
             max_open_questions: 4_096,
             max_running_calls: 4_096,
             max_waiting_completions: 1_024,

@@ -1,5 +1,6 @@
 //! The vocabulary: plain data that every actor and every port speaks (spec, section 1). No async, no clock, no ids made in secret.
 
+mod approval;
 mod chat;
 mod completion;
 mod confirmation;
@@ -9,21 +10,24 @@ mod id;
 mod limits;
 mod locale;
 mod outcome;
+mod plain;
 mod problem;
 mod texts;
 mod tool_call;
 mod tool_spec;
 mod transcript;
 
+pub use approval::{Approval, Grant};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
-pub use envelope::envelope;
+pub use envelope::{call_envelope, envelope};
 pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
 pub use id::{CallId, CompletionId, InvalidId, SessionId, Timestamp, TurnId, UserId};
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
+pub use plain::{editable, plain};
 pub use problem::{Breach, Problem};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};

@@ -1,6 +1,6 @@
 //! The end of a tool call: exactly one of ok, error, cancelled (spec, section 2).
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -51,6 +51,9 @@ pub struct ToolErr {
 pub struct ToolCancelled {
     /// Why.
     pub reason: CancelReason,
+    /// What the person who denied it wants the model to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
     /// Opaque to the runtime, but for documented flags.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
@@ -110,7 +113,14 @@ impl ToolOutcome {
     /// A call that did not run.
     #[must_use]
     pub fn cancelled(reason: CancelReason) -> Self {
-        Self::Cancelled(ToolCancelled { reason, metadata: Metadata::new() })
+        Self::Cancelled(ToolCancelled { reason, message: None, metadata: Metadata::new() })
+    }
+
+    /// A call that the person denied, with what the model is told beside.
+    #[must_use]
+    pub fn denied(message: Option<Arc<str>>) -> Self {
+        let reason = CancelReason::Denied;
+        Self::Cancelled(ToolCancelled { reason, message, metadata: Metadata::new() })
     }
 
     /// The same outcome with one more entry in its metadata.
@@ -161,7 +171,7 @@ impl ToolOutcome {
         let (output, error, cancelled) = match self {
             Self::Ok(ok) => (ok.data.clone(), Value::Null, false),
             Self::Err(error) => (Value::Null, json!(error.reason), false),
-            Self::Cancelled(c) => (Value::Null, json!(c.reason.envelope_text()), true),
+            Self::Cancelled(c) => (Value::Null, json!(c.to_string()), true),
         };
         json!({
             "success": self.is_ok(),
@@ -180,7 +190,15 @@ impl fmt::Display for ToolOutcome {
             Self::Ok(ToolOk { data: Value::String(text), .. }) => f.write_str(text),
             Self::Ok(ok) => write!(f, "{}", ok.data),
             Self::Err(error) => f.write_str(&error.reason),
-            Self::Cancelled(cancelled) => f.write_str(cancelled.reason.envelope_text()),
+            Self::Cancelled(cancelled) => cancelled.fmt(f),
         }
+    }
+}
+
+/// The reason, and the person's message behind it.
+impl fmt::Display for ToolCancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason.envelope_text())?;
+        self.message.as_ref().map_or(Ok(()), |message| write!(f, ": {message}"))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallId, Timestamp, ToolOutcome};
+use super::{Approval, CallId, Timestamp, ToolOutcome};
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +56,15 @@ pub struct CallRecord {
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
-    /// The arguments that were validated, or the raw text as a JSON string where they were refused.
+    /// The arguments that were validated, or the raw text as a JSON string where they were refused. Where the user
+    /// changed them, those that the user typed.
     pub arguments: Value,
+    /// What the model had asked for and the user was shown, where the user changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Value>,
+    /// How it was approved; `None` where it needed no approval or got none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
     /// How it ended; `None` where the result was discarded. The ledger keeps it all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ToolOutcome>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallId, ChatMessage, Content, Limits, Locale, Text, ToolSpec, envelope};
+use super::{CallId, ChatMessage, Content, Limits, Locale, ToolSpec, call_envelope};
 
 /// One entry of what the model reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,24 +57,15 @@ pub fn prompt(
         Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {
-            let envelope = match &record.outcome {
-                Some(outcome) => {
-                    let narrower = tools
-                        .iter()
-                        .find(|t| t.name == record.name)
-                        .and_then(|t| t.narrower.as_deref());
-                    envelope(outcome, narrower, limits.max_envelope_bytes)
-                }
-                None => {
-                    let reason = Text::Discarded { tool: &record.name, effect: record.effect }
-                        .in_locale(locale);
-                    serde_json::json!({ "status": "discarded", "effect": record.effect, "reason": reason }).to_string()
-                }
-            };
+            let tool = tools.iter().find(|tool| tool.name == record.name);
+            let narrower = tool.and_then(|tool| tool.narrower.as_deref());
+            let envelope = call_envelope(record, narrower, locale, limits.max_envelope_bytes);
+            // What the model itself asked for stays what it said; the envelope tells what the user made of it.
+            let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
             Some(PromptMessage::ToolCall {
                 call: record.id,
                 name: record.name.clone(),
-                arguments: record.arguments.to_string().into(),
+                arguments: arguments.to_string().into(),
                 envelope: envelope.into(),
             })
         }

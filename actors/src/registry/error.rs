@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use super::Problems;
-use crate::protocol::{Fault, SpecError};
+use crate::protocol::{EffectPolicy, Fault, SpecError};
 
 /// Why a tool was not registered. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,9 @@ pub enum RegistryError {
     /// Its description is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// Its effect does not go with the connection that its handler is lent.
+    #[error(transparent)]
+    Effect(#[from] OtherEffect),
     /// The registry has been filled before; it stays as it is.
     #[error("the tool registry is already initialised with {count} tools")]
     AlreadyInitialised {
@@ -28,6 +31,25 @@ pub enum RegistryError {
 pub struct DuplicateTool {
     /// The name.
     pub name: Arc<str>,
+}
+
+/// A transactional tool says that it only reads, or a reading one that it writes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tool {tool} cannot have the effect {effect:?}: {}", reason(*effect))]
+pub struct OtherEffect {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// What it says of itself.
+    pub effect: EffectPolicy,
+}
+
+const fn reason(effect: EffectPolicy) -> &'static str {
+    match effect {
+        EffectPolicy::Read => "its handler is lent the transaction, so it writes",
+        EffectPolicy::Write | EffectPolicy::Destructive => {
+            "its handler is lent a connection that cannot write"
+        }
+    }
 }
 
 /// No tool of this name is registered.

@@ -7,15 +7,17 @@ use serde_json::Value;
 use tracing::{error, info};
 
 use super::{
-    CallError, Execution, Problems, arguments,
+    CallError, Execution, OtherEffect, Problems, RegistryError, arguments,
     problems::problems_of,
     prune::prune,
     shape::Shape,
     unwind::{Panicked, Unwind, caught},
 };
 use crate::{
-    port::{Access, Prepared, Tool, ToolContext, ToolFault},
-    protocol::{Breach, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec},
+    port::{Access, Need, Prepared, Tool, ToolContext, ToolFault},
+    protocol::{
+        Breach, EffectPolicy, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec,
+    },
 };
 
 /// Arguments that cost more steps than this are told their first problem only: each problem holds some memory.
@@ -40,9 +42,20 @@ pub struct CheckedArguments {
 
 impl RegisteredTool {
     /// Checks a tool's description and compiles its schema.
-    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, SpecError> {
+    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, RegistryError> {
         let spec = tool.spec();
         spec.check()?;
+        match (spec.effect, tool.needs()) {
+            (EffectPolicy::Read, Some(Need::Transaction(_)))
+            | (EffectPolicy::Write | EffectPolicy::Destructive, Some(Need::Reader(_))) => {
+                return Err(OtherEffect { tool: spec.name.clone(), effect: spec.effect }.into());
+            }
+            (EffectPolicy::Read, Some(Need::Reader(_)) | None)
+            | (
+                EffectPolicy::Write | EffectPolicy::Destructive,
+                Some(Need::Transaction(_)) | None,
+            ) => {}
+        }
         let refused = |problem: String| SpecError::Schema { tool: spec.name.clone(), problem };
         let shape = Shape::of(&spec.parameters).map_err(refused)?;
         let validator = jsonschema::options()
@@ -92,6 +105,30 @@ impl RegisteredTool {
         self.checked(Value::Object(arguments), &limits)
     }
 
+    /// Validates arguments that a person typed in place of a model's, under the bounds of a model's. What runs is all
+    /// that was typed: keys that the schema does not know are a problem, and not removed in silence.
+    ///
+    /// # Errors
+    /// [`Problems`], all of them.
+    pub fn check_typed(
+        &self,
+        arguments: Value,
+        limits: &Limits,
+    ) -> Result<CheckedArguments, Problems> {
+        let typed = arguments::accept(arguments, limits).map_err(|breach| whole(breach, limits))?;
+        let typed = Value::Object(typed);
+        let max_bytes = limits.max_arguments_bytes;
+        if typed.to_string().len() > max_bytes {
+            return Err(whole(Breach::TooLong { max_bytes }, limits));
+        }
+        let checked = self.checked(typed, limits)?;
+        if checked.removed.is_empty() {
+            Ok(checked)
+        } else {
+            Err(whole(Breach::Unknown(checked.removed), limits))
+        }
+    }
+
     /// Validates and runs outside the dispatcher: nobody is asked, and nothing is recorded. For tools that need no
     /// connection. Never panics.
     ///
@@ -104,9 +141,10 @@ impl RegisteredTool {
         }
         let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
         let ended = Unwind::new(async {
-            if let Some(connection) = self.tool.needs() {
+            if let Some(need) = self.tool.needs() {
                 let cause = format!(
-                    "it needs a connection ({connection}), which only the dispatcher lends"
+                    "it needs a connection ({}), which only the dispatcher lends",
+                    need.connection()
                 );
                 return Err(ToolFault::unexpected(Fault::default(), cause));
             }

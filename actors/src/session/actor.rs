@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     dispatcher::Dismissal,
+    failpoint::failpoint,
     llm::LlmEvent,
     mailbox::answer,
     port::Write,
@@ -63,28 +64,45 @@ impl Actor for SessionActor {
     ) -> Result<(), ActorProcessingErr> {
         match msg {
             SessionMsg::Ask { text, options, began, ended } => {
+                failpoint("session.ask").await?;
                 session.handled += 1;
                 session.ask(&me, text, options, began, ended);
             }
             SessionMsg::Dismiss { reply } => {
+                failpoint("session.dismiss").await?;
                 session.handled += 1;
                 answer(reply, session.dismiss(&me));
             }
             SessionMsg::Clear { reply } => {
+                failpoint("session.clear").await?;
                 session.handled += 1;
                 session.clear(&me, reply);
             }
             SessionMsg::State { reply } => {
+                failpoint("session.state").await?;
                 session.handled += 1;
                 answer(reply, session.state());
             }
-            SessionMsg::Close { reply } => session.close(&me, reply),
-            SessionMsg::Stored { written, result } => session.stored(&me, written, result),
+            SessionMsg::Close { reply } => {
+                failpoint("session.close").await?;
+                session.close(&me, reply);
+            }
+            SessionMsg::Stored { written, result } => {
+                failpoint("session.stored").await?;
+                session.stored(&me, written, result);
+            }
             SessionMsg::Llm(LlmEvent::Ended { completion, result }) => {
+                failpoint("session.completed").await?;
                 session.completed(&me, completion, result)
             }
-            SessionMsg::Dispatcher(event) => session.on_dispatcher(&me, event),
-            SessionMsg::Idle => session.idle(&me),
+            SessionMsg::Dispatcher(event) => {
+                failpoint("session.dispatcher").await?;
+                session.on_dispatcher(&me, event);
+            }
+            SessionMsg::Idle => {
+                failpoint("session.idle").await?;
+                session.idle(&me);
+            }
         }
         Ok(())
     }
@@ -180,9 +198,17 @@ impl Awake {
         let Some(turn) = self.chat.last_turn() else { return answer(reply, Ok(())) };
         self.is_clearing = true;
         let mark = self.message(turn, Content::Cleared);
+        // Beginning anew, the user is asked anew.
+        let door = &self.place.door;
+        let revoke = Write::Revoke {
+            session: door.session().clone(),
+            tool: None,
+            by: door.user().clone(),
+            at: mark.at,
+        };
         self.store(
             me,
-            Vec::new(),
+            vec![revoke],
             Outgoing { messages: vec![mark], clear: Some(reply), ..Outgoing::default() },
         );
     }

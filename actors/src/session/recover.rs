@@ -45,13 +45,21 @@ pub(super) async fn recover(
     reply.send(DispatcherEvent::Ended(Box::new(end)));
 }
 
-/// Whether the store has a job of a session that began with this write. All of a job was written, or none.
-pub(super) async fn has_happened(session: &SessionId, first: &Write, wiring: &Wiring) -> bool {
+/// Whether the store has a job of a session with this write in it. All of a job was written, or none.
+pub(super) async fn has_happened(session: &SessionId, part: &Write, wiring: &Wiring) -> bool {
     let Ok(Some(stored)) = wiring.store.store().session(session).await else { return false };
-    match first {
+    match part {
         Write::TurnStarted { turn, .. } => stored.open_turn == Some(*turn),
         Write::TurnEnded { turn, .. } => stored.open_turn != Some(*turn),
         Write::Message { message, .. } => stored.messages.contains(message),
+        Write::Revoke { .. } => {
+            let filter = LedgerFilter {
+                session: Some(session.clone()),
+                only_grants: true,
+                ..LedgerFilter::default()
+            };
+            wiring.store.store().calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+        }
         Write::Session { .. } | Write::Call { .. } => false,
     }
 }

@@ -12,6 +12,7 @@ use super::{
     wiring::History,
 };
 use crate::{
+    failpoint::failpoint,
     mailbox::answer,
     port::{StoreError, Write},
     protocol::{ChatMessage, Content, EventKind, Locale, Text, TurnEnding, TurnError, TurnId},
@@ -33,20 +34,27 @@ impl Awake {
             }));
         }
         let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
-        let (begun, first) = (door.begins(), writes.first().cloned());
+        // A revocation says least of whether the job was written: it changes nothing where there is nothing to revoke.
+        let telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
+        let telling = writes.iter().find(telling).or(writes.first()).cloned();
+        let begun = door.begins();
         let committed = wiring.store.begin_write(writes);
+        let mut report = Report { to: me, outgoing, result: Err(StoreError::Silent) };
         drop(self.wiring.tasks.spawn(async move {
             let mut result = committed.await;
-            if let (Err(cause), Some(first)) = (&result, &first)
+            if result.is_ok() && failpoint("storing.committed").await.is_err() {
+                result = Err(StoreError::Silent);
+            }
+            if let (Err(cause), Some(telling)) = (&result, &telling)
                 && cause.may_have_happened()
-                && has_happened(door.session(), first, &wiring).await
+                && has_happened(door.session(), telling, &wiring).await
             {
                 result = Ok(());
             }
+            report.result = result;
+            // The door hears of it first: whoever wakes the session next reads what was written.
             drop(begun);
-            if me.cast(SessionMsg::Stored { written: outgoing, result }).is_err() {
-                debug!("the session ended before its write came back");
-            }
+            drop(report);
         }));
     }
 
@@ -184,6 +192,22 @@ impl Awake {
 
     pub(super) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
         ChatMessage { seq: self.chat.reserve(), turn, at: self.wiring.around.clock.now(), content }
+    }
+}
+
+/// Tells the session what became of a write, even if the task that waited for it panicked.
+struct Report {
+    to: ActorRef<SessionMsg>,
+    outgoing: Outgoing,
+    result: Result<(), StoreError>,
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let (written, result) = (std::mem::take(&mut self.outgoing), self.result.clone());
+        if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
+            debug!("the session ended before its write came back");
+        }
     }
 }
 

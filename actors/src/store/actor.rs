@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use tracing::debug;
 
 use super::{Job, StoreMsg, WriterHealth, queue::Queue, writer::Writer};
-use crate::{mailbox::answer, port::Store, protocol::Limits};
+use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
 
 /// Queues what is to be written. A group that has begun is finished and answered even if the actor is killed; what
 /// waited in its queue is lost, and whoever waits for it hears [`Silent`](crate::port::StoreError::Silent).
@@ -56,6 +56,7 @@ impl Actor for StoreActor {
         msg: StoreMsg,
         state: &mut StoreState,
     ) -> Result<(), ActorProcessingErr> {
+        failpoint("store.handle").await?;
         match msg {
             StoreMsg::Job(job) => state.queue.push(job),
             StoreMsg::Waiting { reply } => answer(reply, state.queue.waiting_len()),

@@ -9,6 +9,7 @@ use tokio::{
 
 use super::{Job, Lease, LeaseJob, StoreMsg, WriteJob};
 use crate::{
+    failpoint::failpoint,
     mailbox::{Address, AskError},
     port::{Store, StoreError, Write},
     protocol::Limits,
@@ -101,6 +102,7 @@ async fn in_time<T>(
     answers_within: Duration,
 ) -> Result<T, StoreError> {
     sent?;
+    failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
     match timeout(answers_within, answer).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) | Err(_) => Err(StoreError::Silent),

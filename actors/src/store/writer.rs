@@ -14,6 +14,7 @@ use super::{
     lease::{End, Homecoming},
 };
 use crate::{
+    failpoint::failpoint,
     mailbox::answer,
     port::{Store, StoreError, Transaction, Write},
     protocol::Limits,
@@ -65,7 +66,7 @@ impl Writer {
 
     /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
     pub(super) async fn write(&self, mut jobs: VecDeque<Job>) -> VecDeque<Job> {
-        let mut transaction = match self.store.begin().await {
+        let mut transaction = match self.begin().await {
             Ok(transaction) => transaction,
             Err(cause) => {
                 error!(
@@ -92,7 +93,7 @@ impl Writer {
                 break;
             }
         }
-        let end = transaction.commit().await;
+        let end = commit(transaction).await;
         if let Err(cause) = &end {
             error!(error = cause as &dyn Error, jobs = done.len(), "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
@@ -112,6 +113,13 @@ impl Writer {
         jobs
     }
 
+    async fn begin(&self) -> Result<Open, StoreError> {
+        failpoint("writer.begins").await?;
+        let transaction = self.store.begin().await?;
+        failpoint("writer.begun").await?;
+        Ok(transaction)
+    }
+
     async fn lend(
         &self,
         mut transaction: Open,
@@ -122,7 +130,7 @@ impl Writer {
             return Ok(transaction);
         }
         let LeaseJob { label, reply, place } = job;
-        if let Err(cause) = transaction.savepoint().await {
+        if let Err(cause) = savepoint(&mut transaction).await {
             answer(reply, Err(unwritten(&cause)));
             return Err(Spoiled { cause, by: Spoiler::Store });
         }
@@ -133,6 +141,9 @@ impl Writer {
             let cause = StoreError::unavailable(Lost);
             return Err(Spoiled { cause, by: Spoiler::Borrower });
         };
+        if let Err(failed) = failpoint("writer.home").await {
+            return Err(Spoiled { cause: failed.into(), by: Spoiler::Store });
+        }
         match end {
             None => undo(transaction, &label).await,
             Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
@@ -171,6 +182,12 @@ impl Writer {
         warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came home late");
         homecoming
     }
+}
+
+async fn commit(transaction: Open) -> Result<(), StoreError> {
+    failpoint("writer.commits").await?;
+    transaction.commit().await?;
+    failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
 impl Done {
@@ -224,8 +241,13 @@ async fn write_job(
 }
 
 async fn in_savepoint(mut transaction: Open, writes: &[Write]) -> Concluded {
-    transaction.savepoint().await?;
+    savepoint(&mut transaction).await?;
     conclude(transaction, writes).await
+}
+
+async fn savepoint(transaction: &mut Open) -> Result<(), StoreError> {
+    failpoint("writer.savepoint").await?;
+    transaction.savepoint().await
 }
 
 /// The record belongs to the savepoint of the borrower's writes: both are kept, or neither is.
@@ -248,7 +270,11 @@ async fn keep(
 }
 
 async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
-    match transaction.undo().await {
+    let undone = match failpoint("writer.undo").await {
+        Ok(()) => transaction.undo().await,
+        Err(failed) => Err(failed.into()),
+    };
+    match undone {
         Ok(()) => Ok(transaction),
         Err(cause) => Err(broken(label, cause)),
     }
@@ -264,6 +290,7 @@ type Concluded = Result<(Open, Result<(), StoreError>), StoreError>;
 
 /// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses something.
 async fn conclude(mut transaction: Open, writes: &[Write]) -> Concluded {
+    failpoint("writer.write").await?;
     match transaction.write_all(writes).await {
         Ok(()) => {}
         Err(refusal @ (StoreError::Illegal(_) | StoreError::Refused { .. })) => {
@@ -277,6 +304,7 @@ async fn conclude(mut transaction: Open, writes: &[Write]) -> Concluded {
             | StoreError::Silent),
         ) => return Err(failure),
     }
+    failpoint("writer.keep").await?;
     transaction.keep().await?;
     Ok((transaction, Ok(())))
 }

@@ -32,15 +32,42 @@ pub struct Supervisor;
 impl Supervisor {
     /// Starts a supervisor with its children, and says where they are found.
     ///
+    /// Dropping the future stops what has started.
+    ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
     pub async fn start(children: Children) -> Result<Tree, StartError> {
-        let failed = |cause: Box<dyn Error + Send + Sync>| StartError(cause);
-        let (supervisor, _) =
-            Self::spawn(None, Self, children).await.map_err(|cause| failed(cause.into()))?;
-        let (reply, tree) = oneshot::channel();
-        supervisor.cast(SupervisorMsg::Tree { reply }).map_err(|cause| failed(cause.into()))?;
-        tree.await.map_err(|cause| failed(cause.into()))
+        // In a task of its own: nobody could stop what a start that was dropped half-way has started.
+        let starting = tokio::spawn(spawn(children));
+        let tree = starting.await.map_err(|cause| StartError(cause.into()))??;
+        Ok(tree.claim())
+    }
+}
+
+async fn spawn(children: Children) -> Result<Unclaimed, StartError> {
+    let failed = |cause: Box<dyn Error + Send + Sync>| StartError(cause);
+    let (supervisor, _) = Supervisor::spawn(None, Supervisor, children)
+        .await
+        .map_err(|cause| failed(cause.into()))?;
+    let (reply, tree) = oneshot::channel();
+    supervisor.cast(SupervisorMsg::Tree { reply }).map_err(|cause| failed(cause.into()))?;
+    tree.await.map(|tree| Unclaimed(Some(tree))).map_err(|cause| failed(cause.into()))
+}
+
+/// A tree that nobody has taken yet. Dropped, it stops.
+struct Unclaimed(Option<Tree>);
+
+impl Unclaimed {
+    fn claim(mut self) -> Tree {
+        self.0.take().expect("a tree is claimed once, by value")
+    }
+}
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(tree) = self.0.take() {
+            tree.supervisor.stop(None);
+        }
     }
 }
 

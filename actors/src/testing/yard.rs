@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{FakeTool, MemoryStore, ScriptedModel};
 use crate::{
-    confirm::ConfirmMsg,
+    confirm,
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
@@ -146,6 +146,18 @@ impl Yard {
         arguments: &str,
         change: impl FnOnce(&mut DispatchRequest),
     ) -> OneCall {
+        let mut call = self.not_begun(tool, arguments).await;
+        change(&mut call.request);
+        let request = &call.request;
+        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
+        let reply = Reply::new(request.news.clone(), lost);
+        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        drop(self.tree.dispatcher.send(dispatch));
+        call
+    }
+
+    /// A call that nobody was asked to bring to its end; a person can be asked.
+    pub(crate) async fn not_begun(&self, tool: &str, arguments: &str) -> OneCall {
         let name = format!("call-{}", self.calls.fetch_add(1, Relaxed));
         let (session, turn) = (session(&name), TurnId::new(Uuid::now_v7()));
         let at = Timestamp::from_millis(0);
@@ -155,7 +167,7 @@ impl Yard {
         ];
         self.tree.store.write(opened).await.unwrap();
         let (news, heard) = mpsc::unbounded_channel();
-        let mut request = DispatchRequest {
+        let request = DispatchRequest {
             session,
             user: kim(),
             turn,
@@ -172,11 +184,6 @@ impl Yard {
             preamble: Vec::new(),
             news: Recipient::channel(news),
         };
-        change(&mut request);
-        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        let reply = Reply::new(request.news.clone(), lost);
-        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
-        drop(self.tree.dispatcher.send(dispatch));
         OneCall { request, heard }
     }
 
@@ -192,8 +199,7 @@ impl Yard {
     ) -> Result<(), AnswerError> {
         let (call, digest, user) = (question.call, question.digest, question.user.clone());
         let answer = Answer { call, digest, decision, user };
-        let ask = |reply| ConfirmMsg::Answer { answer, reply };
-        self.tree.confirm.ask(ask, PATIENCE).await.unwrap_or(Err(AnswerError::NotRecorded))
+        confirm::answer(&self.tree.confirm, answer, &self.tree.around.limits).await
     }
 
     pub(crate) async fn ledger(&self) -> Vec<LedgerRow> {

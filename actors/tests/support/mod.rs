@@ -12,7 +12,8 @@ use std::{
 
 use madang_actors::{
     port::{
-        Access, BoxFuture, ConnectionType, Prepared, SystemClock, Tool, ToolContext, ToolResult,
+        Access, BoxFuture, ConnectionType, Need, Prepared, SystemClock, Tool, ToolContext,
+        ToolResult,
     },
     protocol::{CallId, Locale, SessionId, ToolOutcome, ToolSpec, UserId},
 };
@@ -24,7 +25,7 @@ type Handler = dyn Fn(Value, &ToolContext) -> ToolResult<ToolOutcome> + Send + S
 /// A tool made by hand.
 pub(crate) struct HandMade {
     spec: ToolSpec,
-    needs: Option<ConnectionType>,
+    needs: Option<Need>,
     handler: Box<Handler>,
 }
 
@@ -39,7 +40,7 @@ impl Tool for HandMade {
         &self.spec
     }
 
-    fn needs(&self) -> Option<ConnectionType> {
+    fn needs(&self) -> Option<Need> {
         self.needs
     }
 
@@ -72,7 +73,7 @@ pub(crate) fn echo(spec: ToolSpec) -> HandMade {
 
 /// A tool that needs a connection.
 pub(crate) fn needing<C: 'static>(spec: ToolSpec) -> HandMade {
-    HandMade { needs: Some(ConnectionType::of::<C>()), ..echo(spec) }
+    HandMade { needs: Some(Need::Transaction(ConnectionType::of::<C>())), ..echo(spec) }
 }
 
 /// The description of a tool that takes anything.

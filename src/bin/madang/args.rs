@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 use clap::{Args as Options, Parser, Subcommand, ValueEnum};
-use madang::{Decision, Locale, SessionId, UserId};
+use madang::{Decision, Digest, Locale, SessionId, UserId};
 
 /// An assistant with tools, in the terminal.
 ///
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Make one tool call without a model, and print what a model would read.
     Call(Call),
-    /// Print the recorded tool calls as JSON lines, in order.
+    /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
     Ledger(Ledger),
 }
 
@@ -91,8 +91,17 @@ pub(crate) struct Ledger {
     /// Only this chat's.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
+    /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be kept elsewhere.
+    #[arg(long = "verify")]
+    pub(crate) is_to_verify: bool,
+    /// The head of this chat that an earlier check printed: nothing before it has changed since.
+    #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
+    pub(crate) head: Option<Digest>,
     #[command(flatten)]
     pub(crate) database: Database,
+    /// The language. Without it, that of the environment.
+    #[arg(long, requires = "is_to_verify")]
+    locale: Option<Language>,
 }
 
 #[derive(Debug, Options)]
@@ -176,6 +185,12 @@ impl Call {
     }
 }
 
+impl Ledger {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+}
+
 impl Person {
     pub(crate) fn user(&self) -> UserId {
         let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
@@ -200,6 +215,10 @@ fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
 
 fn session(id: &str) -> Result<SessionId, String> {
     SessionId::new(id).map_err(|error| error.to_string())
+}
+
+fn head(hash: &str) -> Result<Digest, String> {
+    Digest::try_from(hash.to_owned()).map_err(|error| error.to_owned())
 }
 
 fn user(id: &str) -> Result<UserId, String> {

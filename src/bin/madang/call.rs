@@ -1,13 +1,13 @@
 //! `madang call`: one tool call without a model.
 
-use std::io::Read;
-
 use madang::{Call, Confirm, testing::ScriptedModel};
 
-use crate::{args, failure::Failure, output, setup};
-
-/// More than this is not even read: the runtime refuses arguments of a megabyte already, and says so as an outcome.
-const MAX_INPUT_BYTES: u64 = 64 << 20;
+use crate::{
+    args,
+    failure::Failure,
+    output, setup,
+    whole::{self, Unusable},
+};
 
 /// Dispatches the call and prints the envelope. An Err outcome is an answer, not a failure of the program.
 pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
@@ -30,18 +30,18 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
 }
 
 fn read_arguments() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|cause| {
-        Failure::because("failed to read the arguments from standard input: try again", cause)
-    })?;
-    if bytes.len() as u64 > MAX_INPUT_BYTES {
-        let max = MAX_INPUT_BYTES >> 20;
-        return Err(Failure::new(format!(
-            "the arguments are longer than {max} MiB: give shorter ones"
-        )));
-    }
-    String::from_utf8(bytes).map_err(|cause| {
-        Failure::because("the arguments are not UTF-8: convert them and try again", cause)
+    whole::text(std::io::stdin().lock()).map_err(|cause| {
+        let sentence = match &cause {
+            Unusable::Unread(_) => {
+                "failed to read the arguments from standard input: try again".to_owned()
+            }
+            Unusable::TooLong => {
+                format!("the arguments cannot be used, {cause}: give shorter ones")
+            }
+            Unusable::NotUtf8(_) => {
+                "the arguments are not UTF-8: convert them and try again".to_owned()
+            }
+        };
+        Failure::because(sentence, cause)
     })
 }

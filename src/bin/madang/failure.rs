@@ -2,6 +2,8 @@
 
 use std::{error::Error, process::ExitCode};
 
+use madang::store::Trouble;
+
 use crate::output;
 
 /// Why the program ends before its work is done.
@@ -25,6 +27,16 @@ impl Failure {
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
         Self::Told { sentence: sentence.into(), cause: Some(cause.into()) }
+    }
+
+    /// The store does not do what is asked: what a person can do about it, where that is known.
+    pub(crate) fn of_store(
+        what: impl Into<String>,
+        cause: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        let advice = Trouble::among(&cause).map(Trouble::to_string);
+        let advice = advice.unwrap_or_else(|| "check the database and its disk".to_owned());
+        Self::because(format!("{}: {advice}", what.into()), cause)
     }
 
     /// An error whose own words are the sentence.

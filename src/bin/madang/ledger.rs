@@ -1,27 +1,26 @@
 //! `madang ledger`: the recorded tool calls, read beside whoever holds the database.
 
-use madang::{LedgerFilter, Store};
+use madang::{LedgerFilter, SessionId, Store, StoreError};
 
-use crate::{args::Ledger, failure::Failure, output, setup};
+use crate::{args::Ledger, failure::Failure, output, setup, verify};
 
-/// Prints the calls as JSON lines, in the order in which they were proposed.
+/// Prints the calls as JSON lines, in the order in which they were proposed, or verifies them.
 pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
     let store = setup::store_to_read(&wanted.database).await?;
-    let result = print(&store, wanted).await;
+    let result = if wanted.is_to_verify {
+        verify::run(&store, &wanted).await
+    } else {
+        print(&store, wanted).await
+    };
     store.close().await;
     result
 }
 
 async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {
-    let unreadable =
-        |cause| Failure::because("failed to read the ledger: check the database file", cause);
     if let Some(session) = &wanted.session
         && store.owner(session).await.map_err(unreadable)?.is_none()
     {
-        return Err(Failure::new(format!(
-            "there is no session {session:?} in this database: give an id that `madang chat` named, or leave out --session",
-            session = session.as_str(),
-        )));
+        return Err(no_session(session));
     }
     let filter = LedgerFilter { session: wanted.session, ..LedgerFilter::default() };
     for row in store.calls(&filter).await.map_err(unreadable)? {
@@ -31,4 +30,15 @@ async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {
         output::line(&row)?;
     }
     Ok(())
+}
+
+pub(crate) fn unreadable(cause: StoreError) -> Failure {
+    Failure::because("failed to read the ledger: check the database file", cause)
+}
+
+pub(crate) fn no_session(session: &SessionId) -> Failure {
+    Failure::new(format!(
+        "there is no session {session:?} in this database: give an id that `madang chat` named, or leave out --session",
+        session = session.as_str(),
+    ))
 }

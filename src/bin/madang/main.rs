@@ -11,6 +11,8 @@ mod progress;
 mod setup;
 mod texts;
 mod tools;
+mod verify;
+mod whole;
 
 use std::{env, io, process::ExitCode, time::Duration};
 

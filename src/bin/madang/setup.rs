@@ -1,7 +1,9 @@
 //! What a command needs before it can begin: the database, the tools, the model.
 
 use std::{
-    env, fs, io,
+    env,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -18,6 +20,7 @@ use crate::progress::Progress;
 use crate::{
     args::{Chat, Database, Toolkit, Toolkits},
     failure::Failure,
+    whole::{self, Unusable},
 };
 
 /// Opens the database to write, with the tables of these toolkits; creates it where there is none.
@@ -149,19 +152,25 @@ fn bundled() -> Result<LlamaOptions, Failure> {
 
 fn script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
-    let text = fs::read(path).map_err(|cause| {
-        let sentence = if cause.kind() == io::ErrorKind::NotFound {
-            format!("there is no script {shown}: give the path of a file of JSON lines")
-        } else {
-            format!("failed to read the script {shown}: check that it is a file that you may read")
+    let opened = File::open(path).map_err(Unusable::Unread);
+    let text = opened.and_then(whole::text).map_err(|cause| {
+        let sentence = match &cause {
+            Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                format!("there is no script {shown}: give the path of a file of JSON lines")
+            }
+            Unusable::Unread(_) => {
+                format!(
+                    "failed to read the script {shown}: check that it is a file that you may read"
+                )
+            }
+            Unusable::TooLong => {
+                format!("the script {shown} cannot be used, {cause}: give a shorter one")
+            }
+            Unusable::NotUtf8(_) => {
+                format!("the script {shown} is not UTF-8: convert it and try again")
+            }
         };
         Failure::because(sentence, cause)
-    })?;
-    let text = String::from_utf8(text).map_err(|cause| {
-        Failure::because(
-            format!("the script {shown} is not UTF-8: convert it and try again"),
-            cause,
-        )
     })?;
     text.parse()
         .map_err(|error| Failure::because(format!("{error}; mend {shown} and try again"), error))

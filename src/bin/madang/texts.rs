@@ -11,12 +11,28 @@ pub(crate) enum Text<'a> {
     Welcome { model: &'a str },
     /// Many entries of a reopened chat stand before.
     Reopened { entries: usize },
-    /// Yes or no?
+    /// May it run, and how to answer.
     MayIt,
     /// The answer was yes.
     Yes,
+    /// The answer was yes, from now on.
+    Always,
     /// The answer was no.
     No,
+    /// The answer was yes, with other arguments.
+    Edited,
+    /// Before the message to the model.
+    WhyNot,
+    /// Before the arguments that are changed.
+    Arguments,
+    /// A call that ran without a question.
+    RanByGrant,
+    /// A call whose arguments were changed from these.
+    ChangedFrom(&'a str),
+    /// The tools that run without a question; empty for none.
+    Grants(&'a str),
+    /// This tool is asked about again.
+    AsksAgain(&'a str),
     /// The answer came too late, or could not be recorded.
     AnswerDoesNotCount,
     /// The model was interrupted here.
@@ -45,6 +61,8 @@ pub(crate) enum Text<'a> {
     NobodyToAsk,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
+    /// What a verification of the ledger cannot tell.
+    NotChecked { has_head: bool, vouched_for: u64 },
 }
 
 impl Text<'_> {
@@ -64,9 +82,39 @@ impl Text<'_> {
                 Locale::Ko => format!("이전 대화 {entries}개 항목에 이어서 합니다."),
                 Locale::En => format!("Goes on after {entries} earlier entries."),
             },
-            Self::MayIt => pick("실행할까요? [y/n]", "Run it? [y/n]"),
+            Self::MayIt => pick(
+                "실행할까요? (a 이 대화에서 항상, m 이유를 말하고 거절, e 인자 고치기) [y/n]",
+                "Run it? (a always in this chat, m no and why, e change the arguments) [y/n]",
+            ),
             Self::Yes => pick("예", "yes"),
+            Self::Always => pick("예, 이 대화에서 항상", "yes, always in this chat"),
             Self::No => pick("아니요", "no"),
+            Self::Edited => pick("예, 고친 인자로", "yes, with the changed arguments"),
+            Self::WhyNot => pick("모델에게 전할 말: ", "Tell the model: "),
+            Self::Arguments => pick("인자: ", "Arguments: "),
+            Self::RanByGrant => pick("(묻지 않고 실행)", "(always allowed)"),
+            Self::ChangedFrom(asked) => match locale {
+                Locale::Ko => format!("(고치기 전: {asked})"),
+                Locale::En => format!("(you changed it from {asked})"),
+            },
+            Self::Grants("") => pick(
+                "이 대화에서 묻지 않고 실행하는 도구가 없습니다.",
+                "No tool runs without a question in this chat.",
+            ),
+            Self::Grants(tools) => match locale {
+                Locale::Ko => {
+                    format!(
+                        "묻지 않고 실행하는 도구: {tools}. /revoke 이름 을 입력하면 다시 묻습니다."
+                    )
+                }
+                Locale::En => {
+                    format!("Run without a question: {tools}. Type /revoke NAME to be asked again.")
+                }
+            },
+            Self::AsksAgain(tool) => match locale {
+                Locale::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
+                Locale::En => format!("You are asked again before {tool} runs."),
+            },
             Self::AnswerDoesNotCount => pick(
                 "그 대답은 반영되지 않았습니다. 질문이 이미 끝났거나 대답을 기록하지 못했습니다.",
                 "That answer does not count: the question had ended, or the answer could not be recorded.",
@@ -78,7 +126,10 @@ impl Text<'_> {
             Self::Dismissed => pick("중단했습니다.", "Stopped."),
             Self::HowToClear => pick("/clear 를 입력하면 정리합니다.", "Type /clear to do so."),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
-            Self::Commands => pick("명령: /clear 정리, /quit 나가기", "Commands: /clear, /quit"),
+            Self::Commands => pick(
+                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /quit 나가기",
+                "Commands: /clear, /grants, /revoke NAME, /quit",
+            ),
             Self::TooLong { bytes, max_bytes } => match locale {
                 Locale::Ko => format!(
                     "입력이 {bytes}바이트로 너무 깁니다. {max_bytes}바이트까지 줄여 주세요."
@@ -115,6 +166,18 @@ impl Text<'_> {
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
                 "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
             ),
+            Self::NotChecked { has_head: false, .. } => pick(
+                "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
+                "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",
+            ),
+            Self::NotChecked { has_head: true, vouched_for } => match locale {
+                Locale::Ko => format!(
+                    "전이 {vouched_for}개까지는 보관해 둔 head가 보증합니다. 확인하지 못한 것: 그 뒤가 잘려 나갔거나 다시 쓰였는지는 알 수 없습니다. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다."
+                ),
+                Locale::En => format!(
+                    "The head that was kept vouches for the first {vouched_for} transitions. Not checked: whether anything after them was cut off or rewritten. The texts of the chat and the application's own tables are not in the chain."
+                ),
+            },
             Self::Items { shown, total } => match locale {
                 Locale::Ko if shown == total => format!("{total}개"),
                 Locale::Ko => format!("{total}개 중 {shown}개"),

@@ -1,9 +1,16 @@
 //! Why a database cannot be opened, and what SQLite's own errors mean for a write.
 
-use std::path::PathBuf;
+use std::{
+    error::Error,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use madang_actors::port::StoreError;
 use sqlx::migrate::MigrateError;
+
+use super::writer::ControlError;
 
 /// Why a database cannot be opened. Each sentence says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +23,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The cause.
         #[source]
-        cause: Box<dyn std::error::Error + Send + Sync>,
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// There is nothing to read.
     #[error("there is no database {}; check the path, or begin a chat with it to create it", path.display())]
@@ -35,6 +42,33 @@ pub enum OpenError {
     Newer {
         /// The file.
         path: PathBuf,
+    },
+    /// It can be read and not be written.
+    #[error("the database {} is read-only; make it and its folder writable for you, or choose another file", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// There is no room for its tables or its log.
+    #[error("the disk is full; make room for the database {}, or choose another file", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// A program that does not know our lock, such as the shell of SQLite, is writing it.
+    #[error("the database {} is locked by another program; end that one, and try again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
     },
     /// Another process, or another store of this one, holds it for writing.
     #[error("the database {} is in use by another process; end that one first, or choose another file", path.display())]
@@ -61,6 +95,108 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// What SQLite's error means for somebody who opens this file.
+    pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
+        match Trouble::kind(&cause) {
+            Some(kind) => Self::troubled(path, kind, cause),
+            None => Self::Unusable { path: path.to_owned(), cause: cause.into() },
+        }
+    }
+
+    /// The trouble is known.
+    pub(super) fn troubled(
+        path: &Path,
+        kind: Kind,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        let (path, cause) = (path.to_owned(), cause.into());
+        match kind {
+            Kind::Full => Self::Full { path, cause },
+            Kind::ReadOnly => Self::ReadOnly { path, cause },
+            Kind::Locked => Self::Locked { path, cause },
+        }
+    }
+
+    /// What the system's error means.
+    pub(super) fn of_io(path: &Path, cause: std::io::Error) -> Self {
+        let path = path.to_owned();
+        let kind = cause.kind();
+        let cause = cause.into();
+        if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+            Self::Full { path, cause }
+        } else if kind == ErrorKind::ReadOnlyFilesystem {
+            Self::ReadOnly { path, cause }
+        } else {
+            Self::Unusable { path, cause }
+        }
+    }
+}
+
+/// Why an open database does not take writes, where a person can do something about it. The cause of a
+/// [`StoreError::Unavailable`]: nothing of the write was kept, and what was acknowledged before is safe.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", kind.words())]
+pub struct Trouble {
+    kind: Kind,
+    #[source]
+    cause: sqlx::Error,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Full,
+    ReadOnly,
+    Locked,
+}
+
+impl Kind {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Full => "the disk is full: make room and try again",
+            Self::ReadOnly => {
+                "the database is read-only: make it and its folder writable and try again"
+            }
+            Self::Locked => "the database is locked by another program: end that one and try again",
+        }
+    }
+}
+
+impl Trouble {
+    /// The trouble among the causes of an error, if it comes from any.
+    #[must_use]
+    pub fn among<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        // What several wait for is told to each, so the cause is shared.
+        let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
+        let found = shared.map_or(error, |shared| &**shared);
+        found.downcast_ref().or_else(|| Self::among(found.source()?))
+    }
+
+    pub(super) fn kind(cause: &sqlx::Error) -> Option<Kind> {
+        let code = ResultCode::of(cause)?;
+        if code == ResultCode::NO_ROOM_FOR_THE_INDEX {
+            return Some(Kind::Full);
+        }
+        match code.primary() {
+            ResultCode::FULL => Some(Kind::Full),
+            ResultCode::READONLY => Some(Kind::ReadOnly),
+            ResultCode::BUSY => Some(Kind::Locked),
+            _ => None,
+        }
+    }
+}
+
+/// The store does not take writes, for this reason.
+pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
+    match error.into() {
+        ControlError::Ended(error) => StoreError::unavailable(error),
+        ControlError::Sql(cause) => match Trouble::kind(&cause) {
+            Some(kind) => StoreError::unavailable(Trouble { kind, cause }),
+            None => StoreError::unavailable(cause),
+        },
+    }
+}
+
 /// The end of the chain of causes that SQLite knows: its primary and extended result code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ResultCode(i32);
@@ -73,6 +209,8 @@ impl ResultCode {
     const ERROR: i32 = 1;
     pub(super) const NOT_A_DATABASE: i32 = 26;
     const VETOED: i32 = 531;
+    /// The index of the log, a file that all processes share, could not grow (`SQLITE_IOERR_SHMSIZE`).
+    const NO_ROOM_FOR_THE_INDEX: Self = Self(4_874);
 
     /// The code of an error, if SQLite gave it.
     pub(super) fn of(error: &sqlx::Error) -> Option<Self> {
@@ -97,7 +235,7 @@ pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> Sto
         Some(cause) if is_constraint => {
             StoreError::refused(format!("{}: {}", what(), cause.message()))
         }
-        Some(_) | None => StoreError::unavailable(error),
+        Some(_) | None => unavailable(error),
     }
 }
 
@@ -112,7 +250,7 @@ pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
         ResultCode::ERROR,
     ];
     match ResultCode::of(&error) {
-        Some(code) if surely_not.contains(&code.primary()) => StoreError::unavailable(error),
+        Some(code) if surely_not.contains(&code.primary()) => unavailable(error),
         Some(_) | None => StoreError::unknown(error),
     }
 }

@@ -27,8 +27,7 @@ pub(super) enum Found {
 
 /// Looks at the first bytes of the file. Anything that is no database is left alone.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
-    let unusable =
-        |cause: std::io::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let unusable = |cause| OpenError::of_io(path, cause);
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => {}
         // Not even opened: a named pipe would wait for somebody to write.
@@ -62,8 +61,7 @@ pub(super) async fn tables(
     db: &mut SqliteConnection,
     sharing: Sharing,
 ) -> Result<(), OpenError> {
-    let unusable =
-        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let unusable = |cause| OpenError::of_sql(path, cause);
     let found: String = scalar(db, "SELECT sqlite_version()").await.map_err(unusable)?;
     if version(&found).is_none_or(|version| version < OLDEST_SQLITE) {
         return Err(OpenError::OldSqlite { found });
@@ -85,8 +83,7 @@ pub(super) async fn tables(
 /// Whether the tables are there to be read.
 pub(super) async fn has_tables(path: &Path, db: &mut SqliteConnection) -> Result<bool, OpenError> {
     let ours = "SELECT count(*) FROM sqlite_schema WHERE name = 'madang_sessions'";
-    let unusable =
-        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let unusable = |cause| OpenError::of_sql(path, cause);
     Ok(scalar::<i64>(db, ours).await.map_err(unusable)? > 0)
 }
 

@@ -27,11 +27,11 @@ impl Lock {
         let path = lock_path(database);
         let was_there = if path.exists() { WasThere::Yes } else { WasThere::No };
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        let file = file.map_err(|cause| unusable(database, cause))?;
+        let file = file.map_err(|cause| OpenError::of_io(database, cause))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file, was_there }),
             Err(TryLockError::WouldBlock) => Err(OpenError::Held { path: database.to_owned() }),
-            Err(TryLockError::Error(cause)) => Err(unusable(database, cause)),
+            Err(TryLockError::Error(cause)) => Err(OpenError::of_io(database, cause)),
         }
     }
 
@@ -43,10 +43,6 @@ impl Lock {
             tracing::debug!(%error, "a lock file stays behind");
         }
     }
-}
-
-fn unusable(database: &Path, cause: std::io::Error) -> OpenError {
-    OpenError::Unusable { path: database.to_owned(), cause: cause.into() }
 }
 
 fn lock_path(database: &Path) -> PathBuf {

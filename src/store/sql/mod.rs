@@ -3,6 +3,7 @@
 //! Transaction control is SQL text of our own on a plain connection (`writer`), watched by a commit hook that vetoes
 //! every commit but the writer's.
 
+mod audit;
 mod error;
 mod inspect;
 mod lock;
@@ -10,6 +11,7 @@ mod options;
 mod read;
 mod readers;
 mod row;
+mod savepoint;
 mod schema;
 mod script;
 mod store;
@@ -23,8 +25,9 @@ mod tests;
 
 use std::time::Duration;
 
-pub use error::OpenError;
+pub use error::{OpenError, Trouble};
 pub use options::SqliteOptions;
+pub use savepoint::savepoint;
 pub use store::SqliteStore;
 
 /// How long a statement waits for another process that has the file, such as a backup.

@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf, absolute},
     sync::Arc,
+    time::Duration,
 };
 
 use sqlx::{
@@ -30,7 +31,12 @@ pub struct SqliteOptions {
     migrations: Vec<(&'static str, &'static Migrator)>,
     sharing: Sharing,
     readers: usize,
+    writer: Option<Change>,
+    busy_timeout: Duration,
 }
+
+/// Another way to open the connection that writes.
+type Change = fn(SqliteConnectOptions) -> SqliteConnectOptions;
 
 #[derive(Debug)]
 enum Place {
@@ -48,6 +54,8 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
+            busy_timeout: super::BUSY_TIMEOUT,
         }
     }
 
@@ -57,6 +65,8 @@ impl SqliteOptions {
             migrations: Vec::new(),
             sharing: Sharing::Alone,
             readers: READERS,
+            writer: None,
+            busy_timeout: super::BUSY_TIMEOUT,
         }
     }
 
@@ -83,29 +93,45 @@ impl SqliteOptions {
         self
     }
 
+    /// How long a statement waits for a program that does not know our lock and writes the file, such as a backup; five
+    /// seconds until said otherwise. Everybody who writes waits with it.
+    #[must_use]
+    pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.busy_timeout = timeout;
+        self
+    }
+
+    /// Opens the connection that writes in another way, for proofs: what the store promises rests on its own choice.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn writer(mut self, change: Change) -> Self {
+        self.writer = Some(change);
+        self
+    }
+
     /// Opens the database to write, and creates it where there is none.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { place, migrations, sharing, readers } = self;
+        let Self { place, migrations, sharing, readers, writer: change, busy_timeout } = self;
         match place {
             Place::File(path) => {
                 let path = resolved(&path);
                 let found = inspect::file(&path)?;
                 let lock = Lock::take(&path)?;
-                if let Err(error) = not_foreign(&path, found, sharing).await {
+                if let Err(error) = not_foreign(&path, found, sharing, busy_timeout).await {
                     lock.leave_no_trace(&path);
                     return Err(error);
                 }
-                let options = writer::connect_options(&path);
+                let options = writer::connect_options(&path).busy_timeout(busy_timeout);
+                let options = change.unwrap_or(|options| options)(options);
                 open(&path, options, &migrations, Claim::new(lock, None), readers).await
             }
             Place::Memory => {
                 let path = PathBuf::from("in memory");
-                let unusable =
-                    |cause: std::io::Error| OpenError::Unusable { path, cause: cause.into() };
-                let folder = TemporaryFolder::new().map_err(unusable)?;
+                let folder =
+                    TemporaryFolder::new().map_err(|cause| OpenError::of_io(&path, cause))?;
                 let path = folder.path().join("madang.db");
                 let lock = Lock::take(&path)?;
                 // Nothing of it survives the process, so nothing of it must survive a lost power supply.
@@ -130,7 +156,9 @@ impl SqliteOptions {
         let mut options = readers::connect_options(&path);
         let mut db = match connect(&path, &options).await {
             // A folder that cannot be written, and nobody who writes there: the file is all there is.
-            Err(OpenError::Unusable { .. }) if !write_ahead_log(&path).exists() => {
+            Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
+                if !write_ahead_log(&path).exists() =>
+            {
                 options = options.immutable(true);
                 connect(&path, &options).await?
             }
@@ -151,12 +179,19 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Refuses a database of another application, or of a later version, before anything is changed in it.
-async fn not_foreign(path: &Path, found: Found, sharing: Sharing) -> Result<(), OpenError> {
+async fn not_foreign(
+    path: &Path,
+    found: Found,
+    sharing: Sharing,
+    busy_timeout: Duration,
+) -> Result<(), OpenError> {
     if found == Found::Nothing {
         return Ok(());
     }
     // Opened to read only, SQLite would leave its log and index behind.
-    let mut db = connect(path, &SqliteConnectOptions::new().filename(path)).await?;
+    let mut db =
+        connect(path, &SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout))
+            .await?;
     let looked = inspect::tables(path, &mut db, sharing).await;
     close(db).await;
     looked
@@ -169,12 +204,12 @@ async fn open(
     claim: Claim,
     readers: usize,
 ) -> Result<SqliteStore, OpenError> {
-    let unusable =
-        |cause: sqlx::Error| OpenError::Unusable { path: path.to_owned(), cause: cause.into() };
+    let unusable = |cause| OpenError::of_sql(path, cause);
     let mut db = connect(path, &options).await?;
     inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
-    // SQLite opens a file that it may not write without a word, to read.
-    sqlx::query("BEGIN IMMEDIATE; ROLLBACK").execute(&mut db).await.map_err(unusable)?;
+    // SQLite opens a file that it may not write without a word, to read, and even begins an immediate transaction there.
+    let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
+    sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
     schema::migrate(path, &mut db, migrations).await?;
     let writer = Writer::new(db).await.map_err(unusable)?;
     Ok(SqliteStore::new(Shared::writing(
@@ -197,10 +232,9 @@ async fn connect(
         Ok(db)
     };
     looked.await.map_err(|cause: sqlx::Error| {
-        let path = path.to_owned();
         match ResultCode::of(&cause).map(ResultCode::primary) {
-            Some(ResultCode::NOT_A_DATABASE) => OpenError::Foreign { path },
-            Some(_) | None => OpenError::Unusable { path, cause: cause.into() },
+            Some(ResultCode::NOT_A_DATABASE) => OpenError::Foreign { path: path.to_owned() },
+            Some(_) | None => OpenError::of_sql(path, cause),
         }
     })
 }

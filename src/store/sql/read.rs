@@ -83,6 +83,9 @@ pub(super) async fn calls(
     if filter.only_open {
         query.push(" AND state <> 'ended'");
     }
+    if filter.only_grants {
+        query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL");
+    }
     query.push(" ORDER BY number");
     let rows = query.build().fetch_all(db).await.map_err(StoreError::unavailable)?;
     rows.iter().filter_map(|row| row::call(row).transpose()).collect()
@@ -104,16 +107,7 @@ pub(super) async fn links(
     .map_err(StoreError::unavailable)?;
     let Some(first) = rows.first() else { return Ok((Vec::new(), ChainEnd::EMPTY)) };
     let end = row::chain_end(first)?;
-    let links = rows.iter().filter_map(|row| link(row).transpose()).collect::<Result<_, _>>()?;
+    let links =
+        rows.iter().filter_map(|row| row::link(row).transpose()).collect::<Result<_, _>>()?;
     Ok((links, end))
-}
-
-fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
-    let Some(transition) = column::<Option<&str>>(row, "transition")? else { return Ok(None) };
-    Ok(Some(Link {
-        call: row::call_id(column(row, "call")?)?,
-        at: Timestamp::from_millis(column(row, "at")?),
-        transition: row::from_json(transition)?,
-        hash: row::digest(column(row, "hash")?)?,
-    }))
 }

@@ -3,12 +3,17 @@
 use std::{
     any::Any,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
 };
 
 use madang_actors::port::Reader;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::writer::STEPS_BETWEEN_LOOKS;
 
 /// A few connections that cannot write, opened when they are needed.
 #[derive(Debug)]
@@ -18,12 +23,20 @@ pub(super) struct Readers {
     idle: Arc<Idle>,
 }
 
-type Idle = Mutex<Vec<SqliteConnection>>;
+type Idle = Mutex<Vec<Reading>>;
 
-/// A connection that cannot write. Comes back by itself when dropped.
+/// A connection that cannot write.
+#[derive(Debug)]
+struct Reading {
+    db: SqliteConnection,
+    /// Nobody waits for its statement any more.
+    is_cut_off: Arc<AtomicBool>,
+}
+
+/// A connection that cannot write. Comes back by itself when dropped, and ends a statement that still runs then.
 #[derive(Debug)]
 pub(super) struct Lent {
-    db: Option<SqliteConnection>,
+    reading: Option<Reading>,
     idle: Arc<Idle>,
     places: Arc<Semaphore>,
     _place: OwnedSemaphorePermit,
@@ -38,17 +51,21 @@ impl Readers {
     pub(super) async fn lend(&self) -> sqlx::Result<Lent> {
         let place =
             self.places.clone().acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)?;
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut lent =
-            Lent { db: idle, idle: self.idle.clone(), places: self.places.clone(), _place: place };
-        if let Some(db) = &mut lent.db {
+        let found = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let (idle, places) = (self.idle.clone(), self.places.clone());
+        let mut lent = Lent { reading: None, idle, places, _place: place };
+        if let Some(mut reading) = found {
             // Whoever had it may have been cut off inside a transaction, and would go on seeing that moment only.
-            match sqlx::query("ROLLBACK").execute(db).await {
-                Ok(_) | Err(sqlx::Error::Database(_)) => return Ok(lent),
-                Err(_) => lent.db = None,
+            match sqlx::query("ROLLBACK").execute(&mut reading.db).await {
+                Ok(_) | Err(sqlx::Error::Database(_)) => {
+                    reading.is_cut_off.store(false, SeqCst);
+                    lent.reading = Some(reading);
+                    return Ok(lent);
+                }
+                Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
             }
         }
-        lent.db = Some(self.options.connect().await?);
+        lent.reading = Some(Reading::connect(&self.options).await?);
         Ok(lent)
     }
 
@@ -56,7 +73,7 @@ impl Readers {
     pub(super) async fn close(&self) {
         self.places.close();
         let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        for db in idle {
+        for Reading { db, .. } in idle {
             if let Err(error) = db.close().await {
                 tracing::debug!(%error, "a reading connection did not close");
             }
@@ -64,9 +81,21 @@ impl Readers {
     }
 }
 
+impl Reading {
+    async fn connect(options: &SqliteConnectOptions) -> sqlx::Result<Self> {
+        let mut db = options.connect().await?;
+        let is_cut_off = Arc::new(AtomicBool::new(false));
+        let steps = is_cut_off.clone();
+        let mut handle = db.lock_handle().await?;
+        handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.load(SeqCst));
+        drop(handle);
+        Ok(Self { db, is_cut_off })
+    }
+}
+
 impl Lent {
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {
-        self.db.as_mut().expect("a connection is lent until it is dropped")
+        &mut self.reading.as_mut().expect("a connection is lent until it is dropped").db
     }
 }
 
@@ -78,10 +107,10 @@ impl Reader for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let Some(db) = self.db.take()
-            && !self.places.is_closed()
-        {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        let Some(reading) = self.reading.take() else { return };
+        reading.is_cut_off.store(true, SeqCst);
+        if !self.places.is_closed() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reading);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, Transition},
+    ledger::{CallState, ChainEnd, Link, Transition},
     port::{LedgerRow, StoreError},
     protocol::{CallId, Digest, SessionId, Timestamp, TurnId, UserId},
 };
@@ -38,11 +38,12 @@ pub(super) fn name<T: Serialize>(value: &T) -> String {
 pub(super) const fn step_name(step: &Transition) -> &'static str {
     match step {
         Transition::Settled { .. } => "settled",
-        Transition::Proposed(_)
-        | Transition::Awaiting { .. }
-        | Transition::Approved { .. }
-        | Transition::Running { .. }
-        | Transition::Ended(_) => step.to().name(),
+        Transition::Revoked { .. } => "revoked",
+        Transition::Proposed(_) => CallState::Proposed.name(),
+        Transition::Awaiting { .. } => CallState::Awaiting.name(),
+        Transition::Approved { .. } => CallState::Approved.name(),
+        Transition::Running { .. } => CallState::Running.name(),
+        Transition::Ended(_) => CallState::Ended.name(),
     }
 }
 
@@ -85,6 +86,11 @@ pub(super) fn call_id(text: &str) -> Result<CallId, StoreError> {
     uuid(text).map(CallId::new)
 }
 
+/// A session's id.
+pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
+    SessionId::new(text).map_err(|cause| unreadable("a session", cause))
+}
+
 /// A user's id.
 pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
@@ -100,16 +106,16 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         Some(text) => from_json(text)?,
         None => Value::String(raw_arguments.to_string()),
     };
-    let session: &str = column(row, "session")?;
     let state: &str = column(row, "state")?;
     Ok(Some(LedgerRow {
-        session: SessionId::new(session).map_err(|cause| unreadable("a session", cause))?,
+        session: self::session(column(row, "session")?)?,
         call: call_id(column(row, "call")?)?,
         turn: turn(column(row, "turn")?)?,
         seq: number(column(row, "seq")?, "seq")?,
         user: user(column(row, "user")?)?,
         name: column::<&str>(row, "name")?.into(),
         arguments,
+        asked: column::<Option<&str>>(row, "asked")?.map(from_json).transpose()?,
         raw_arguments,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
         state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
@@ -117,9 +123,28 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         effect: column::<Option<&str>>(row, "effect")?.map(from_name).transpose()?,
         result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,
         decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
+        approval: column::<Option<&str>>(row, "approval")?.map(from_json).transpose()?,
+        approved_at: moment(row, "approved_at")?,
+        expires_at: moment(row, "expires_at")?,
+        revoked_at: moment(row, "revoked_at")?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
-        ended_at: column::<Option<i64>>(row, "ended_at")?.map(Timestamp::from_millis),
+        ended_at: moment(row, "ended_at")?,
     }))
+}
+
+/// The columns of `madang_transitions`; `None` where an outer join found none.
+pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
+    let Some(transition) = column::<Option<&str>>(row, "transition")? else { return Ok(None) };
+    Ok(Some(Link {
+        call: call_id(column(row, "call")?)?,
+        at: Timestamp::from_millis(column(row, "at")?),
+        transition: from_json(transition)?,
+        hash: digest(column(row, "hash")?)?,
+    }))
+}
+
+fn moment(row: &SqliteRow, name: &'static str) -> Result<Option<Timestamp>, StoreError> {
+    Ok(column::<Option<i64>>(row, name)?.map(Timestamp::from_millis))
 }
 
 fn from_name<T: DeserializeOwned>(name: &str) -> Result<T, StoreError> {

@@ -7,7 +7,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
 };
 
-use super::OpenError;
+use super::{OpenError, Trouble};
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/store/sql/migrations");
@@ -39,5 +39,14 @@ fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {
     if matches!(cause, MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..)) {
         return OpenError::Newer { path };
     }
-    OpenError::Tables { path, of: name, cause: Box::new(cause) }
+    let statement =
+        if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = &cause {
+            Some(error)
+        } else {
+            None
+        };
+    match statement.and_then(Trouble::kind) {
+        Some(kind) => OpenError::troubled(&path, kind, cause),
+        None => OpenError::Tables { path, of: name, cause: Box::new(cause) },
+    }
 }

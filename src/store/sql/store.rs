@@ -6,6 +6,7 @@ use std::{
 };
 
 use madang_actors::{
+    failpoint::failpoint,
     ledger::{ChainEnd, Link},
     port::{
         BoxFuture, ConnectionType, LedgerFilter, LedgerRow, Reader, Store, StoreError,
@@ -19,7 +20,7 @@ use sqlx::{
 use tokio::sync::Mutex;
 
 use super::{
-    OpenError, SqliteOptions,
+    OpenError, SqliteOptions, error,
     lock::Lock,
     read,
     readers::{Lent, Readers},
@@ -148,7 +149,8 @@ impl Shared {
         }
     }
 
-    async fn own_reader(&self) -> Result<Lent, StoreError> {
+    pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
+        failpoint("sqlite.own_reader").await?;
         self.own.lend().await.map_err(StoreError::unavailable)
     }
 }
@@ -160,7 +162,8 @@ impl Writing {
             return Err(StoreError::unavailable(Closed));
         }
         if slot.is_none() {
-            *slot = Some(self.connect().await.map_err(StoreError::unavailable)?);
+            failpoint("sqlite.connect").await?;
+            *slot = Some(self.connect().await.map_err(error::unavailable)?);
         }
         SqliteTransaction::begin(slot).await
     }
@@ -195,6 +198,7 @@ impl Store for SqliteStore {
 
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
         Box::pin(async {
+            failpoint("sqlite.reader").await?;
             let lent = self.0.tools.lend().await.map_err(StoreError::unavailable)?;
             Ok(Box::new(lent) as Box<dyn Reader>)
         })

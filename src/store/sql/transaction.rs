@@ -2,7 +2,10 @@
 
 use std::any::Any;
 
-use madang_actors::port::{BoxFuture, StoreError, Transaction, Write};
+use madang_actors::{
+    failpoint::failpoint,
+    port::{BoxFuture, StoreError, Transaction, Write},
+};
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
@@ -48,7 +51,8 @@ impl SqliteTransaction {
     pub(super) async fn begin(slot: OwnedMutexGuard<Option<Writer>>) -> Result<Self, StoreError> {
         let mut begun =
             Self { slot, depth: 0, kept: None, lent: Lent::No, recent: None, end: End::Open };
-        begun.writer().begin().await.map_err(StoreError::unavailable)?;
+        failpoint("sqlite.begin").await?;
+        begun.writer().begin().await.map_err(error::unavailable)?;
         Ok(begun)
     }
 
@@ -74,13 +78,15 @@ impl Transaction for SqliteTransaction {
             }
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
-            self.writer().savepoint(kept, depth).await.map_err(StoreError::unavailable)
+            failpoint("sqlite.savepoint").await?;
+            self.writer().savepoint(kept, depth).await.map_err(error::unavailable)
         })
     }
 
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
             let depth = self.leave()?;
+            failpoint("sqlite.keep").await?;
             if self.lent == Lent::No {
                 // Nobody is answered before the commit, so it is early enough to tell SQLite with the next statement.
                 self.writer().must_be_open().map_err(StoreError::unavailable)?;
@@ -89,7 +95,7 @@ impl Transaction for SqliteTransaction {
             }
             // A part that was kept inside of this one goes with it.
             self.kept = None;
-            self.writer().release(depth).await.map_err(StoreError::unavailable)
+            self.writer().release(depth).await.map_err(error::unavailable)
         })
     }
 
@@ -97,10 +103,12 @@ impl Transaction for SqliteTransaction {
         Box::pin(async {
             let depth = self.leave()?;
             self.kept = None;
+            failpoint("sqlite.undo").await?;
             if self.lent == Lent::Yes {
                 self.writer().cut_off().await.map_err(StoreError::unavailable)?;
             }
-            self.writer().roll_back(depth).await.map_err(StoreError::unavailable)
+            failpoint("sqlite.roll_back").await?;
+            self.writer().roll_back(depth).await.map_err(error::unavailable)
         })
     }
 
@@ -115,7 +123,9 @@ impl Transaction for SqliteTransaction {
             // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
             // message.
             writer.must_be_open().map_err(StoreError::unavailable)?;
+            failpoint("sqlite.write").await?;
             write::write(writer.db(), writes, recent).await?;
+            failpoint("sqlite.written").await?;
             if !writes.is_empty() {
                 *lent = Lent::No;
             }
@@ -131,12 +141,13 @@ impl Transaction for SqliteTransaction {
 
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
+            failpoint("sqlite.commit").await?;
             self.writer().commit().await.map_err(|error| match error {
                 ControlError::Sql(error) => error::of_commit(error),
                 ControlError::Ended(error) => StoreError::unavailable(error),
             })?;
             self.end = End::Committed;
-            Ok(())
+            failpoint("sqlite.committed").await.map_err(StoreError::unknown)
         })
     }
 }

@@ -1,15 +1,16 @@
 //! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
 
 use madang_actors::{
+    failpoint::is_planted,
     ledger::{ChainEnd, Transition, next_hash},
-    port::{LedgerRow, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{CallId, Content, SessionId, Timestamp, UserId},
 };
 use sqlx::SqliteConnection;
 
 use super::{
     error::of_write,
-    row,
+    read, row,
     script::{Changed, Script},
 };
 
@@ -28,16 +29,24 @@ pub(super) async fn write(
 ) -> Result<(), StoreError> {
     let (mut script, mut begin, mut last) = (Script::default(), 0, recent.take());
     for (index, write) in writes.iter().enumerate() {
-        let step = Step::of(write);
+        let fact = Fact::of(write);
         // What the script has not written yet is not there to be read.
-        let must_read = step.as_ref().is_some_and(|step| !step.is_next_of(last.as_ref()));
-        if must_read || script.is_long() {
+        if fact.must_read(last.as_ref()) || script.is_long() {
             send(db, &mut script, &writes[begin..index]).await?;
             begin = index;
         }
-        match step {
-            Some(step) => last = Some(take(db, &step, last, &mut script).await?),
-            None => add(&mut script, write)?,
+        match fact {
+            Fact::Plain => add(&mut script, write)?,
+            Fact::Step(step) => last = Some(take(db, &step, last, &mut script).await?),
+            Fact::Revocation { session, tool, by, at } => {
+                let transition = Transition::Revoked { by: by.clone() };
+                for call in granting(db, session, tool).await? {
+                    let step = Step { session, call, at, transition: &transition };
+                    last = Some(take(db, &step, last, &mut script).await?);
+                    // Each of these reads where the chain ends.
+                    send(db, &mut script, &writes[begin..=index]).await?;
+                }
+            }
         }
     }
     send(db, &mut script, &writes[begin..]).await?;
@@ -75,6 +84,9 @@ fn describe(writes: &[Write]) -> String {
         }
         Write::Call { session, call, transition, .. } => {
             format!("call {call} of session {session} can be {}", row::step_name(transition))
+        }
+        Write::Revoke { session, by, .. } => {
+            format!("standing approvals of session {session} are {by}'s to revoke")
         }
     };
     format!("not all of this is so: {}", writes.iter().map(what).collect::<Vec<_>>().join(", "))
@@ -124,9 +136,21 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
             script.bind(session.as_str()).bind(place(message.seq)?).bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
         }
-        Write::Call { .. } => unreachable!("a step follows from what is read"),
+        Write::Call { .. } | Write::Revoke { .. } => {
+            unreachable!("a step follows from what is read")
+        }
     }
     Ok(())
+}
+
+/// What must be known before a fact can be written.
+enum Fact<'a> {
+    /// Nothing.
+    Plain,
+    /// Where the call stands.
+    Step(Step<'a>),
+    /// Which standing approvals there are.
+    Revocation { session: &'a SessionId, tool: Option<&'a str>, by: &'a UserId, at: Timestamp },
 }
 
 struct Step<'a> {
@@ -136,27 +160,56 @@ struct Step<'a> {
     transition: &'a Transition,
 }
 
-impl<'a> Step<'a> {
-    const fn of(write: &'a Write) -> Option<Self> {
+impl<'a> Fact<'a> {
+    fn of(write: &'a Write) -> Self {
         match write {
             Write::Call { session, call, at, transition } => {
-                Some(Self { session, call: *call, at: *at, transition })
+                Self::Step(Step { session, call: *call, at: *at, transition })
+            }
+            Write::Revoke { session, tool, by, at } => {
+                Self::Revocation { session, tool: tool.as_deref(), by, at: *at }
             }
             Write::Session { .. }
             | Write::TurnStarted { .. }
             | Write::TurnEnded { .. }
-            | Write::Message { .. } => None,
+            | Write::Message { .. } => Self::Plain,
         }
     }
 
+    fn must_read(&self, recent: Option<&Recent>) -> bool {
+        match self {
+            Self::Plain => false,
+            Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(recent),
+            Self::Revocation { .. } => true,
+        }
+    }
+}
+
+impl Step<'_> {
     /// The step before it has just been written, or is about to be.
     fn is_next_of(&self, recent: Option<&Recent>) -> bool {
         recent.is_some_and(|Recent { row, .. }| {
             row.call == self.call
                 && row.session == *self.session
-                && row.state != self.transition.to()
+                && !row.may_repeat(self.transition)
         })
     }
+}
+
+/// The calls about which standing approvals were given.
+async fn granting(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    tool: Option<&str>,
+) -> Result<Vec<CallId>, StoreError> {
+    let filter = LedgerFilter {
+        session: Some(session.clone()),
+        only_grants: true,
+        ..LedgerFilter::default()
+    };
+    let mut rows = read::calls(db, &filter).await?;
+    rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
+    Ok(rows.into_iter().map(|row| row.call).collect())
 }
 
 /// Adds a step of a call, unless the call took it last already.
@@ -172,13 +225,24 @@ async fn take(
         None => read(db, session, call).await?,
     };
     if let Some(row) = &before
-        && row.state == transition.to()
+        && row.may_repeat(transition)
         && last_step(db, session, call).await? == *transition
     {
         return Ok(Recent { chain, row: row.clone() });
     }
-    let row = LedgerRow::after(before.as_ref(), session, call, at, transition)?;
-    let head = next_hash(&chain.head, session, call, at, transition);
+    let grant = match transition.rests_on() {
+        Some(granting) => {
+            let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
+            read::calls(db, &filter).await?.pop()
+        }
+        None => None,
+    };
+    let row = LedgerRow::after(before.as_ref(), grant.as_ref(), session, call, at, transition)?;
+    let head = if is_planted("a step is left out of the chain") {
+        chain.head
+    } else {
+        next_hash(&chain.head, session, call, at, transition)
+    };
     let chain = ChainEnd { length: chain.length + 1, head };
     link(script, step, &chain)?;
     if before.is_none() {
@@ -230,13 +294,12 @@ async fn last_step(
     row::from_json(&last)
 }
 
-/// The step becomes the last link of its session's chain.
+/// The step becomes the last link of its session's chain; the session row follows by itself.
 fn link(script: &mut Script, step: &Step<'_>, chain: &ChainEnd) -> Result<(), StoreError> {
     script.statements(
-        2,
+        1,
         "INSERT INTO madang_transitions (session, position, call, at, step, transition, hash) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7); \
-         UPDATE madang_sessions SET chain_length = $2, chain_head = $7 WHERE session = $1",
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
     );
     script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
     script
@@ -266,7 +329,8 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.statements(
         1,
         "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
-         decided_by = $8, ended_at = $9 WHERE call = $1",
+         decided_by = $8, ended_at = $9, asked = $10, approval = $11, approved_at = $12, expires_at = $13, \
+         revoked_at = $14 WHERE call = $1",
     );
     script
         .bind(row.call.to_string())
@@ -276,7 +340,10 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script
         .bind(row.result.as_ref().map(row::name))
         .bind(row.decided_by.as_ref().map(UserId::as_str));
-    script.bind(row.ended_at.map(Timestamp::millis));
+    let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
+    script.bind(moment(row.ended_at)).bind(row.asked.as_ref().map(row::json));
+    script.bind(row.approval.as_ref().map(row::json)).bind(moment(row.approved_at));
+    script.bind(moment(row.expires_at)).bind(moment(row.revoked_at));
 }
 
 fn place(number: u64) -> Result<i64, StoreError> {

@@ -30,7 +30,7 @@ struct Watch {
 
 /// How many steps of its machine SQLite takes before it asks whether the statement was cut off: well below a
 /// millisecond.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+pub(super) const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// Somebody else ended the transaction: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ async fn a_plain_function_becomes_a_tool() {
 #[tokio::test]
 async fn a_transactional_function_gets_the_connection_of_the_transaction() {
     let tool = transactional("add", "Adds.", add);
-    assert_eq!(tool.needs(), Some(ConnectionType::of::<Db>()));
+    assert_eq!(tool.needs(), Some(Need::Transaction(ConnectionType::of::<Db>())));
     assert_eq!(tool.spec().effect, EffectPolicy::Destructive);
     let mut db = Db::default();
     let outcome =
@@ -36,7 +36,7 @@ async fn a_rule_that_a_handler_finds_broken_is_told_as_it_is() {
 async fn a_reading_function_takes_a_connection_that_cannot_write() {
     let tool = reading("count", "Counts.", count);
     assert_eq!(tool.spec().effect, EffectPolicy::Read);
-    assert_eq!(tool.needs(), Some(ConnectionType::of::<Db>()));
+    assert_eq!(tool.needs(), Some(Need::Reader(ConnectionType::of::<Db>())));
     let mut db = Db { rows: vec!["a".to_owned()] };
     assert_eq!(
         run(&tool, json!({}), Access::Read(&mut db)).await.unwrap(),
@@ -176,4 +176,28 @@ fn the_builder_s_words_arrive_in_the_description() {
         (Some(std::time::Duration::from_secs(1)), Some(2))
     );
     assert_eq!(spec.narrower.as_deref(), Some("get"));
+}
+
+#[test]
+fn an_effect_that_does_not_go_with_the_connection_is_refused_at_registration() {
+    let says_it_reads = transactional("add", "Adds.", add).effect(EffectPolicy::Read);
+    let says_it_writes = reading("count", "Counts.", count).effect(EffectPolicy::Write);
+    for (tool, words) in [
+        (
+            Box::new(says_it_reads) as Box<dyn Tool>,
+            "add cannot have the effect Read: its handler is lent the transaction",
+        ),
+        (
+            Box::new(says_it_writes),
+            "count cannot have the effect Write: its handler is lent a connection that cannot write",
+        ),
+    ] {
+        let mut registry = ToolRegistry::new();
+        let refused = registry.register_all([Arc::from(tool)]).unwrap_err();
+        assert!(
+            matches!(refused, RegistryError::Effect(_)) && refused.to_string().contains(words),
+            "{refused}"
+        );
+        assert!(registry.is_empty());
+    }
 }

@@ -39,6 +39,86 @@ fn a_folder_for_the_database_that_cannot_be_made_is_named() {
     ended.failed_with(&["failed to create the folder", "--db PATH"]);
 }
 
+/// A database that the program may read and not write, and the program to run on it: root may write everything, so
+/// where the tests are root's, it is run as nobody.
+#[cfg(target_os = "linux")]
+fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
+    use std::os::unix::{
+        fs::{MetadataExt, PermissionsExt, chown},
+        process::CommandExt,
+    };
+    const NOBODY: u32 = 65_534;
+    let folder = home.database().parent().unwrap().to_owned();
+    std::fs::set_permissions(home.database(), PermissionsExt::from_mode(0o444)).unwrap();
+    let is_root = std::fs::metadata(&folder).unwrap().uid() == 0;
+    let program = home.path("program");
+    if is_root {
+        std::fs::copy(env!("CARGO_BIN_EXE_madang"), &program).unwrap();
+        for path in [home.folder.path().to_owned(), home.path("data"), folder.clone()] {
+            chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        for file in std::fs::read_dir(folder).unwrap() {
+            chown(file.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    move |arguments| {
+        let mut command = home.command(arguments);
+        if is_root {
+            let mut other = std::process::Command::new(&program);
+            other.args(arguments).current_dir(home.folder.path()).uid(NOBODY).gid(NOBODY);
+            other.env_clear().env("XDG_DATA_HOME", home.path("data")).env("USER", "kim");
+            command = other;
+        }
+        Running::start(command).ended()
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_database_is_told_and_can_still_be_read() {
+    let home = Home::new();
+    home.call("list_active_habits", &json!({}));
+    let before = std::fs::read(home.database()).unwrap();
+    let run = read_only(&home);
+    run(&["call", "list_active_habits", "{}"])
+        .failed_with(&["madang.db is read-only; make it and its folder writable"]);
+    assert_eq!(run(&["ledger"]).events().len(), 1);
+    assert_eq!(run(&["ledger", "--verify"]).code, Some(0));
+    assert_eq!(std::fs::read(home.database()).unwrap(), before);
+}
+
+/// Another program that does not know our lock writes the database.
+#[tokio::test]
+async fn a_locked_database_is_told_and_the_next_run_has_all_that_was_acknowledged() {
+    use sqlx::{Connection, SqliteConnection};
+
+    let home = Home::new();
+    let reply = [text("One."), text("Two.")];
+    let script = home.script(&reply);
+    let mut chat = Running::start(home.command(&[
+        "chat",
+        "--json",
+        "--session",
+        "one",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
+    chat.write(b"one\n");
+    chat.until("turn_ended");
+    let url = format!("sqlite:{}", home.database().display());
+    let mut other = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    chat.write(b"two\n");
+    let ended = chat.ended();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let sentence = "failed to go on with session one: the database is locked by another program: end that one and try again";
+    assert_eq!(ended.err, format!("madang: {sentence}\n"));
+    other.close().await.unwrap();
+    let again = home.chat(&reply[1..], &["--json", "--session", "one"], "two\n");
+    assert_eq!((again.code, again.of_type("model_message").len()), (Some(0), 1), "{again:?}");
+    assert!(again.events()[0]["seq"].is_number());
+}
+
 #[tokio::test]
 async fn a_database_of_a_newer_version_is_not_touched() {
     use sqlx::{Connection, SqliteConnection};
@@ -123,6 +203,16 @@ fn a_line_that_is_no_text_is_skipped_and_named() {
     assert_eq!(texts, ["one", "two"]);
     assert_eq!(ended.err.lines().count(), 1);
     assert!(ended.err.contains("line 2 of the input is not UTF-8"), "{ended:?}");
+}
+
+#[test]
+fn a_script_without_end_is_refused_before_it_takes_the_memory() {
+    let home = Home::new();
+    let script = home.path("endless.jsonl");
+    std::fs::File::create(&script).unwrap().set_len(1 << 40).unwrap();
+    let ended = home.run(&["chat", "--script", script.to_str().unwrap()], "hello\n");
+    ended.failed_with(&["endless.jsonl", "64 MiB", "shorter"]);
+    assert!(!home.database().exists());
 }
 
 #[test]

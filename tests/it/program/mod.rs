@@ -1,6 +1,8 @@
 //! The program, as a person or a script runs it: the built binary on databases of its own.
 #![cfg(all(feature = "program", feature = "sqlite"))]
 
+#[cfg(target_os = "linux")]
+mod answers;
 mod bad_input;
 #[cfg(feature = "bundled-model")]
 mod bundled;
@@ -9,6 +11,7 @@ mod chat;
 mod ending;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod verify;
 
 use std::{
     ffi::OsStr,

@@ -10,7 +10,7 @@ use super::{Home, Running, add_habit};
 const PROMPT: &str = "> ";
 
 /// A chat in a terminal, at its first prompt.
-fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
+pub(super) fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
     let script = home.script(completions);
     // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
     let program = env!("CARGO_BIN_EXE_madang");

@@ -15,7 +15,7 @@ use crate::{
     dispatcher::DispatcherMsg,
     port::{
         Access, BoxFuture, ChatModel, ConnectionType, Deltas, LedgerRow, ModelError, ModelInfo,
-        Prepared, Store, Tool, ToolContext, ToolFault, ToolResult,
+        Need, Prepared, Store, Tool, ToolContext, ToolFault, ToolResult,
     },
     protocol::{
         CallId, CallResult, Completion, CompletionRequest, Decision, Effect, EffectPolicy,
@@ -114,8 +114,9 @@ impl Tool for Booked {
         &self.spec
     }
 
-    fn needs(&self) -> Option<ConnectionType> {
-        self.is_transactional.then(ConnectionType::of::<MemoryConnection>)
+    fn needs(&self) -> Option<Need> {
+        let memory = ConnectionType::of::<MemoryConnection>();
+        self.is_transactional.then_some(Need::Transaction(memory))
     }
 
     fn call<'a>(

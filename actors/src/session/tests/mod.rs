@@ -164,6 +164,8 @@ impl Actor for Quick {
             name: request.call.name,
             arguments: json!({}),
             outcome: Some(ToolOutcome::ok(json!({}))),
+            asked: None,
+            approval: None,
             effect: Effect::None,
             result: CallResult::Shown,
             proposed_at: at,

@@ -114,8 +114,13 @@ fn record(seq: u64) -> Vec<Write> {
     let proposal =
         Proposal { turn: turn(), seq, name: "t".into(), arguments: "{}".into(), user: user() };
     let outcome = ToolOutcome::ok(json!(1));
-    let ended =
-        Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None };
+    let ended = Ended {
+        arguments: None,
+        outcome,
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    };
     let call = CallId::new(Uuid::from_u128(seq.into()));
     let step = |transition| Write::Call { session: session(), call, at: at(), transition };
     vec![step(Transition::Proposed(proposal)), step(Transition::Ended(ended))]

@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 
 use super::MemoryConnection;
 use crate::{
-    port::{Access, BoxFuture, ConnectionType, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    port::{
+        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
+    },
     protocol::{EffectPolicy, Fault, Locale, ToolOutcome, ToolSpec},
 };
 
@@ -171,8 +173,13 @@ impl Tool for FakeTool {
         &self.spec
     }
 
-    fn needs(&self) -> Option<ConnectionType> {
-        (self.touches != Touches::Nothing).then(ConnectionType::of::<MemoryConnection>)
+    fn needs(&self) -> Option<Need> {
+        let memory = ConnectionType::of::<MemoryConnection>();
+        match self.touches {
+            Touches::Nothing => None,
+            Touches::Reader => Some(Need::Reader(memory)),
+            Touches::Transaction => Some(Need::Transaction(memory)),
+        }
     }
 
     fn asks(&self, arguments: &Value) -> bool {

@@ -69,6 +69,13 @@ impl MemoryConnection {
         changed.or_else(|| self.shared.read(&look))
     }
 
+    /// Collects from what is committed and from each change since, in order.
+    pub(super) fn of_all_layers<T>(&self, look: impl Fn(&Layer) -> Vec<T>) -> Vec<T> {
+        let mut all = self.shared.read(&look);
+        all.extend(self.layers.iter().flatten().flat_map(look));
+        all
+    }
+
     /// What the innermost savepoint changes.
     pub(super) fn top(&mut self) -> Option<&mut Layer> {
         self.layers.as_mut()?.last_mut()

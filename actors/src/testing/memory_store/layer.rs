@@ -94,6 +94,7 @@ impl Layer {
         let matches = |row: &&LedgerRow| {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
                 && !(filter.only_open && row.ended_at.is_some())
+                && !(filter.only_grants && row.grant().is_none())
         };
         let row = |call| self.calls.get(call);
         match &filter.call {

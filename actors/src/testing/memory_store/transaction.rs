@@ -93,7 +93,26 @@ impl MemoryTransaction {
             Write::Call { session, call, at, transition } => {
                 self.step(session, *call, *at, transition)
             }
+            Write::Revoke { session, tool, by, at } => {
+                let revoked = Transition::Revoked { by: by.clone() };
+                self.granting(session, tool.as_deref())
+                    .into_iter()
+                    .try_for_each(|call| self.step(session, call, *at, &revoked))
+            }
         }
+    }
+
+    /// The calls about which standing approvals were given.
+    fn granting(&self, session: &SessionId, tool: Option<&str>) -> Vec<CallId> {
+        let proposed = |layer: &Layer| layer.proposed.clone();
+        let mut calls = self.connection.of_all_layers(proposed);
+        calls.retain(|call| {
+            let row = self.connection.find(|layer| layer.calls.get(call).cloned());
+            row.and_then(|row| row.grant()).is_some_and(|grant| {
+                grant.session == *session && tool.is_none_or(|tool| *grant.tool == *tool)
+            })
+        });
+        calls
     }
 
     fn open_session(
@@ -163,12 +182,15 @@ impl MemoryTransaction {
         if before.as_ref().is_some_and(|row| row.session != *session) {
             return Err(StoreError::refused(format!("call {call} belongs to another session")));
         }
-        let is_repeated = before.as_ref().is_some_and(|row| row.state == step.to())
+        let is_repeated = before.as_ref().is_some_and(|row| row.may_repeat(step))
             && self.last_step(session, call).is_some_and(|last| last == *step);
         if is_repeated {
             return Ok(());
         }
-        let row = LedgerRow::after(before.as_ref(), session, call, at, step)?;
+        let grant = step
+            .rests_on()
+            .and_then(|granting| self.connection.find(|layer| layer.calls.get(&granting).cloned()));
+        let row = LedgerRow::after(before.as_ref(), grant.as_ref(), session, call, at, step)?;
         if before.is_none() {
             self.take_place(session, row.turn, row.seq, Entry::Call(call))?;
             self.top().proposed.push(call);

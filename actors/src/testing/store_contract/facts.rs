@@ -1,14 +1,14 @@
 //! Facts that the promises write, and the ways in which they write them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
     ledger::{Ended, Proposal, Transition},
     port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, Write},
     protocol::{
-        CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, SessionId, Timestamp,
-        ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+        Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, SessionId,
+        Timestamp, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
     },
 };
 
@@ -81,13 +81,22 @@ pub(super) fn proposed(seq: u64) -> Transition {
 }
 
 pub(super) fn proposed_in(number: u128, seq: u64) -> Transition {
-    Transition::Proposed(Proposal {
+    Transition::Proposed(proposal("kim", "add_habit", number, seq))
+}
+
+/// Another user's call, or of another tool, in turn 1.
+pub(super) fn proposed_by(owner: &str, tool: &str, seq: u64) -> Transition {
+    Transition::Proposed(proposal(owner, tool, 1, seq))
+}
+
+fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
+    Proposal {
         turn: turn(number),
         seq,
-        name: "add_habit".into(),
+        name: tool.into(),
         arguments: r#"{"id": "수면"}"#.into(),
-        user: user("kim"),
-    })
+        user: user(owner),
+    }
 }
 
 pub(super) fn awaiting(byte: u8) -> Transition {
@@ -99,7 +108,18 @@ pub(super) fn awaiting(byte: u8) -> Transition {
 }
 
 pub(super) fn approved(byte: u8, by: &str) -> Transition {
-    Transition::Approved { digest: digest(byte), by: user(by) }
+    approved_as(byte, by, Approval::Once, None)
+}
+
+/// An approval that can be used until 500.
+pub(super) fn approved_as(
+    byte: u8,
+    by: &str,
+    approval: Approval,
+    arguments: Option<Value>,
+) -> Transition {
+    let (digest, by) = (digest(byte), user(by));
+    Transition::Approved { digest, by, approval, arguments, expires_at: at(500) }
 }
 
 pub(super) fn running(byte: u8) -> Transition {
@@ -108,7 +128,13 @@ pub(super) fn running(byte: u8) -> Transition {
 
 pub(super) fn ok(data: &str) -> Ended {
     let outcome = ToolOutcome::ok(json!(data)).with_metadata("stop_loop", json!(true));
-    Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None }
+    Ended {
+        arguments: None,
+        outcome,
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    }
 }
 
 /// Writes facts in a transaction of their own, as one job.

@@ -9,7 +9,9 @@ use super::facts::{
 use crate::{
     ledger::{CallState, Ended, IllegalTransition, Transition, verify},
     port::{LedgerFilter, LedgerRow, Store, StoreError},
-    protocol::{CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, ToolOutcome},
+    protocol::{
+        Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, ToolOutcome,
+    },
 };
 
 /// The row of a call says after each step what is known of it.
@@ -23,6 +25,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         user: user("kim"),
         name: "add_habit".into(),
         arguments: json!(r#"{"id": "수면"}"#),
+        asked: None,
         raw_arguments: r#"{"id": "수면"}"#.into(),
         digest: None,
         state: CallState::Proposed,
@@ -30,6 +33,10 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         effect: None,
         result: None,
         decided_by: None,
+        approval: None,
+        approved_at: None,
+        expires_at: None,
+        revoked_at: None,
         proposed_at: at(10),
         ended_at: None,
     };
@@ -40,11 +47,15 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     expected.state = CallState::Awaiting;
     expected.arguments = json!({ "id": "수면" });
     expected.digest = Some(digest(7));
+    expected.expires_at = Some(at(600));
     assert_eq!(row(store, 1).await, expected);
 
     written(store, &[step("s", 1, 12, approved(7, "kim"))]).await;
     expected.state = CallState::Approved;
     expected.decided_by = Some(user("kim"));
+    expected.approval = Some(Approval::Once);
+    expected.approved_at = Some(at(12));
+    expected.expires_at = Some(at(500));
     assert_eq!(row(store, 1).await, expected);
 
     written(store, &[step("s", 1, 13, running(7))]).await;
@@ -86,7 +97,8 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
     assert_eq!(row(store, 1).await, before);
 }
 
-/// Every step can be sent again when its answer was lost.
+/// Every step can be sent again when its answer was lost, but for the beginning of the handler: whoever writes that
+/// runs it, and only one may.
 pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     for again in
@@ -94,7 +106,11 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     {
         written(store, &[step("s", 1, 10, again.clone())]).await;
         let before = (row(store, 1).await, store.links(&session("s")).await.expect("readable"));
-        written(store, &[step("s", 1, 99, again)]).await;
+        if matches!(again, Transition::Running { .. }) {
+            refused(store, &[step("s", 1, 10, again)]).await;
+        } else {
+            written(store, &[step("s", 1, 99, again)]).await;
+        }
         assert_eq!(
             (row(store, 1).await, store.links(&session("s")).await.expect("readable")),
             before
@@ -148,6 +164,8 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
         id: call(1),
         name: "add_habit".into(),
         arguments: json!({ "id": "수면" }),
+        asked: None,
+        approval: None,
         outcome: Some(ok("done").outcome),
         effect: Effect::Committed,
         result: CallResult::Shown,
@@ -164,6 +182,23 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
         stored(store, "s").await.messages,
         [text(1, "question"), entry, text(3, "meanwhile")]
     );
+}
+
+/// A call that ended before anybody was asked keeps the arguments that were validated; no other takes some at its end.
+pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
+    chat(store, "s").await;
+    let validated = json!({ "id": "수면" });
+    let end = Ended {
+        arguments: Some(Box::new(validated.clone())),
+        outcome: ToolOutcome::cancelled(CancelReason::Unreachable),
+        effect: Effect::None,
+        ..ok("")
+    };
+    written(store, &[step("s", 1, 2, proposed(1))]).await;
+    written(store, &[step("s", 1, 3, Transition::Ended(end.clone()))]).await;
+    assert_eq!(row(store, 1).await.arguments, validated);
+    written(store, &[step("s", 2, 2, proposed(2)), step("s", 2, 3, running(7))]).await;
+    refused(store, &[step("s", 2, 4, Transition::Ended(end))]).await;
 }
 
 /// The data of a dismissed call is given to nobody, but the ledger keeps it.

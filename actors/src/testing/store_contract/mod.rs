@@ -9,12 +9,14 @@
 //! madang_actors::store_contract!(async || Arc::new(MemoryStore::new()));
 //! ```
 
+mod approvals;
 mod chain;
 mod facts;
 mod ledger;
 mod savepoints;
 mod transcript;
 
+pub use approvals::*;
 pub use chain::*;
 pub use ledger::*;
 pub use savepoints::*;
@@ -39,7 +41,18 @@ macro_rules! store_contract {
             the_same_step_again_changes_nothing,
             the_same_state_with_other_content_is_refused,
             a_call_runs_only_what_was_approved_by_its_user,
+            an_approval_comes_before_its_question_expires,
+            an_approval_is_used_before_it_expires,
+            an_approval_is_used_once,
+            one_answer_to_a_question_is_recorded,
+            what_runs_is_what_was_approved,
+            an_edit_is_approved_under_its_own_digest_and_both_are_kept,
+            a_standing_approval_covers_later_calls_of_its_tool,
+            a_standing_approval_covers_nothing_else,
+            a_revoked_approval_covers_nothing_more,
+            a_use_and_a_revocation_come_one_after_the_other,
             an_ended_call_is_an_entry_of_the_transcript,
+            a_call_that_never_ran_keeps_its_validated_arguments,
             a_discarded_result_stays_in_the_ledger_only,
             an_unknown_effect_is_settled_once,
             a_call_belongs_to_one_session,

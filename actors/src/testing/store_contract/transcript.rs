@@ -87,6 +87,8 @@ pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
         id: call(1),
         name: "t".into(),
         arguments: serde_json::json!({}),
+        asked: None,
+        approval: None,
         outcome: Some(ToolOutcome::ok(serde_json::json!(1))),
         effect: Effect::None,
         result: CallResult::Shown,

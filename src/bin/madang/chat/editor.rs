@@ -27,18 +27,29 @@ pub(super) enum Typed {
     Leave,
 }
 
-/// The prompt of a terminal.
+/// The prompt of a terminal. Dropped while a line is being typed, it gives the terminal back as it was: nobody can take
+/// the prompt's thread out of its reading.
 #[derive(Debug)]
 pub(super) struct Editor {
-    wanted: threads::Sender<()>,
+    wanted: threads::Sender<Wanted>,
     typed: mpsc::Receiver<Result<Typed, ReadlineError>>,
     mode: Option<String>,
+    is_open: bool,
+}
+
+/// A line that is asked for.
+#[derive(Debug)]
+enum Wanted {
+    /// A turn: it is remembered.
+    Turn,
+    /// Something else: what stands before it, and what is there to be changed.
+    Other { prompt: String, initial: String },
 }
 
 impl Editor {
     /// A prompt that remembers these lines, the oldest first. The history stays in memory: the session itself keeps it.
     pub(super) fn new(history: Vec<String>) -> Result<Self, Failure> {
-        let config = Config::builder().auto_add_history(true).build();
+        let config = Config::builder().auto_add_history(false).build();
         let past = MemHistory::with_config(&config);
         let mut editor: Rustyline<(), MemHistory> =
             Rustyline::with_history(config, past).map_err(unusable)?;
@@ -48,8 +59,8 @@ impl Editor {
         let (wanted, waiting) = threads::channel();
         let (lines, typed) = mpsc::channel(1);
         let prompt = move || {
-            while waiting.recv().is_ok() {
-                let typed = match editor.readline(PROMPT) {
+            while let Ok(wanted) = waiting.recv() {
+                let typed = match read(&mut editor, &wanted) {
                     Ok(line) => Ok(Typed::Line(line)),
                     Err(ReadlineError::Interrupted | ReadlineError::Eof) => Ok(Typed::Leave),
                     Err(error) => Err(error),
@@ -63,27 +74,48 @@ impl Editor {
             .name("prompt".to_owned())
             .spawn(prompt)
             .map_err(|cause| unusable(cause.into()))?;
-        Ok(Self { wanted, typed, mode: mode() })
+        Ok(Self { wanted, typed, mode: mode(), is_open: false })
     }
 
-    /// Waits for a line. Where the future is dropped the prompt stays open: only [`Editor::abandon`] may follow.
+    /// Waits for the text of a turn. Where the future is dropped the prompt stays open, and nothing but dropping it may
+    /// follow.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
-        if self.wanted.send(()).is_err() {
+        self.read(Wanted::Turn).await
+    }
+
+    /// Waits for a line that begins as `initial`. Dropping the future is as with [`Editor::line`].
+    pub(super) async fn ask(&mut self, prompt: String, initial: String) -> Result<Typed, Failure> {
+        self.read(Wanted::Other { prompt, initial }).await
+    }
+
+    async fn read(&mut self, wanted: Wanted) -> Result<Typed, Failure> {
+        if self.wanted.send(wanted).is_err() {
             return Ok(Typed::Leave);
         }
-        match self.typed.recv().await {
-            Some(typed) => typed.map_err(unusable),
-            None => Ok(Typed::Leave),
-        }
+        self.is_open = true;
+        let typed = self.typed.recv().await;
+        self.is_open = false;
+        typed.map_or(Ok(Typed::Leave), |typed| typed.map_err(unusable))
     }
+}
 
-    /// Gives the terminal back as it was although a line is still being typed: nobody can take the prompt's thread out
-    /// of its reading.
-    pub(super) fn abandon(self) {
-        let Some(mode) = self.mode else { return };
+impl Drop for Editor {
+    fn drop(&mut self) {
+        let Some(mode) = self.mode.as_ref().filter(|_| self.is_open) else { return };
         if let Err(error) = Command::new("stty").arg(mode).stdin(Stdio::inherit()).status() {
             tracing::warn!(%error, "failed to give the terminal back as it was");
         }
+    }
+}
+
+fn read(editor: &mut Rustyline<(), MemHistory>, wanted: &Wanted) -> Result<String, ReadlineError> {
+    match wanted {
+        Wanted::Turn => {
+            let line = editor.readline(PROMPT)?;
+            editor.add_history_entry(&line)?;
+            Ok(line)
+        }
+        Wanted::Other { prompt, initial } => editor.readline_with_initial(prompt, (initial, "")),
     }
 }
 

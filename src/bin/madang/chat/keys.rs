@@ -23,7 +23,13 @@ const GLANCE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Yes,
+    /// Yes, and ask no more about this tool in this chat.
+    Always,
     No,
+    /// No, with a line to the model.
+    Message,
+    /// Yes, with other arguments.
+    Edit,
     /// Ctrl-C or Ctrl-D.
     Interrupt,
 }
@@ -105,7 +111,10 @@ fn meaning(event: &KeyEvent) -> Option<Key> {
     match letter {
         'c' | 'd' if has_control => Some(Key::Interrupt),
         'y' | 'Y' | 'ㅛ' if !has_control => Some(Key::Yes),
+        'a' | 'A' | 'ㅁ' if !has_control => Some(Key::Always),
         'n' | 'N' | 'ㅜ' if !has_control => Some(Key::No),
+        'm' | 'M' | 'ㅡ' if !has_control => Some(Key::Message),
+        'e' | 'E' | 'ㄷ' | 'ㄸ' if !has_control => Some(Key::Edit),
         _ => None,
     }
 }
@@ -133,13 +142,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_clear_yes_or_no_is_an_answer() {
+    fn only_the_keys_that_the_question_names_are_an_answer() {
         let key = |code, modifiers| meaning(&KeyEvent::new(code, modifiers));
         let plain = KeyModifiers::NONE;
         assert_eq!(key(KeyCode::Char('y'), plain), Some(Key::Yes));
         assert_eq!(key(KeyCode::Char('ㅛ'), plain), Some(Key::Yes));
         assert_eq!(key(KeyCode::Char('N'), KeyModifiers::SHIFT), Some(Key::No));
         assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Key::Interrupt));
+        for (letters, meant) in [("aAㅁ", Key::Always), ("mMㅡ", Key::Message), ("eEㄷ", Key::Edit)]
+        {
+            for letter in letters.chars() {
+                assert_eq!(key(KeyCode::Char(letter), plain), Some(meant), "{letter}");
+                assert_eq!(key(KeyCode::Char(letter), KeyModifiers::CONTROL), None, "{letter}");
+            }
+        }
         for code in [KeyCode::Enter, KeyCode::Esc, KeyCode::Char(' '), KeyCode::Char('c')] {
             assert_eq!(key(code, plain), None);
         }

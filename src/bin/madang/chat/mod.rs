@@ -1,5 +1,6 @@
 //! `madang chat`: one session, in a terminal, line by line, or as events.
 
+mod by_line;
 mod editor;
 mod input;
 mod json;
@@ -12,6 +13,7 @@ mod streamed;
 mod summary;
 mod talk;
 mod terminal;
+mod typed_json;
 
 use std::io::{self, IsTerminal};
 
@@ -72,7 +74,7 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
             error,
         ),
         SessionError::Store { .. } => {
-            Failure::because(format!("failed to open session {id}: check the database and its disk"), error)
+            Failure::of_store(format!("failed to open session {id}"), error)
         }
         SessionError::Id(_) | SessionError::Overloaded | SessionError::Closed => Failure::of(error),
     })

@@ -1,6 +1,6 @@
 //! A tool call in one line: `search_catalog {"category":"sleep"} -> 3 items`.
 
-use madang::{CallRecord, Effect, Locale, Text as LibraryText, ToolOutcome};
+use madang::{Approval, CallRecord, Effect, Locale, Text as LibraryText, ToolOutcome, plain};
 use serde_json::Value;
 
 use super::printable::printable;
@@ -11,9 +11,20 @@ const MAX_CHARS: usize = 100;
 
 /// The call with its arguments and what became of it.
 pub(super) fn summary(record: &CallRecord, locale: Locale) -> String {
-    let name = printable(&record.name);
+    let name = plain(&record.name);
     let arguments = short(&json(&record.arguments));
-    format!("{name} {arguments} -> {}", ending(record, locale))
+    let approval = approval(record, locale).map_or_else(String::new, |words| format!(" {words}"));
+    format!("{name} {arguments}{approval} -> {}", ending(record, locale))
+}
+
+/// What the person has to do with it, where that is more than a yes.
+fn approval(record: &CallRecord, locale: Locale) -> Option<String> {
+    let text = match (&record.asked, record.approval?) {
+        (Some(asked), _) => return Some(Text::ChangedFrom(&short(&json(asked))).in_locale(locale)),
+        (None, Approval::Granted { .. }) => Text::RanByGrant,
+        (None, Approval::Once | Approval::Always { .. } | Approval::Edited) => return None,
+    };
+    Some(text.in_locale(locale))
 }
 
 fn ending(record: &CallRecord, locale: Locale) -> String {
@@ -23,7 +34,11 @@ fn ending(record: &CallRecord, locale: Locale) -> String {
             format!("{}: {}", printable(&error.code), printable(&error.reason))
         }
         Some(ToolOutcome::Cancelled(cancelled)) => {
-            LibraryText::Cancelled(cancelled.reason).in_locale(locale)
+            let reason = LibraryText::Cancelled(cancelled.reason).in_locale(locale);
+            match &cancelled.message {
+                Some(message) => format!("{reason} \"{}\"", plain(message)),
+                None => reason,
+            }
         }
         None => discarded(record.effect, locale),
     }
@@ -49,7 +64,7 @@ fn json(value: &Value) -> String {
 
 fn short(text: &str) -> String {
     let one_line = text.replace(['\n', '\t'], " ");
-    let shown = printable(&one_line);
+    let shown = plain(&one_line);
     match shown.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown.into_owned(),
@@ -69,6 +84,8 @@ mod tests {
             id: CallId::new(uuid::Uuid::nil()),
             name: "look".into(),
             arguments,
+            asked: None,
+            approval: None,
             effect: Effect::Committed,
             result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
             outcome,

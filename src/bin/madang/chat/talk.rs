@@ -7,6 +7,7 @@ use madang::{
 };
 
 use super::{
+    by_line::{Answered, Line},
     keys::{Key, Keys},
     screen::Screen,
     signals::{Asked, Signals},
@@ -28,8 +29,10 @@ pub(super) struct Talk {
 pub(super) enum Answers {
     /// Nobody: what must be confirmed does not run.
     Nobody,
-    /// The same answer to every question, as it was said on the command line.
-    Always(Decision),
+    /// Yes to every question, as it was said on the command line.
+    Yes,
+    /// No to every question.
+    No,
     /// The person at the terminal, by a key.
     Ask,
 }
@@ -49,8 +52,8 @@ impl Answers {
     /// What the command line says; where it says nothing a terminal is asked.
     pub(super) fn of(confirm: Option<Confirmation>, is_terminal: bool) -> Self {
         match confirm {
-            Some(Confirmation::Approve) => Self::Always(Decision::Approve),
-            Some(Confirmation::Deny) => Self::Always(Decision::Deny),
+            Some(Confirmation::Approve) => Self::Yes,
+            Some(Confirmation::Deny) => Self::No,
             Some(Confirmation::Ask) | None if is_terminal => Self::Ask,
             Some(Confirmation::Ask) | None => Self::Nobody,
         }
@@ -87,9 +90,7 @@ impl Talk {
             }
             Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed)) => {
                 let id = self.session.id();
-                let sentence =
-                    format!("failed to go on with session {id}: check the database and its disk");
-                Err(Failure::because(sentence, error))
+                Err(Failure::of_store(format!("failed to go on with session {id}"), error))
             }
         }
     }
@@ -118,8 +119,23 @@ impl Talk {
                 Happened::Key(Some((question, Key::Yes))) => {
                     self.answer(&question, Decision::Approve, screen).await
                 }
+                Happened::Key(Some((question, Key::Always))) => {
+                    self.answer(&question, Decision::ApproveAlways, screen).await
+                }
                 Happened::Key(Some((question, Key::No))) => {
                     self.answer(&question, Decision::Deny, screen).await
+                }
+                Happened::Key(Some((question, key @ (Key::Message | Key::Edit)))) => {
+                    let line = if key == Key::Edit { Line::Arguments } else { Line::Message };
+                    match line.answer(&question, self, screen).await? {
+                        Answered::Yes => {}
+                        Answered::NotYet => {
+                            asking = Some((question, Keys::listen().await));
+                            screen.ask_again()?;
+                        }
+                        Answered::Asked(Asked::Terminate) => return Ok(Next::Terminate),
+                        Answered::Asked(Asked::Interrupt) => return Ok(Next::Leave),
+                    }
                 }
                 Happened::Asked(Asked::Terminate) => return Ok(Next::Terminate),
                 Happened::Asked(Asked::Interrupt)
@@ -171,8 +187,12 @@ impl Talk {
             *asking = Some((Box::new(question.clone()), Keys::listen().await));
         }
         screen.show(&item)?;
-        if let (Some(question), Answers::Always(decision)) = (question, self.answers) {
-            self.answer(question, decision, screen).await;
+        if let Some(question) = question {
+            match self.answers {
+                Answers::Yes => self.answer(question, Decision::Approve, screen).await,
+                Answers::No => self.answer(question, Decision::Deny, screen).await,
+                Answers::Ask | Answers::Nobody => {}
+            }
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
     ConfirmationEnd, Content, Decision, Ending, EventKind, Item, Locale, Question,
-    Text as LibraryText, TurnEnding,
+    Text as LibraryText, TurnEnding, plain,
 };
 
 use super::{
@@ -23,26 +23,22 @@ use crate::{failure::Failure, output, texts::Text};
 pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
     let locale = talk.options.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
-    let mut screen = Terminal::new(locale);
-    screen.dim(&Text::Welcome { model: &printable(model) }.in_locale(locale))?;
-    if !earlier.is_empty() {
-        screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
-    }
-    let typed_before = earlier.into_iter().filter_map(|message| match message.content {
+    let typed_before = earlier.iter().filter_map(|message| match &message.content {
         Content::User { text } => Some(text.to_string()),
         Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }
         | Content::Cleared => None,
     });
-    let mut editor = Editor::new(typed_before.collect())?;
+    let mut screen = Terminal::new(locale, Editor::new(typed_before.collect())?);
+    screen.dim(&Text::Welcome { model: &printable(model) }.in_locale(locale))?;
+    if !earlier.is_empty() {
+        screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
+    }
     loop {
         let typed = tokio::select! {
-            typed = editor.line() => typed?,
-            _ = talk.signals.next() => {
-                editor.abandon();
-                return Ok(());
-            }
+            typed = screen.editor.line() => typed?,
+            _ = talk.signals.next() => return Ok(()),
         };
         let next = match typed {
             Typed::Line(line) => enter(line, &mut talk, &mut screen).await?,
@@ -65,6 +61,18 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             screen.dim(&Text::Cleared.in_locale(locale))?;
             Ok(Next::Turn)
         }
+        "/grants" => {
+            let grants = talk.session.grants().await.map_err(Failure::of)?;
+            let tools: Vec<_> = grants.iter().map(|grant| plain(&grant.tool)).collect();
+            screen.dim(&Text::Grants(&tools.join(", ")).in_locale(locale))?;
+            Ok(Next::Turn)
+        }
+        other if other.starts_with("/revoke ") => {
+            let tool = other["/revoke ".len()..].trim();
+            talk.session.revoke(tool).await.map_err(Failure::of)?;
+            screen.dim(&Text::AsksAgain(&plain(tool)).in_locale(locale))?;
+            Ok(Next::Turn)
+        }
         other if other.starts_with('/') => {
             screen.dim(&Text::Commands.in_locale(locale))?;
             Ok(Next::Turn)
@@ -83,6 +91,7 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
 #[derive(Debug)]
 struct Terminal {
     locale: Locale,
+    editor: Editor,
     streamed: Streamed,
     /// The question whose answer will stand behind it.
     has_open_question: bool,
@@ -90,8 +99,8 @@ struct Terminal {
 }
 
 impl Terminal {
-    const fn new(locale: Locale) -> Self {
-        Self { locale, streamed: Streamed::new(), has_open_question: false, waiting: None }
+    const fn new(locale: Locale, editor: Editor) -> Self {
+        Self { locale, editor, streamed: Streamed::new(), has_open_question: false, waiting: None }
     }
 
     /// Shows that something is going on.
@@ -145,7 +154,7 @@ impl Terminal {
             }
             EventKind::ConfirmationEnded { end, .. } => {
                 let gap = if std::mem::take(&mut self.has_open_question) { " " } else { "" };
-                output::line(&format!("{gap}{}", answered(*end, locale)))?;
+                output::line(&format!("{gap}{}", answered(end, locale)))?;
                 self.wait();
                 Ok(())
             }
@@ -193,27 +202,41 @@ impl Screen for Terminal {
         };
         output::remark(&format!("{gap}{}", sentence.dim()));
     }
-}
 
-/// The question: exactly what will run, what it will do, and how to answer.
-fn asked(question: &Question, locale: Locale) -> String {
-    let mut shown = format!("{}\n", printable(&question.tool).bold());
-    for (name, value) in question.arguments.as_object().into_iter().flatten() {
-        // Written as JSON, so that no text can look like another argument.
-        shown += &format!("  {}: {}\n", printable(name), printable(&value.to_string()));
+    fn ask_again(&mut self) -> Result<(), Failure> {
+        self.has_open_question = true;
+        output::piece(&Text::MayIt.in_locale(self.locale).bold().to_string())
     }
-    shown += &format!(
-        "  {}\n{}",
-        printable(&question.consequence),
-        Text::MayIt.in_locale(locale).bold()
-    );
-    shown
+
+    fn editor(&mut self) -> Result<Option<&mut Editor>, Failure> {
+        self.stop_waiting();
+        if std::mem::take(&mut self.has_open_question) {
+            output::line("")?;
+        }
+        Ok(Some(&mut self.editor))
+    }
 }
 
-fn answered(end: ConfirmationEnd, locale: Locale) -> String {
+/// The question, whole, and how to answer.
+fn asked(question: &Question, locale: Locale) -> String {
+    let shown = question.plain_text();
+    let (tool, rest) = shown.split_once('\n').unwrap_or((&shown, ""));
+    format!("{}\n{rest}\n{}", tool.bold(), Text::MayIt.in_locale(locale).bold())
+}
+
+fn answered(end: &ConfirmationEnd, locale: Locale) -> String {
     match end {
         ConfirmationEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
+        ConfirmationEnd::Decided { decision: Decision::ApproveAlways } => {
+            Text::Always.in_locale(locale)
+        }
         ConfirmationEnd::Decided { decision: Decision::Deny } => Text::No.in_locale(locale),
-        ConfirmationEnd::Cancelled { reason } => LibraryText::Cancelled(reason).in_locale(locale),
+        ConfirmationEnd::Decided { decision: Decision::DenyWith { message } } => {
+            format!("{}: {}", Text::No.in_locale(locale), plain(message))
+        }
+        ConfirmationEnd::Decided { decision: Decision::Edit { .. } } => {
+            Text::Edited.in_locale(locale)
+        }
+        ConfirmationEnd::Cancelled { reason } => LibraryText::Cancelled(*reason).in_locale(locale),
     }
 }

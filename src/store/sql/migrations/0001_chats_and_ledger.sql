@@ -43,11 +43,15 @@ CREATE TABLE madang_transitions (
     call       TEXT    NOT NULL,
     at         INTEGER NOT NULL,
     step       TEXT    NOT NULL
-               CHECK (step IN ('proposed', 'awaiting', 'approved', 'running', 'ended', 'settled')),
+               CHECK (step IN ('proposed', 'awaiting', 'approved', 'running', 'ended', 'settled', 'revoked')),
     transition TEXT    NOT NULL,
     hash       BLOB    NOT NULL CHECK (length(hash) = 32),
     PRIMARY KEY (session, position)
 ) STRICT, WITHOUT ROWID;
+
+-- One answer a call wins, and what it approves begins once.
+CREATE UNIQUE INDEX madang_calls_are_approved_once ON madang_transitions (call) WHERE step = 'approved';
+CREATE UNIQUE INDEX madang_calls_run_once ON madang_transitions (call) WHERE step = 'running';
 
 -- Where every call stands: follows from the transitions and is kept for questions.
 CREATE TABLE madang_calls (
@@ -61,12 +65,20 @@ CREATE TABLE madang_calls (
     raw_arguments TEXT    NOT NULL,
     -- The validated arguments; NULL where there are none but the raw text.
     arguments     TEXT,
+    -- What was shown, where the user changed it.
+    asked         TEXT,
     digest        BLOB    CHECK (length(digest) = 32),
     state         TEXT    NOT NULL CHECK (state IN ('proposed', 'awaiting', 'approved', 'running', 'ended')),
     outcome       TEXT,
     effect        TEXT    CHECK (effect IN ('none', 'committed', 'unknown')),
     result        TEXT    CHECK (result IN ('shown', 'discarded')),
     decided_by    TEXT,
+    -- How it was approved, when, and until when its question can be answered or its approval used.
+    approval      TEXT,
+    approved_at   INTEGER,
+    expires_at    INTEGER,
+    -- When the standing approval that was given about it ended.
+    revoked_at    INTEGER,
     proposed_at   INTEGER NOT NULL,
     ended_at      INTEGER,
     FOREIGN KEY (session, seq) REFERENCES madang_messages (session, seq),
@@ -77,6 +89,8 @@ CREATE TABLE madang_calls (
 ) STRICT;
 
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
+CREATE INDEX madang_grants ON madang_calls (session, number)
+WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
 
 -- Only the steps of the specification, each behind the last of its session's chain.
@@ -85,14 +99,52 @@ WHEN NOT coalesce(
     CASE (SELECT state FROM madang_calls WHERE call = NEW.call AND session = NEW.session)
         WHEN 'proposed' THEN NEW.step IN ('awaiting', 'running', 'ended')
         WHEN 'awaiting' THEN NEW.step IN ('approved', 'ended')
-        WHEN 'approved' THEN NEW.step IN ('running', 'ended')
-        WHEN 'running' THEN NEW.step = 'ended'
-        WHEN 'ended' THEN NEW.step = 'settled'
+        WHEN 'approved' THEN NEW.step IN ('running', 'ended', 'revoked')
+        WHEN 'running' THEN NEW.step IN ('ended', 'revoked')
+        WHEN 'ended' THEN NEW.step IN ('settled', 'revoked')
         ELSE NEW.step = 'proposed' AND NOT EXISTS (SELECT 1 FROM madang_calls WHERE call = NEW.call)
     END
     AND NEW.position = (SELECT chain_length + 1 FROM madang_sessions WHERE session = NEW.session), FALSE)
 BEGIN
     SELECT raise(ABORT, 'the call cannot take this step');
+END;
+
+-- An approval comes from the call's user before the question expires, is bound to what was shown unless the user typed
+-- something else, and rests on a standing one only where that covers this tool, schema, session and user.
+CREATE TRIGGER madang_approvals_are_bound BEFORE INSERT ON madang_transitions
+WHEN NEW.step = 'approved' AND NOT coalesce((
+    SELECT NEW.at < asked.expires_at
+        AND NEW.transition ->> '$.by' = asked.user
+        AND CASE NEW.transition ->> '$.approval.kind'
+            WHEN 'edited' THEN NEW.transition -> '$.arguments' IS NOT NULL
+            ELSE NEW.transition ->> '$.digest' = lower(hex(asked.digest)) END
+        AND (NEW.transition ->> '$.approval.kind' <> 'granted' OR EXISTS (
+            SELECT 1 FROM madang_calls AS granting
+            WHERE granting.call = NEW.transition ->> '$.approval.by_call'
+                AND granting.session = asked.session AND granting.user = asked.user AND granting.name = asked.name
+                AND granting.approval ->> '$.kind' = 'always' AND granting.revoked_at IS NULL
+                AND granting.approval ->> '$.schema' = NEW.transition ->> '$.approval.schema'))
+    FROM madang_calls AS asked WHERE asked.call = NEW.call), FALSE)
+BEGIN
+    SELECT raise(ABORT, 'the approval is not bound to its question');
+END;
+
+-- What was approved runs before its approval expires, and is what was approved.
+CREATE TRIGGER madang_approvals_are_kept BEFORE INSERT ON madang_transitions
+WHEN NEW.step = 'running' AND NOT coalesce((
+    SELECT state <> 'approved' OR (NEW.at < expires_at AND NEW.transition ->> '$.digest' = lower(hex(digest)))
+    FROM madang_calls WHERE call = NEW.call), FALSE)
+BEGIN
+    SELECT raise(ABORT, 'this was not approved, or too long ago');
+END;
+
+-- Only a standing approval can be revoked, by the call's user.
+CREATE TRIGGER madang_grants_are_revoked_once BEFORE INSERT ON madang_transitions
+WHEN NEW.step = 'revoked' AND NOT coalesce((
+    SELECT approval ->> '$.kind' = 'always' AND revoked_at IS NULL AND NEW.transition ->> '$.by' = user
+    FROM madang_calls WHERE call = NEW.call), FALSE)
+BEGIN
+    SELECT raise(ABORT, 'there is no standing approval to revoke');
 END;
 
 -- What was written stays as it was written.
@@ -109,6 +161,21 @@ END;
 CREATE TRIGGER madang_calls_stay BEFORE DELETE ON madang_calls
 BEGIN
     SELECT raise(ABORT, 'the ledger is append-only');
+END;
+
+-- How a call was approved is what the ledger says, for nobody else can make a standing approval of it.
+CREATE TRIGGER madang_approvals_follow_the_ledger BEFORE UPDATE OF approval ON madang_calls
+WHEN NEW.approval IS NOT OLD.approval AND NEW.approval IS NOT (
+    SELECT transition -> '$.approval' FROM madang_transitions WHERE call = NEW.call AND step = 'approved')
+BEGIN
+    SELECT raise(ABORT, 'only the ledger approves');
+END;
+
+-- A standing approval that has ended does not come back.
+CREATE TRIGGER madang_grants_stay_revoked BEFORE UPDATE OF revoked_at ON madang_calls
+WHEN OLD.revoked_at IS NOT NULL AND NEW.revoked_at IS NOT OLD.revoked_at
+BEGIN
+    SELECT raise(ABORT, 'a revoked approval stays revoked');
 END;
 
 CREATE TRIGGER madang_messages_stay BEFORE DELETE ON madang_messages

@@ -225,28 +225,3 @@ async fn a_reader_that_was_left_inside_a_transaction_sees_the_present_again() {
     }
     house.close().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.call(2, Keep::Keep, async |_| ()).await.unwrap();
-    let told = house.call(3, Keep::Keep, async |db| {
-        for table in ["sessions", "turns", "messages", "calls", "transitions"] {
-            let delete = sqlx::AssertSqlSafe(format!("DELETE FROM madang_{table}"));
-            assert!(sqlx::query(delete).execute(&mut *db).await.is_err(), "{table}");
-        }
-        for change in [
-            "UPDATE madang_transitions SET at = 0",
-            "UPDATE madang_messages SET seq = seq + 10",
-            "UPDATE madang_sessions SET user = 'lee'",
-            "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'running', '{}', zeroblob(32))",
-            "INSERT INTO madang_transitions VALUES ('s', 9, 'x', 0, 'proposed', '{}', zeroblob(32))",
-        ] {
-            assert!(sqlx::query(change).execute(&mut *db).await.is_err(), "{change}");
-        }
-    });
-    told.await.unwrap();
-    house.close().await;
-}

@@ -2,8 +2,12 @@
 
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod adversary;
+mod approvals;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
 mod contract;
+mod ledger_rows;
 mod opening;
+mod savepoints;
 mod support;
+mod trouble;

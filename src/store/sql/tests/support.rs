@@ -74,9 +74,15 @@ impl House {
     }
 
     pub(super) async fn close(self) {
+        drop(self.close_and_leave().await);
+    }
+
+    /// Closes the store and leaves its files.
+    pub(super) async fn close_and_leave(self) -> TempDir {
         self.tasks.close();
         self.tasks.wait().await;
         self.store.close().await;
+        self.folder
     }
 }
 
@@ -124,8 +130,13 @@ pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
         user: user(),
     };
     let outcome = ToolOutcome::ok(json!({ "number": number }));
-    let ended =
-        Ended { outcome, effect: Effect::Committed, result: CallResult::Shown, decided_by: None };
+    let ended = Ended {
+        arguments: None,
+        outcome,
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    };
     let name_number = name.bytes().fold(0, |number, byte| number * 256 + u64::from(byte));
     let id = CallId::new(Uuid::from_u64_pair(name_number, number));
     let step = |transition| Write::Call { session: session(name), call: id, at: at(), transition };

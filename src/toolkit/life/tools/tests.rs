@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 use madang_actors::{
-    port::{Access, Clock, Prepared},
+    port::{Access, Clock, Need, Prepared},
     protocol::{CallId, EffectPolicy, SessionId, Timestamp, ToolOutcome, UserId, envelope},
 };
 use serde_json::{Value, json};
@@ -57,12 +57,10 @@ impl Desk {
 
     async fn call(&mut self, name: &str, arguments: Value) -> ToolOutcome {
         let tool = tool(name);
-        let access = match (tool.needs(), tool.spec().effect) {
-            (None, _) => Access::None,
-            (Some(_), EffectPolicy::Read) => Access::Read(&mut self.db),
-            (Some(_), EffectPolicy::Write | EffectPolicy::Destructive) => {
-                Access::Transaction(&mut self.db)
-            }
+        let access = match tool.needs() {
+            None => Access::None,
+            Some(Need::Reader(_)) => Access::Read(&mut self.db),
+            Some(Need::Transaction(_)) => Access::Transaction(&mut self.db),
         };
         match tool.call(arguments, Prepared::default(), &self.ctx, access).await {
             Ok(outcome) => outcome,

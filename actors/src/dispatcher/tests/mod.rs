@@ -1,6 +1,8 @@
 //! Calls through the dispatcher, with the memory store below and fake tools inside: the rows of the dispatch table,
 //! questions, bounds, late ends, and what is left when an actor is killed.
 
+mod approvals;
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;

@@ -1,0 +1,142 @@
+//! From what a person answered to an answer that may win. Only this file makes a [`CheckedAnswer`].
+
+use std::sync::Arc;
+
+use tokio::{sync::oneshot, time::timeout};
+
+use super::ConfirmMsg;
+use crate::{
+    mailbox::{Address, AskError},
+    protocol::{Answer, AnswerError, CallId, Decision, Digest, Limits, UserId},
+    registry::CheckedArguments,
+};
+
+/// Answers a question. Exactly one answer wins, and it counts once it is recorded. Edited arguments are validated
+/// before they compete: those that do not fit leave the question open.
+///
+/// Dropping the future withdraws nothing that was sent.
+///
+/// # Errors
+/// [`AnswerError`] says why the answer does not count.
+pub async fn answer(
+    confirm: &Address<ConfirmMsg>,
+    answer: Answer,
+    limits: &Limits,
+) -> Result<(), AnswerError> {
+    let answer = check(confirm, answer, limits).await?;
+    let (reply, counts) = oneshot::channel();
+    let sent = confirm.send(ConfirmMsg::Answer { answer, reply });
+    sent.map_err(|_| AnswerError::NotRecorded)?;
+    // It counts once it is recorded, so this waits as long as the store may take, and longer than whoever records it.
+    match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
+        Ok(Ok(counts)) => counts,
+        Ok(Err(_)) | Err(_) => Err(AnswerError::NotKnown),
+    }
+}
+
+/// An answer whose parts fit: its message is short enough, its arguments fit the tool.
+#[derive(Debug)]
+pub struct CheckedAnswer {
+    call: CallId,
+    digest: Digest,
+    user: UserId,
+    decision: CheckedDecision,
+}
+
+/// What a person decided, checked.
+#[derive(Debug)]
+pub enum CheckedDecision {
+    /// Run it, once.
+    Approve,
+    /// And ask no more about this tool in this session.
+    ApproveAlways,
+    /// Do not.
+    Deny {
+        /// What the model is told; never blank.
+        message: Option<Arc<str>>,
+    },
+    /// Run it with these arguments instead.
+    Edit(CheckedArguments),
+}
+
+impl CheckedAnswer {
+    pub(super) const fn call(&self) -> CallId {
+        self.call
+    }
+
+    pub(super) const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    pub(super) const fn user(&self) -> &UserId {
+        &self.user
+    }
+
+    pub(super) fn into_decision(self) -> (CheckedDecision, UserId) {
+        (self.decision, self.user)
+    }
+
+    #[cfg(test)]
+    pub(super) const fn approval(call: CallId, digest: Digest, user: UserId) -> Self {
+        Self { call, digest, user, decision: CheckedDecision::Approve }
+    }
+}
+
+impl CheckedDecision {
+    /// The decision as it is told.
+    #[must_use]
+    pub fn told(&self) -> Decision {
+        match self {
+            Self::Approve => Decision::Approve,
+            Self::ApproveAlways => Decision::ApproveAlways,
+            Self::Deny { message: None } => Decision::Deny,
+            Self::Deny { message: Some(message) } => {
+                Decision::DenyWith { message: message.clone() }
+            }
+            Self::Edit(typed) => Decision::Edit { arguments: typed.arguments.clone() },
+        }
+    }
+}
+
+async fn check(
+    confirm: &Address<ConfirmMsg>,
+    answer: Answer,
+    limits: &Limits,
+) -> Result<CheckedAnswer, AnswerError> {
+    let Answer { call, digest, decision, user } = answer;
+    let decision = match decision {
+        Decision::Approve => CheckedDecision::Approve,
+        Decision::ApproveAlways => CheckedDecision::ApproveAlways,
+        Decision::Deny => CheckedDecision::Deny { message: None },
+        Decision::DenyWith { message } => {
+            CheckedDecision::Deny { message: heard(message, limits)? }
+        }
+        Decision::Edit { arguments } => {
+            let asker = user.clone();
+            let ask = |reply| ConfirmMsg::Tool { call, digest, user: asker, reply };
+            let tool = match confirm.ask(ask, limits.ask_timeout).await {
+                Ok(tool) => tool?,
+                Err(AskError::Closed | AskError::Timeout) => return Err(AnswerError::NotRecorded),
+            };
+            let typed = tool.check_typed(arguments, limits);
+            let typed = typed.map_err(|problems| AnswerError::DoesNotFit {
+                problems: problems.as_slice().to_vec(),
+            })?;
+            CheckedDecision::Edit(typed)
+        }
+    };
+    Ok(CheckedAnswer { call, digest, user, decision })
+}
+
+/// The message beside a no, unless it is blank. It is measured as the model reads it.
+fn heard(message: Arc<str>, limits: &Limits) -> Result<Option<Arc<str>>, AnswerError> {
+    if message.trim().is_empty() {
+        return Ok(None);
+    }
+    let max_bytes = limits.max_denial_bytes;
+    let bytes = serde_json::Value::from(&*message).to_string().len();
+    if bytes > max_bytes {
+        return Err(AnswerError::MessageTooLong { bytes, max_bytes });
+    }
+    Ok(Some(message))
+}

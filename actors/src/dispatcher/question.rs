@@ -1,0 +1,152 @@
+//! Asking a person about a call: the question is durable first, is made of what is stored, and ends once.
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
+
+use super::{Around, check::CheckedCall, msg::DispatcherEvent, record::Record};
+use crate::{
+    confirm::{CheckedDecision, ConfirmMsg, Verdict},
+    failpoint::failpoint,
+    ledger::Transition,
+    mailbox::answer,
+    port::{LedgerRow, StoreError},
+    protocol::{AnswerError, CancelReason, ConfirmationEnd, Question, Text, Timestamp, UserId},
+};
+
+/// How a question ended.
+#[derive(Debug)]
+pub(super) enum Answered {
+    /// A person decided, in time.
+    Decided {
+        /// What.
+        decision: CheckedDecision,
+        /// Who.
+        by: UserId,
+        /// When.
+        at: Timestamp,
+        /// Whoever answered hears, once the decision is recorded, that it counts.
+        recorded: oneshot::Sender<Result<(), AnswerError>>,
+    },
+    /// Nobody did.
+    Cancelled(CancelReason),
+    /// Too many questions are open already.
+    Overloaded,
+}
+
+impl Answered {
+    /// The end as it is told.
+    pub(super) fn end(&self) -> ConfirmationEnd {
+        match self {
+            Self::Decided { decision, .. } => {
+                ConfirmationEnd::Decided { decision: decision.told() }
+            }
+            Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
+            Self::Overloaded => ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable },
+        }
+    }
+}
+
+/// Makes a question durable, asks it, and waits for its end.
+///
+/// # Errors
+/// [`StoreError`] if the question could not be stored and read back; nobody was asked then.
+pub(super) async fn ask(
+    checked: &CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<Answered, StoreError> {
+    let at = around.clock.now();
+    let awaiting = Transition::Awaiting {
+        arguments: checked.arguments().clone(),
+        digest: checked.digest(),
+        expires_at: at.after(around.limits.confirmation_timeout),
+    };
+    failpoint("question.stored").await?;
+    record.write_at(at, vec![awaiting]).await?;
+    failpoint("question.read").await?;
+    let question = question(record.row().await?, checked)?;
+    failpoint("question.asked").await?;
+    let (decision, by, recorded) = match verdict(&question, checked, around).await {
+        Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
+        Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
+        Ok(Verdict::Overloaded) => return Ok(Answered::Overloaded),
+        Err(reason) => return Ok(Answered::Cancelled(reason)),
+    };
+    failpoint("question.answered").await?;
+    // The store goes by the time of day and refuses what comes too late by it; nobody is told that such an answer counts.
+    let at = around.clock.now();
+    if at >= question.expires_at {
+        answer(recorded, Err(AnswerError::NotOpen));
+        return Ok(Answered::Cancelled(CancelReason::Expired));
+    }
+    Ok(Answered::Decided { decision, by, at, recorded })
+}
+
+/// The question as the ledger has it: what is shown is what is stored.
+fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
+    let (Some(digest), Some(expires_at)) = (stored.digest, stored.expires_at) else {
+        return Err(StoreError::refused("the ledger has no question about the call"));
+    };
+    if digest != checked.digest() || checked.digest_of(&stored.arguments) != digest {
+        return Err(StoreError::refused("the ledger has other arguments than the call"));
+    }
+    let (locale, tool) = (checked.request().locale, checked.tool());
+    let consequence = tool.tool().consequence(&stored.arguments, locale);
+    let consequence =
+        consequence.unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale));
+    Ok(Question {
+        call: stored.call,
+        session: stored.session,
+        user: stored.user,
+        tool: stored.name,
+        arguments: stored.arguments,
+        consequence,
+        digest,
+        expires_at,
+    })
+}
+
+/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires.
+async fn verdict(
+    question: &Question,
+    checked: &CheckedCall,
+    around: &Around,
+) -> Result<Verdict, CancelReason> {
+    let request = checked.request();
+    let due = Instant::now() + around.clock.now().until(question.expires_at);
+    let mut confirm = around.confirm.actor();
+    loop {
+        let (reply, mut verdict) = oneshot::channel();
+        let (asked, tool) = (Box::new(question.clone()), checked.tool().clone());
+        // If it is gone, the verdict's sender is gone with the message.
+        drop(confirm.cast(ConfirmMsg::Ask { question: asked, tool, due, reply }));
+        // Only now: whoever hears of a question may answer it at once. Asked again it is told again, because an answer
+        // that was on its way is lost too.
+        request.news.tell(DispatcherEvent::Asked { question: Box::new(question.clone()) });
+        tokio::select! {
+            // An answer that is there counts, also where the screen was closed at the same moment.
+            biased;
+            verdict = &mut verdict => {
+                if let Ok(verdict) = verdict {
+                    return Ok(verdict);
+                }
+            }
+            () = request.dismissal.token.cancelled() => {
+                // From here on no answer can win; one that did just now counts.
+                verdict.close();
+                if let Ok(won) = verdict.try_recv() {
+                    return Ok(won);
+                }
+                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
+                return Err(CancelReason::Dismissed);
+            }
+        }
+        confirm = tokio::select! {
+            confirm = around.confirm.after(&confirm) => confirm,
+            () = sleep_until(due) => return Err(CancelReason::Expired),
+            () = request.dismissal.token.cancelled() => return Err(CancelReason::Dismissed),
+        };
+    }
+}

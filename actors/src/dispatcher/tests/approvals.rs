@@ -1,0 +1,188 @@
+//! What an approval is bound to on its way to the handler: what would run is hashed again, in time, once.
+
+use serde_json::{Value, json};
+
+use super::{SHORT, yard_with};
+use crate::{
+    confirm,
+    dispatcher::{check::check, clear::clear, record::Record, run::run},
+    ledger::{CallState, Transition},
+    mailbox::Recipient,
+    port::Store,
+    protocol::{Answer, AnswerError, Approval, Decision, Limits, Question},
+    testing::{
+        FakeTool, Gate, ScriptedModel,
+        yard::{OneCall, Yard, in_time, kim, kind},
+    },
+};
+
+fn tools() -> Vec<FakeTool> {
+    vec![
+        FakeTool::destructive("mail"),
+        FakeTool::destructive_transactional("save"),
+        FakeTool::write("post"),
+        FakeTool::transactional("note"),
+        FakeTool::read("look"),
+    ]
+}
+
+/// Checks and clears a call by hand, swaps its arguments behind everybody's back, and runs it.
+async fn swapped(yard: &Yard, call: &mut OneCall, decision: Decision, planted: Value) -> String {
+    let around = yard.tree.around.clone();
+    let mut record = Record::new(around.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &around).unwrap();
+    let asks = ["mail", "save"].contains(&&*call.request.call.name);
+    let answered = async {
+        if asks {
+            let question = call.question().await;
+            yard.answer(&question, decision).await.unwrap();
+        }
+    };
+    let (cleared, ()) = tokio::join!(clear(checked, &mut record, &around), answered);
+    let mut cleared = cleared.unwrap();
+    cleared.plant(planted);
+    let end = run(cleared, &mut record, &around, &Recipient::nobody()).await;
+    kind(&end.expect("the call ends in time"))
+}
+
+#[tokio::test]
+async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run() {
+    let tools = tools();
+    let runs: Vec<_> = tools.iter().map(FakeTool::runs).collect();
+    let yard = Yard::new(tools).await;
+    for tool in ["mail", "save", "post", "note", "look"] {
+        let mut call = yard.not_begun(tool, r#"{"to":"kim"}"#).await;
+        let told = swapped(&yard, &mut call, Decision::Approve, json!({ "to": "all" })).await;
+        assert_eq!(told, "handler_error, None", "{tool}");
+    }
+    // The same arguments in another order are the same.
+    let mut call = yard.not_begun("mail", r#"{"a":1,"b":2}"#).await;
+    let same = swapped(&yard, &mut call, Decision::Approve, json!({ "b": 2, "a": 1 })).await;
+    assert_eq!(same, "ok, Committed");
+    let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
+    let mut call = yard.not_begun("mail", r#"{"to":"kim"}"#).await;
+    let back = swapped(&yard, &mut call, edit, json!({ "to": "kim" })).await;
+    assert_eq!(back, "handler_error, None", "what was asked is not what the user typed");
+
+    assert_eq!(runs.iter().map(crate::testing::Runs::count).sum::<usize>(), 1);
+    assert!(yard.store.connection().values().is_empty());
+    let rows = yard.settled().await;
+    for row in &rows[..2] {
+        assert_eq!(row.arguments, json!({ "to": "kim" }), "the ledger has what was approved");
+        let (links, _) = yard.store.links(&row.session).await.unwrap();
+        let ran = links.iter().any(|link| matches!(link.transition, Transition::Running { .. }));
+        assert!(!ran, "{links:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
+    let stuck = Gate::new();
+    let tool = FakeTool::destructive("mail").gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = yard_with(|limits| limits.approval_timeout = SHORT, vec![tool]).await;
+    let mut first = yard.begin("mail", "{}").await;
+    let question = first.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    in_time(stuck.arrived(1)).await;
+    let mut second = yard.begin("mail", "{}").await;
+    let question = second.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(kind(&second.end().await), "overloaded, None");
+    stuck.open();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    assert_eq!(runs.count(), 1);
+    yard.settled().await;
+}
+
+/// Without the dispatcher's own look at the time the store still refuses, and a transactional handler is undone.
+#[tokio::test]
+async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leaves_nothing() {
+    let gate = Gate::new();
+    let tool = FakeTool::destructive_transactional("save").gate(&gate);
+    let change = |limits: &mut Limits| {
+        limits.approval_timeout = SHORT;
+        limits.transaction_deadline = super::PATIENCE;
+    };
+    let yard = yard_with(change, vec![tool]).await;
+    let mut call = yard.begin("save", "{}").await;
+    let question = call.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    in_time(gate.arrived(1)).await;
+    let clock = &yard.tree.around.clock;
+    while clock.now() < yard.ledger().await[0].expires_at.unwrap() {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    assert_eq!(kind(&call.end().await), "overloaded, None");
+    assert!(yard.store.connection().values().is_empty());
+    yard.settled().await;
+}
+
+/// Whatever dies in between: of many answers one counts at most, and the ledger says the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
+    let limits = Limits { max_restarts: 10_000, ..Limits::default() };
+    let yard = Yard::with(limits, ScriptedModel::new([]), [FakeTool::destructive("mail")]).await;
+    for round in 0..60 {
+        let mut call = yard.begin("mail", "{}").await;
+        let question = call.question().await;
+        let answers = [Decision::Approve, Decision::Deny, Decision::Approve].map(|decision| {
+            let (confirm, limits) = (yard.tree.confirm.clone(), yard.tree.around.limits.clone());
+            let answer = to(&question, decision.clone());
+            tokio::spawn(async move {
+                // An answer that was lost is given again, as a person would.
+                loop {
+                    match confirm::answer(&confirm, answer.clone(), &limits).await {
+                        Err(AnswerError::NotKnown | AnswerError::NotRecorded) => {
+                            tokio::task::yield_now().await;
+                        }
+                        counts => return (decision, counts),
+                    }
+                }
+            })
+        });
+        if round % 3 != 0 {
+            yard.tree.confirm.actor().kill();
+        }
+        let mut winners = Vec::new();
+        let mut tries = 0;
+        for answer in answers {
+            match in_time(answer).await.unwrap() {
+                (decision, Ok(())) => winners.push(decision),
+                (_, Err(AnswerError::NotOpen)) => tries += 1,
+                (decision, Err(error)) => panic!("{decision:?}: {error}"),
+            }
+        }
+        assert!(winners.len() <= 1, "{winners:?}");
+        if winners.is_empty() {
+            // All came while nobody held the question: it is open again.
+            assert_eq!(tries, 3);
+            let deny = to(&question, Decision::Deny);
+            while confirm::answer(&yard.tree.confirm, deny.clone(), &yard.tree.around.limits)
+                .await
+                .is_err()
+            {
+                tokio::task::yield_now().await;
+                if yard.ledger().await.last().unwrap().state == CallState::Ended {
+                    break;
+                }
+            }
+        }
+        let end = call.end().await;
+        let row = yard.ledger().await.pop().unwrap();
+        match winners.first() {
+            Some(Decision::Approve) => {
+                assert_eq!(kind(&end), "ok, Committed");
+                assert_eq!(row.approval, Some(Approval::Once));
+            }
+            Some(_) | None => assert!(row.decided_by == Some(kim()), "{row:?}"),
+        }
+    }
+    yard.settled().await;
+}
+
+fn to(question: &Question, decision: Decision) -> Answer {
+    let (call, digest, user) = (question.call, question.digest, question.user.clone());
+    Answer { call, digest, decision, user }
+}

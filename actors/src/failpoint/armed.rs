@@ -1,0 +1,102 @@
+//! What a test arms and plants: one failpoint and one bug at a time, for the whole process.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::Failed;
+
+/// What happens at a failpoint that is armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// The step panics.
+    Panic,
+    /// The step fails.
+    Error,
+    /// The step takes so long.
+    Delay(Duration),
+    /// The process ends at once, as if it were killed.
+    Kill,
+}
+
+struct Armed {
+    name: String,
+    action: Action,
+    /// How often it is passed before it goes off.
+    passes: u32,
+}
+
+struct State {
+    armed: Option<Armed>,
+    planted: Option<String>,
+    reached: BTreeMap<&'static str, u64>,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { armed: None, planted: None, reached: BTreeMap::new() });
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets this failpoint go off, once, after it was passed so often. It takes the place of the one before.
+pub fn arm(name: &str, action: Action, passes: u32) {
+    state().armed = Some(Armed { name: name.to_owned(), action, passes });
+}
+
+/// Nothing goes off any more. Says whether what was armed still waited to go off.
+pub fn disarm() -> bool {
+    state().armed.take().is_some()
+}
+
+/// Plants a bug, or none.
+pub fn plant(bug: Option<&str>) {
+    state().planted = bug.map(str::to_owned);
+}
+
+/// Whether this bug is planted.
+#[must_use]
+pub fn is_planted(bug: &'static str) -> bool {
+    state().planted.as_deref() == Some(bug)
+}
+
+/// How often each failpoint was reached since the process began.
+#[must_use]
+pub fn reached() -> BTreeMap<&'static str, u64> {
+    state().reached.clone()
+}
+
+/// Does what was armed for this step.
+///
+/// # Errors
+/// [`Failed`] where [`Action::Error`] was armed.
+///
+/// # Panics
+/// Where [`Action::Panic`] was armed.
+pub async fn failpoint(name: &'static str) -> Result<(), Failed> {
+    let action = state().reach(name);
+    match action {
+        None => Ok(()),
+        Some(Action::Panic) => panic!("the failpoint {name} was armed"),
+        Some(Action::Error) => Err(Failed(name)),
+        Some(Action::Delay(time)) => {
+            tokio::time::sleep(time).await;
+            Ok(())
+        }
+        Some(Action::Kill) => std::process::abort(),
+    }
+}
+
+impl State {
+    fn reach(&mut self, name: &'static str) -> Option<Action> {
+        *self.reached.entry(name).or_default() += 1;
+        let armed = self.armed.as_mut().filter(|armed| armed.name == name)?;
+        if armed.passes > 0 {
+            armed.passes -= 1;
+            return None;
+        }
+        self.armed.take().map(|armed| armed.action)
+    }
+}

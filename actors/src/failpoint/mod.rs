@@ -1,0 +1,33 @@
+//! Steps at which a test lets things go wrong, and bugs that a test plants. Without the feature `failpoints` there are
+//! none of either, and nothing of them is left in the code.
+//!
+//! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used once.
+
+#[cfg(feature = "failpoints")]
+mod armed;
+
+#[cfg(feature = "failpoints")]
+pub use armed::{Action, arm, disarm, failpoint, is_planted, plant, reached};
+
+/// A step failed because a test wanted it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the failpoint {0} was armed")]
+pub struct Failed(&'static str);
+
+/// A step that does nothing.
+///
+/// # Errors
+/// None without the feature `failpoints`.
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+pub fn failpoint(_: &'static str) -> std::future::Ready<Result<(), Failed>> {
+    std::future::ready(Ok(()))
+}
+
+/// Whether a test planted this bug: never, without the feature `failpoints`.
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+#[must_use]
+pub const fn is_planted(_: &'static str) -> bool {
+    false
+}

@@ -1,0 +1,253 @@
+//! Whether a session's ledger is what was written: its chain, its steps, and the rows that follow from them. Pure.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::LedgerRow;
+use crate::{
+    ledger::{ChainEnd, ChainError, Link, verify},
+    protocol::{CallId, Digest, SessionId},
+};
+
+/// All that a store has about the calls of a session, read in one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionLedger {
+    /// The session.
+    pub session: SessionId,
+    /// Its transitions in the order of the chain.
+    pub links: Vec<Result<Link, Damaged>>,
+    /// Where the session row says that the chain ends.
+    pub end: ChainEnd,
+    /// Where each call stands.
+    pub calls: Vec<Result<LedgerRow, Damaged>>,
+    /// The places that calls have in the transcript.
+    pub entries: BTreeSet<(u64, CallId)>,
+}
+
+/// Something that no store has written like this.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is not as it was written")]
+pub struct Damaged {
+    /// What.
+    pub what: String,
+}
+
+/// A ledger that is what was written, as far as can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Audited {
+    /// Where the chain ends. Kept elsewhere, its head proves later that nothing before it was changed.
+    pub end: ChainEnd,
+    /// How many calls there are.
+    pub calls: usize,
+    /// How many transitions the head that was kept elsewhere vouches for: none where there was no such head.
+    pub vouched_for: u64,
+}
+
+/// Why a ledger is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuditError {
+    /// A transition or a call's row cannot be read as what it should be.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
+    /// The chain of hashes is broken.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// The head that was kept elsewhere is not in the chain.
+    #[error(
+        "none of the {length} transitions has the head that was kept: the end was cut off, or all of it was rewritten"
+    )]
+    OtherHead {
+        /// How many transitions there are.
+        length: u64,
+    },
+    /// A transition that the call could not take.
+    #[error("transition {position} is a step that call {call} could not take")]
+    Step {
+        /// Counted from 1.
+        position: u64,
+        /// The call.
+        call: CallId,
+    },
+    /// A call's row is not what its transitions say, or stands without them, or is missing.
+    #[error("call {call} does not stand where its transitions say")]
+    Row {
+        /// The call.
+        call: CallId,
+    },
+    /// A call has no place in the transcript, or another one.
+    #[error("call {call} is not in its place in the transcript")]
+    Entry {
+        /// The call.
+        call: CallId,
+    },
+}
+
+impl SessionLedger {
+    /// Checks the chain, each step, each call's row and its place in the transcript. `kept` is the head of an earlier
+    /// audit, kept elsewhere: what came before it is then surely what was written. Without one, a ledger that was
+    /// rewritten from the first change to its end, session row included, cannot be told from a true one; nor can one
+    /// that lost its end.
+    ///
+    /// # Errors
+    /// [`AuditError`] names the first place that does not fit.
+    pub fn audit(&self, kept: Option<&Digest>) -> Result<Audited, AuditError> {
+        let links = self.links.iter().cloned().collect::<Result<Vec<_>, _>>()?;
+        verify(&self.session, &links, &self.end)?;
+        let vouched_for = kept.map_or(Ok(0), |head| vouched_for(&links, head))?;
+        let rows = replay(&self.session, &links)?;
+        self.compare(rows)?;
+        Ok(Audited { end: self.end, calls: self.calls.len(), vouched_for })
+    }
+
+    fn compare(&self, mut expected: HashMap<CallId, LedgerRow>) -> Result<(), AuditError> {
+        let mut entries = self.entries.clone();
+        for row in &self.calls {
+            let row = row.as_ref().map_err(Clone::clone)?;
+            if expected.remove(&row.call).as_ref() != Some(row) {
+                return Err(AuditError::Row { call: row.call });
+            }
+            if !entries.remove(&(row.seq, row.call)) {
+                return Err(AuditError::Entry { call: row.call });
+            }
+        }
+        if let Some(call) = expected.into_keys().min() {
+            return Err(AuditError::Row { call });
+        }
+        entries.first().map_or(Ok(()), |(_, call)| Err(AuditError::Entry { call: *call }))
+    }
+}
+
+/// The place in the chain of a head that was kept. That of an empty chain vouches for nothing.
+fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
+    if *head == ChainEnd::EMPTY.head {
+        return Ok(0);
+    }
+    let length = links.len() as u64;
+    let place = links.iter().position(|link| link.hash == *head);
+    place.map(|place| place as u64 + 1).ok_or(AuditError::OtherHead { length })
+}
+
+/// Where each call stands after all of these steps.
+fn replay(session: &SessionId, links: &[Link]) -> Result<HashMap<CallId, LedgerRow>, AuditError> {
+    let mut rows: HashMap<CallId, LedgerRow> = HashMap::new();
+    for (Link { call, at, transition, .. }, position) in links.iter().zip(1..) {
+        // A standing approval was given in a call of the same session.
+        let grant = transition.rests_on().and_then(|granting| rows.get(&granting));
+        let row = LedgerRow::after(rows.get(call), grant, session, *call, *at, transition);
+        let row = row.map_err(|_| AuditError::Step { position, call: *call })?;
+        rows.insert(*call, row);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        ledger::{CallState, Ended, Proposal, Transition, next_hash},
+        protocol::{CallResult, Effect, Timestamp, ToolOutcome, TurnId, UserId},
+    };
+
+    fn call(number: u128) -> CallId {
+        CallId::new(Uuid::from_u128(number))
+    }
+
+    fn proposed(seq: u64) -> Transition {
+        Transition::Proposed(Proposal {
+            turn: TurnId::new(Uuid::nil()),
+            seq,
+            name: "t".into(),
+            arguments: "{}".into(),
+            user: UserId::new("kim").unwrap(),
+        })
+    }
+
+    fn running() -> Transition {
+        Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) }
+    }
+
+    fn ended() -> Transition {
+        let (outcome, effect) = (ToolOutcome::ok(Value::Null), Effect::None);
+        Transition::Ended(Ended {
+            arguments: None,
+            outcome,
+            effect,
+            result: CallResult::Shown,
+            decided_by: None,
+        })
+    }
+
+    /// A ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could take.
+    fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
+        let session = SessionId::new("s").unwrap();
+        let (mut end, mut rows) = (ChainEnd::EMPTY, HashMap::<CallId, LedgerRow>::new());
+        let mut link = |(number, transition): &(u128, Transition)| {
+            let (call, at) = (call(*number), Timestamp::from_millis(5));
+            let hash = next_hash(&end.head, &session, call, at, transition);
+            end = ChainEnd { length: end.length + 1, head: hash };
+            if let Ok(row) = LedgerRow::after(rows.get(&call), None, &session, call, at, transition)
+            {
+                rows.insert(call, row);
+            }
+            Ok(Link { call, at, transition: transition.clone(), hash })
+        };
+        let links = steps.iter().map(&mut link).collect();
+        let entries = rows.values().map(|row| (row.seq, row.call)).collect();
+        let calls = rows.into_values().map(Ok).collect();
+        SessionLedger { session, links, end, calls, entries }
+    }
+
+    fn sound() -> SessionLedger {
+        ledger(&[(1, proposed(1)), (2, proposed(2)), (1, running()), (1, ended())])
+    }
+
+    #[test]
+    fn a_ledger_as_it_was_written_holds_and_a_kept_head_vouches_for_its_beginning() {
+        let ledger = sound();
+        let hash = |place: usize| ledger.links[place].as_ref().unwrap().hash;
+        for (kept, vouched_for) in [(None, 0), (Some(hash(1)), 2), (Some(hash(3)), 4)] {
+            let audited = ledger.audit(kept.as_ref());
+            assert_eq!(audited, Ok(Audited { end: ledger.end, calls: 2, vouched_for }));
+        }
+        let other = ledger.audit(Some(&Digest::new([9; 32])));
+        assert_eq!(other, Err(AuditError::OtherHead { length: 4 }));
+    }
+
+    #[test]
+    fn steps_that_a_call_could_not_take_are_found_though_all_hashes_fit() {
+        for (steps, position, number) in [
+            (vec![(1, running())], 1, 1),
+            (vec![(1, proposed(1)), (2, ended())], 2, 2),
+            (vec![(1, proposed(1)), (1, proposed(1))], 2, 1),
+            (vec![(1, proposed(1)), (1, ended()), (1, running())], 3, 1),
+            (vec![(1, proposed(1)), (1, running()), (1, running())], 3, 1),
+        ] {
+            let found = ledger(&steps).audit(None);
+            assert_eq!(found, Err(AuditError::Step { position, call: call(number) }), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn rows_that_do_not_follow_from_the_steps_are_found() {
+        let mut changed = sound();
+        for row in changed.calls.iter_mut().flatten().filter(|row| row.call == call(1)) {
+            row.state = CallState::Approved;
+        }
+        assert_eq!(changed.audit(None), Err(AuditError::Row { call: call(1) }));
+
+        let mut lost = sound();
+        lost.calls.retain(|row| row.as_ref().is_ok_and(|row| row.call == call(1)));
+        lost.entries.retain(|(_, entry)| *entry == call(1));
+        assert_eq!(lost.audit(None), Err(AuditError::Row { call: call(2) }));
+
+        let mut moved = sound();
+        moved.entries.remove(&(1, call(1)));
+        assert_eq!(moved.audit(None), Err(AuditError::Entry { call: call(1) }));
+
+        let mut invented = sound();
+        invented.entries.insert((9, call(9)));
+        assert_eq!(invented.audit(None), Err(AuditError::Entry { call: call(9) }));
+    }
+}

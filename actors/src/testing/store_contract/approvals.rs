@@ -1,0 +1,254 @@
+//! What a store promises of approvals: it holds them itself, whatever the actors before it believe.
+
+use serde_json::{Value, json};
+
+use super::facts::{
+    approved, approved_as, at, awaiting, began, call, chat, digest, ok, opened, proposed,
+    proposed_by, proposed_in, refused, row, running, session, step, user, write, written,
+};
+use crate::{
+    ledger::{CallState, Transition, verify},
+    port::{LedgerFilter, Store, Write},
+    protocol::{Approval, CallId, Grant},
+};
+
+/// A call of session `s` at a question that expires at 600.
+async fn asked(store: &dyn Store, number: u128, seq: u64) {
+    written(store, &[step("s", number, 2, proposed(seq)), step("s", number, 3, awaiting(7))]).await;
+}
+
+fn always(byte: u8) -> Approval {
+    Approval::Always { schema: digest(byte) }
+}
+
+fn granted(number: u128, byte: u8) -> Transition {
+    granted_by(call(number), byte)
+}
+
+fn granted_by(by_call: CallId, byte: u8) -> Transition {
+    let approval = Approval::Granted { by_call, schema: digest(byte) };
+    approved_as(7, "kim", approval, None)
+}
+
+fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
+    let (session, tool, by) = (session(name), tool.map(Into::into), user(by));
+    Write::Revoke { session, tool, by, at: at(50) }
+}
+
+async fn grants(store: &dyn Store, name: &str) -> Vec<Grant> {
+    let filter =
+        LedgerFilter { session: Some(session(name)), only_grants: true, ..LedgerFilter::default() };
+    let rows = store.calls(&filter).await.expect("the store can be read");
+    rows.iter().map(|row| row.grant().expect("only grants were asked for")).collect()
+}
+
+/// Kim says "always" about call 1 of session `s`, whose tool has schema 9.
+async fn given(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    written(store, &[step("s", 1, 4, approved_as(7, "kim", always(9), None))]).await;
+}
+
+/// A question is answered before it expires, to the millisecond.
+pub async fn an_approval_comes_before_its_question_expires(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    refused(store, &[step("s", 1, 600, approved(7, "kim"))]).await;
+    refused(store, &[step("s", 1, i64::MAX, approved(7, "kim"))]).await;
+    written(store, &[step("s", 1, 599, approved(7, "kim"))]).await;
+    assert_eq!(row(store, 1).await.approved_at, Some(at(599)));
+}
+
+/// An approval that nobody used in time is none.
+pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
+    refused(store, &[step("s", 1, 500, running(7))]).await;
+    assert_eq!(row(store, 1).await.state, CallState::Approved);
+    written(store, &[step("s", 1, 499, running(7))]).await;
+}
+
+/// The same approval begins one handler, also where it is used again at the same moment with the same content, in one
+/// job or in two.
+pub async fn an_approval_is_used_once(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
+    refused(store, &[step("s", 1, 5, running(7)), step("s", 1, 5, running(7))]).await;
+    written(store, &[step("s", 1, 5, running(7))]).await;
+    refused(store, &[step("s", 1, 5, running(7))]).await;
+    written(store, &[step("s", 1, 6, Transition::Ended(ok("done")))]).await;
+    for again in [running(7), approved(7, "kim"), awaiting(7)] {
+        refused(store, &[step("s", 1, 7, again)]).await;
+    }
+    let (links, _) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!(links.len(), 5);
+}
+
+/// Of two different yeses to one question one is recorded.
+pub async fn one_answer_to_a_question_is_recorded(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    let edited = approved_as(8, "kim", Approval::Edited, Some(json!({ "id": "other" })));
+    written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
+    for late in [edited, approved_as(7, "kim", always(9), None)] {
+        refused(store, &[step("s", 1, 4, late)]).await;
+    }
+    let found = row(store, 1).await;
+    assert_eq!((found.approval, found.digest), (Some(Approval::Once), Some(digest(7))));
+}
+
+/// Neither other arguments under the approved digest run, nor the approved arguments under another.
+pub async fn what_runs_is_what_was_approved(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
+    let swapped = Transition::Running { arguments: json!({ "id": "swapped" }), digest: digest(7) };
+    refused(store, &[step("s", 1, 5, swapped)]).await;
+    refused(store, &[step("s", 1, 5, running(8))]).await;
+    assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }));
+}
+
+/// Arguments that the user typed are approved under a digest of their own, and what was asked stays beside them.
+pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &dyn Store) {
+    chat(store, "s").await;
+    asked(store, 1, 1).await;
+    let typed = json!({ "id": "운동" });
+    let edited = |arguments: Option<Value>| approved_as(8, "kim", Approval::Edited, arguments);
+    refused(store, &[step("s", 1, 4, edited(None))]).await;
+    refused(store, &[step("s", 1, 4, approved_as(7, "kim", Approval::Once, Some(typed.clone())))])
+        .await;
+    refused(store, &[step("s", 1, 600, edited(Some(typed.clone())))]).await;
+    written(store, &[step("s", 1, 4, edited(Some(typed.clone())))]).await;
+    refused(store, &[step("s", 1, 5, running(7))]).await;
+    refused(store, &[step("s", 1, 5, running(8))]).await;
+    let typed_runs = Transition::Running { arguments: typed.clone(), digest: digest(8) };
+    written(store, &[step("s", 1, 5, typed_runs)]).await;
+    written(store, &[step("s", 1, 6, Transition::Ended(ok("done")))]).await;
+
+    let found = row(store, 1).await;
+    assert_eq!((&found.arguments, &found.asked), (&typed, &Some(json!({ "id": "수면" }))));
+    assert_eq!((found.digest, found.approval), (Some(digest(8)), Some(Approval::Edited)));
+    assert_eq!(found.record(), {
+        let messages = super::facts::stored(store, "s").await.messages;
+        let crate::protocol::Content::ToolCall(record) = messages[0].content.clone() else {
+            panic!("one call in the transcript: {messages:?}");
+        };
+        Some(*record)
+    });
+}
+
+/// A standing approval is found until it is revoked, and each call that rests on it has an approval of its own.
+pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Store) {
+    given(store).await;
+    let grant = Grant {
+        session: session("s"),
+        tool: "add_habit".into(),
+        schema: digest(9),
+        user: user("kim"),
+        call: call(1),
+        at: at(4),
+    };
+    assert_eq!(grants(store, "s").await, [grant]);
+    asked(store, 2, 2).await;
+    written(store, &[step("s", 2, 5, granted(1, 9)), step("s", 2, 6, running(7))]).await;
+    let found = row(store, 2).await;
+    assert_eq!((found.decided_by, found.approved_at), (Some(user("kim")), Some(at(5))));
+    assert_eq!(found.approval, Some(Approval::Granted { by_call: call(1), schema: digest(9) }));
+    assert_eq!(grants(store, "s").await.len(), 1, "what rests on it is none itself");
+
+    // Given and used in one job, in which nothing is on the disk yet.
+    written(
+        store,
+        &[
+            step("s", 3, 7, proposed(3)),
+            step("s", 3, 7, awaiting(7)),
+            step("s", 3, 7, approved_as(7, "kim", always(8), None)),
+            step("s", 4, 8, proposed(4)),
+            step("s", 4, 8, awaiting(7)),
+            step("s", 4, 8, granted(3, 8)),
+            step("s", 4, 8, running(7)),
+        ],
+    )
+    .await;
+}
+
+/// Not another tool, another schema, another user, another session; not a call that was approved once; nothing that
+/// does not exist.
+pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
+    given(store).await;
+    asked(store, 2, 2).await;
+    written(store, &[step("s", 2, 4, approved(7, "kim"))]).await;
+
+    asked(store, 3, 3).await;
+    for foreign in [granted(1, 8), granted(2, 9), granted(3, 9), granted(77, 9)] {
+        refused(store, &[step("s", 3, 5, foreign)]).await;
+    }
+    let other_digest =
+        approved_as(6, "kim", Approval::Granted { by_call: call(1), schema: digest(9) }, None);
+    refused(store, &[step("s", 3, 5, other_digest)]).await;
+    refused(store, &[step("s", 3, 600, granted(1, 9))]).await;
+
+    let of_another_tool = proposed_by("kim", "delete_habit", 4);
+    written(store, &[step("s", 4, 5, of_another_tool), step("s", 4, 5, awaiting(7))]).await;
+    refused(store, &[step("s", 4, 6, granted(1, 9))]).await;
+
+    let of_another_user = proposed_by("lee", "add_habit", 5);
+    written(store, &[step("s", 5, 5, of_another_user), step("s", 5, 5, awaiting(7))]).await;
+    refused(store, &[step("s", 5, 6, granted(1, 9))]).await;
+
+    written(store, &[opened("t", "kim"), began("t", 2), step("t", 6, 5, proposed_in(2, 1))]).await;
+    written(store, &[step("t", 6, 5, awaiting(7))]).await;
+    refused(store, &[step("t", 6, 6, granted(1, 9))]).await;
+    assert_eq!(grants(store, "t").await, []);
+}
+
+/// Revoked, a standing approval covers nothing more and does not come back; who revoked it and when is in the chain.
+pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
+    given(store).await;
+    asked(store, 2, 2).await;
+    written(store, &[step("s", 2, 4, approved_as(7, "kim", always(9), None))]).await;
+    let other = proposed_by("kim", "delete_habit", 3);
+    written(store, &[step("s", 3, 4, other), step("s", 3, 4, awaiting(7))]).await;
+    written(store, &[step("s", 3, 4, approved_as(7, "kim", always(9), None))]).await;
+    assert_eq!(grants(store, "s").await.len(), 3);
+
+    refused(store, &[revoke("s", None, "lee")]).await;
+    written(store, &[revoke("t", None, "kim")]).await;
+    assert_eq!(grants(store, "s").await.len(), 3);
+    written(store, &[revoke("s", Some("add_habit"), "kim")]).await;
+    let left: Vec<_> = grants(store, "s").await.into_iter().map(|grant| grant.tool).collect();
+    assert_eq!(left, ["delete_habit".into()]);
+    written(store, &[revoke("s", None, "kim"), revoke("s", None, "kim")]).await;
+    assert_eq!(grants(store, "s").await, []);
+    assert_eq!(row(store, 1).await.state, CallState::Approved, "the call itself stays where it is");
+
+    asked(store, 4, 4).await;
+    refused(store, &[step("s", 4, 60, granted(1, 9))]).await;
+    refused(store, &[step("s", 4, 60, Transition::Revoked { by: user("kim") })]).await;
+    let again = [step("s", 1, 60, Transition::Revoked { by: user("kim") })];
+    written(store, &again).await; // its last step, once more
+    written(store, &[step("s", 1, 61, running(7))]).await;
+    refused(store, &again).await;
+    assert_eq!(row(store, 1).await.revoked_at, Some(at(50)));
+
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    let revoked = |link: &&crate::ledger::Link| {
+        link.transition == Transition::Revoked { by: user("kim") } && link.at == at(50)
+    };
+    assert_eq!(links.iter().filter(revoked).count(), 3);
+}
+
+/// Of a revocation and a use at the same moment the store sees one first.
+pub async fn a_use_and_a_revocation_come_one_after_the_other(store: &dyn Store) {
+    given(store).await;
+    asked(store, 2, 2).await;
+    let used = [step("s", 2, 5, granted(1, 9)), step("s", 2, 5, running(7))];
+    refused(store, &[[revoke("s", None, "kim")].as_slice(), &used].concat()).await;
+    written(store, &[used.as_slice(), &[revoke("s", None, "kim")]].concat()).await;
+    assert_eq!(row(store, 2).await.state, CallState::Running);
+    asked(store, 3, 3).await;
+    write(store, &[step("s", 3, 6, granted(1, 9))]).await.expect_err("revoked by now");
+}

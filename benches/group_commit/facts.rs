@@ -1,0 +1,52 @@
+//! Messages to write, each in a chat of its writer's own.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use madang::{ChatMessage, Content, SessionId, Store, Timestamp, TurnId, UserId};
+use madang_actors::port::Write;
+use uuid::Uuid;
+
+/// Messages to write. Cheap to clone; no message comes twice.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts(Arc<Vec<Chat>>);
+
+#[derive(Debug)]
+struct Chat {
+    session: SessionId,
+    turn: TurnId,
+    last: AtomicU64,
+}
+
+impl Facts {
+    /// Opens a chat for each writer.
+    pub(crate) async fn new(store: &Arc<dyn Store>, writers: u64) -> Self {
+        let (user, at) = (UserId::new("kim").unwrap(), Timestamp::from_millis(1));
+        let mut transaction = store.begin().await.unwrap();
+        let mut chats = Vec::new();
+        for writer in 0..writers {
+            let session = SessionId::new(format!("session {writer}")).unwrap();
+            let turn = TurnId::new(Uuid::now_v7());
+            let opened = Write::Session { session: session.clone(), user: user.clone(), at };
+            let began = Write::TurnStarted { session: session.clone(), turn, at };
+            transaction.write_all(&[opened, began]).await.unwrap();
+            chats.push(Chat { session, turn, last: AtomicU64::new(0) });
+        }
+        transaction.commit().await.unwrap();
+        Self(Arc::new(chats))
+    }
+
+    /// The next message of this writer's chat.
+    pub(crate) fn next(&self, writer: u64) -> Vec<Write> {
+        let chat = &self.0[usize::try_from(writer).unwrap()];
+        let message = ChatMessage {
+            seq: chat.last.fetch_add(1, Relaxed) + 1,
+            turn: chat.turn,
+            at: Timestamp::from_millis(1),
+            content: Content::User { text: "수면에 좋은 프로토콜 찾아줘".into() },
+        };
+        vec![Write::Message { session: chat.session.clone(), message }]
+    }
+}

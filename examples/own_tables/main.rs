@@ -1,0 +1,111 @@
+//! An application's own tables in the file that Madang has: its migrations, a tool that writes them in the transaction in
+//! which its call is recorded, a write of the application's own in the same queue, and plain sqlx that reads beside.
+
+#![expect(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::error::Error;
+
+use madang::{
+    EffectPolicy, Runtime, TransactionError,
+    store::{SqliteStore, savepoint},
+    testing::{ScriptedCompletion, ScriptedModel},
+    tool::{self, ToolContext, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sqlx::{ConnectOptions, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
+
+/// The application's own migrations. They are made with the store's, and counted in a table of their own.
+static MIGRATIONS: Migrator = sqlx::migrate!("examples/own_tables/migrations");
+
+#[derive(Deserialize, JsonSchema)]
+struct AddBooks {
+    /// The titles.
+    #[schemars(length(min = 1, max = 50))]
+    titles: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Added {
+    added: Vec<String>,
+    known_already: Vec<String>,
+}
+
+/// What it writes, and that it was called, are committed together. A title that cannot be added is undone alone.
+async fn add_books(
+    books: AddBooks,
+    db: &mut SqliteConnection,
+    _: &ToolContext,
+) -> ToolResult<Added> {
+    let (mut added, mut known_already) = (Vec::new(), Vec::new());
+    for title in books.titles {
+        let part = savepoint(db, async |db| insert(db, &title).await);
+        match part.await {
+            Ok(()) => added.push(title),
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                known_already.push(title);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Added { added, known_already })
+}
+
+async fn insert(db: &mut SqliteConnection, title: &str) -> sqlx::Result<()> {
+    sqlx::query("INSERT INTO books (title) VALUES ($1)").bind(title).execute(db).await.map(drop)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("books.db");
+    // Here the file is new; `shared_with_embedder` is for one that has tables already.
+    let store = SqliteStore::options(&path).shared_with_embedder().migrations("books", &MIGRATIONS);
+    let model = ScriptedModel::new([
+        ScriptedCompletion::call("add_books", &json!({ "titles": ["토지", "채식주의자", "토지"] })),
+        ScriptedCompletion::text("두 권을 적어 두었어요."),
+    ]);
+    let add_books = tool::transactional("add_books", "Adds books to the list.", add_books);
+    let runtime = Runtime::builder()
+        .model(model)
+        .store(store.open().await?)
+        .tool(add_books.effect(EffectPolicy::Write))
+        .start()
+        .await?;
+
+    let session = runtime.session("kim", "books").await?;
+    session.ask("토지랑 채식주의자 적어줘").await?.ended().await?;
+    for message in session.state().await?.messages {
+        println!("{}", serde_json::to_string(&message.content)?);
+    }
+
+    // The application writes, too: through the one writer, so that nobody ever meets a busy database.
+    let finished = "토지";
+    let changed = runtime
+        .transaction(async move |db: &mut SqliteConnection| -> sqlx::Result<u64> {
+            let update = sqlx::query("UPDATE books SET finished = TRUE WHERE title = $1");
+            Ok(update.bind(finished).execute(db).await?.rows_affected())
+        })
+        .await?;
+    println!("{changed} book finished");
+
+    // What it gives up is undone alone.
+    let given_up = runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
+        sqlx::query("DELETE FROM books").execute(&mut *db).await?;
+        insert(db, "토지").await?;
+        insert(db, "토지").await
+    });
+    if let Err(TransactionError::GivenUp(error)) = given_up.await {
+        println!("given up, and nothing is lost: {error}");
+    }
+
+    // Reading beside it needs nothing of Madang.
+    let mut db = SqliteConnectOptions::new().filename(&path).read_only(true).connect().await?;
+    let books: Vec<(String, bool)> =
+        sqlx::query_as("SELECT title, finished FROM books ORDER BY id").fetch_all(&mut db).await?;
+    for (title, is_finished) in books {
+        println!("[{}] {title}", if is_finished { "x" } else { " " });
+    }
+    Ok(runtime.shutdown().await?)
+}

@@ -1,0 +1,5 @@
+CREATE TABLE books (
+    id       INTEGER PRIMARY KEY,
+    title    TEXT    NOT NULL UNIQUE,
+    finished INTEGER NOT NULL DEFAULT FALSE
+) STRICT;

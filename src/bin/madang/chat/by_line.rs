@@ -1,0 +1,85 @@
+//! Answers to a question that take a line: a no with a message to the model, a yes with other arguments.
+
+use madang::{AnswerError, Decision, Limits, Problems, Question, Text as LibraryText, editable};
+
+use super::{editor::Typed, screen::Screen, signals::Asked, talk::Talk, typed_json};
+use crate::{failure::Failure, texts::Text};
+
+/// What is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// What the model is told beside a no.
+    Message,
+    /// The arguments that are run instead, as JSON.
+    Arguments,
+}
+
+/// Whether the question has its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// It has, or needs none any more.
+    Yes,
+    /// The person has changed their mind.
+    NotYet,
+    /// The operating system asks for something else.
+    Asked(Asked),
+}
+
+impl Line {
+    /// Lets the person type until it is an answer. What happens meanwhile in the session is shown afterwards: nothing
+    /// goes on before the answer anyway.
+    pub(super) async fn answer(
+        self,
+        question: &Question,
+        talk: &mut Talk,
+        screen: &mut dyn Screen,
+    ) -> Result<Answered, Failure> {
+        let locale = talk.options.locale;
+        let (prompt, mut initial) = match self {
+            Self::Message => (Text::WhyNot.in_locale(locale), String::new()),
+            Self::Arguments => (Text::Arguments.in_locale(locale), editable(&question.arguments)),
+        };
+        loop {
+            let Some(editor) = screen.editor()? else { return Ok(Answered::NotYet) };
+            let typed = tokio::select! {
+                biased;
+                asked = talk.signals.next() => return Ok(Answered::Asked(asked)),
+                typed = editor.ask(prompt.clone(), initial) => typed?,
+            };
+            let Typed::Line(line) = typed else { return Ok(Answered::NotYet) };
+            if line.trim().is_empty() {
+                return Ok(Answered::NotYet);
+            }
+            let decision = match self {
+                Self::Message => Decision::DenyWith { message: line.as_str().into() },
+                Self::Arguments => match typed_json::read(&line) {
+                    Ok(arguments) => Decision::Edit { arguments },
+                    Err(error) => {
+                        let (line_number, column) = (error.line(), error.column());
+                        let breach = madang::Breach::NotJson { line: line_number, column };
+                        screen.say(&LibraryText::Breach(&breach).in_locale(locale));
+                        initial = line;
+                        continue;
+                    }
+                },
+            };
+            match talk.session.answer(question, decision).await {
+                Ok(()) => return Ok(Answered::Yes),
+                Err(AnswerError::DoesNotFit { problems }) => {
+                    let problems = Problems::new(problems, &Limits::default()).in_locale(locale);
+                    screen.say(&LibraryText::BadArguments(&problems).in_locale(locale));
+                }
+                Err(AnswerError::MessageTooLong { bytes, max_bytes }) => {
+                    let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
+                    screen.say(&text.in_locale(locale));
+                }
+                Err(error) => {
+                    tracing::debug!(call = %question.call, %error, "an answer does not count");
+                    screen.say(&Text::AnswerDoesNotCount.in_locale(locale));
+                    return Ok(Answered::Yes);
+                }
+            }
+            initial = line;
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The ledger of a session, read for an audit: nothing of it is believed.
+
+use std::collections::BTreeSet;
+
+use madang_actors::{
+    ledger::{ChainEnd, Link},
+    port::{Damaged, LedgerRow, SessionLedger, StoreError},
+    protocol::{CallId, SessionId},
+};
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
+
+use super::{
+    SqliteStore,
+    row::{self, column},
+};
+
+impl SqliteStore {
+    /// The sessions that there is anything of, in the order of their ids.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn recorded_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let sql = "SELECT session FROM madang_sessions UNION SELECT session FROM madang_transitions \
+                   UNION SELECT session FROM madang_calls ORDER BY session";
+        let mut reader = self.0.own_reader().await?;
+        let ids = sqlx::query_scalar::<_, String>(sql).fetch_all(reader.db()).await;
+        ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
+    }
+
+    /// All that there is about the calls of a session, at one moment; `None` if there is nothing of it. Audit it with
+    /// [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read. What can be read and makes no sense is part of the answer.
+    pub async fn session_ledger(
+        &self,
+        session: &SessionId,
+    ) -> Result<Option<SessionLedger>, StoreError> {
+        let mut reader = self.0.own_reader().await?;
+        let db = reader.db();
+        // Three questions about one moment. Cut off, the next reader ends what was begun here.
+        sqlx::query("BEGIN").execute(&mut *db).await.map_err(StoreError::unavailable)?;
+        let ledger = read(db, session).await;
+        sqlx::query("COMMIT").execute(db).await.map_err(StoreError::unavailable)?;
+        ledger
+    }
+}
+
+async fn read(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+) -> Result<Option<SessionLedger>, StoreError> {
+    let end = rows(
+        db,
+        session,
+        "SELECT chain_length, chain_head FROM madang_sessions WHERE session = $1",
+    )
+    .await?
+    .first()
+    .map(row::chain_end)
+    .transpose()?;
+    let links =
+        rows(db, session, "SELECT * FROM madang_transitions WHERE session = $1 ORDER BY position")
+            .await?;
+    let links: Vec<_> = links.iter().zip(1..).map(|(row, position)| link(row, position)).collect();
+    let calls =
+        rows(db, session, "SELECT * FROM madang_calls WHERE session = $1 ORDER BY number").await?;
+    let calls: Vec<_> = calls.iter().map(call).collect();
+    let entries = "SELECT seq, call FROM madang_messages WHERE session = $1 AND call IS NOT NULL";
+    let entries = rows(db, session, entries).await?;
+    let entries: BTreeSet<_> = entries.iter().map(entry).collect::<Result<_, _>>()?;
+    if end.is_none() && links.is_empty() && calls.is_empty() {
+        return Ok(None);
+    }
+    let end = end.unwrap_or(ChainEnd::EMPTY);
+    Ok(Some(SessionLedger { session: session.clone(), links, end, calls, entries }))
+}
+
+async fn rows(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    sql: &'static str,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    let rows = sqlx::query(sql).bind(session.as_str()).fetch_all(db).await;
+    rows.map_err(StoreError::unavailable)
+}
+
+/// The link at this place, if all of it is as the store writes it: its number, its name, and each byte of its text.
+fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
+    let as_written = || -> Result<Option<Link>, StoreError> {
+        let (place, text): (i64, &str) = (column(row, "position")?, column(row, "transition")?);
+        let link = row::link(row)?;
+        let is_same = link.as_ref().is_some_and(|link| {
+            place == position
+                && row::json(&link.transition) == text
+                && column::<&str>(row, "step")
+                    .is_ok_and(|step| step == row::step_name(&link.transition))
+        });
+        Ok(link.filter(|_| is_same))
+    };
+    let damaged = || Damaged { what: format!("transition {position}") };
+    as_written().ok().flatten().ok_or_else(damaged)
+}
+
+fn call(row: &SqliteRow) -> Result<LedgerRow, Damaged> {
+    let id = column::<&str>(row, "call").unwrap_or("without an id");
+    row::call(row).ok().flatten().ok_or_else(|| Damaged { what: format!("the row of call {id}") })
+}
+
+fn entry(row: &SqliteRow) -> Result<(u64, CallId), StoreError> {
+    Ok((row::number(column(row, "seq")?, "seq")?, row::call_id(column(row, "call")?)?))
+}

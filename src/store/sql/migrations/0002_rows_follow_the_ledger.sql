@@ -1,0 +1,79 @@
+-- The ledger alone decides. Whoever writes SQL of their own, a handler on the connection it is lent included, can neither
+-- take a step that a call cannot take nor change a row that follows from the steps.
+
+-- The session row is where its chain ends.
+CREATE TRIGGER madang_sessions_follow_their_chain AFTER INSERT ON madang_transitions
+BEGIN
+    UPDATE madang_sessions SET chain_length = NEW.position, chain_head = NEW.hash WHERE session = NEW.session;
+END;
+
+CREATE TRIGGER madang_sessions_keep_their_chain BEFORE UPDATE OF chain_length, chain_head ON madang_sessions
+WHEN (NEW.chain_length IS NOT OLD.chain_length OR NEW.chain_head IS NOT OLD.chain_head)
+    AND NOT (NEW.chain_length = OLD.chain_length + 1 AND EXISTS (
+        SELECT 1 FROM madang_transitions
+        WHERE session = NEW.session AND position = NEW.chain_length AND hash = NEW.chain_head))
+BEGIN
+    SELECT raise(ABORT, 'a session ends where its chain ends');
+END;
+
+-- A step is what it says it is, and only an unknown effect can be settled.
+CREATE TRIGGER madang_transitions_are_what_they_say BEFORE INSERT ON madang_transitions
+WHEN NEW.step IS NOT NEW.transition ->> '$.state'
+    OR (NEW.step = 'settled' AND 'unknown' IS NOT (SELECT effect FROM madang_calls WHERE call = NEW.call))
+BEGIN
+    SELECT raise(ABORT, 'the call cannot take this step');
+END;
+
+-- A call's row changes with the last step of its session's chain, once, and to what that says.
+CREATE TRIGGER madang_calls_follow_the_ledger BEFORE UPDATE ON madang_calls
+WHEN NOT coalesce((
+    SELECT CASE last.step
+        WHEN 'settled' THEN NEW.state = OLD.state AND OLD.effect = 'unknown'
+            AND NEW.effect = last.transition ->> '$.effect'
+            AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
+        WHEN 'revoked' THEN NEW.state = OLD.state
+            AND NEW.effect IS OLD.effect AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
+        WHEN 'ended' THEN NEW.state = 'ended' AND OLD.state <> 'ended'
+            AND NEW.effect = last.transition ->> '$.effect' AND NEW.result = last.transition ->> '$.result'
+        ELSE NEW.state = last.step AND OLD.state <> NEW.state END
+    FROM madang_sessions AS its
+    JOIN madang_transitions AS last ON last.session = its.session AND last.position = its.chain_length
+    WHERE its.session = NEW.session AND last.call = NEW.call), FALSE)
+BEGIN
+    SELECT raise(ABORT, 'only the ledger changes a call');
+END;
+
+CREATE TRIGGER madang_calls_keep_their_proposal
+BEFORE UPDATE OF number, call, session, turn, seq, user, name, raw_arguments, proposed_at ON madang_calls
+BEGIN
+    SELECT raise(ABORT, 'what was proposed stays as it was');
+END;
+
+CREATE TRIGGER madang_calls_begin_in_the_ledger BEFORE INSERT ON madang_calls
+WHEN NEW.state <> 'proposed' OR NOT EXISTS (
+    SELECT 1 FROM madang_sessions AS its
+    JOIN madang_transitions AS last ON last.session = its.session AND last.position = its.chain_length
+    WHERE its.session = NEW.session AND last.call = NEW.call AND last.step = 'proposed')
+BEGIN
+    SELECT raise(ABORT, 'only the ledger proposes a call');
+END;
+
+-- `REPLACE` deletes without asking the triggers of a deletion.
+CREATE TRIGGER madang_calls_are_not_replaced BEFORE INSERT ON madang_calls
+WHEN EXISTS (SELECT 1 FROM madang_calls WHERE call = NEW.call OR number = NEW.number)
+BEGIN
+    SELECT raise(ABORT, 'the ledger is append-only');
+END;
+
+CREATE TRIGGER madang_messages_are_not_replaced BEFORE INSERT ON madang_messages
+WHEN EXISTS (SELECT 1 FROM madang_messages WHERE session = NEW.session AND seq = NEW.seq)
+BEGIN
+    SELECT raise(ABORT, 'the transcript is append-only');
+END;
+
+CREATE TRIGGER madang_sessions_are_not_replaced AFTER INSERT ON madang_sessions
+WHEN EXISTS (SELECT 1 FROM madang_turns WHERE session = NEW.session)
+    OR EXISTS (SELECT 1 FROM madang_transitions WHERE session = NEW.session)
+BEGIN
+    SELECT raise(ABORT, 'sessions are not replaced');
+END;

@@ -1,0 +1,238 @@
+//! The tables themselves refuse what a call cannot do, whoever writes the SQL.
+
+use madang_actors::{
+    ledger::{CallState, Ended, Proposal, Transition},
+    port::Write,
+    protocol::{Approval, CallId, CallResult, Digest, Effect, Timestamp, ToolOutcome},
+    store::Keep,
+};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use uuid::Uuid;
+
+use super::support::{House, at, db, say, session, turn, user};
+use crate::store::sql::row::step_name;
+
+fn call() -> CallId {
+    CallId::new(Uuid::from_u128(7))
+}
+
+fn proposed() -> Transition {
+    Transition::Proposed(Proposal {
+        turn: turn(),
+        seq: 1,
+        name: "t".into(),
+        arguments: "{}".into(),
+        user: user(),
+    })
+}
+
+fn awaiting() -> Transition {
+    let (digest, expires_at) = (Digest::new([1; 32]), Timestamp::from_millis(1_000));
+    Transition::Awaiting { arguments: json!({}), digest, expires_at }
+}
+
+fn approved() -> Transition {
+    Transition::Approved {
+        digest: Digest::new([1; 32]),
+        by: user(),
+        approval: Approval::Once,
+        arguments: None,
+        expires_at: Timestamp::from_millis(1_000),
+    }
+}
+
+fn running() -> Transition {
+    Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) }
+}
+
+fn ended(effect: Effect) -> Transition {
+    let outcome = ToolOutcome::ok(json!({ "text": "수면", "number": 0.1 }));
+    Transition::Ended(Ended {
+        arguments: None,
+        outcome,
+        effect,
+        result: CallResult::Shown,
+        decided_by: None,
+    })
+}
+
+fn settled() -> Transition {
+    Transition::Settled { effect: Effect::Committed }
+}
+
+/// Every state a call can be in, with the steps that lead there and the names of those that may follow.
+fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
+    vec![
+        ("none", vec![], &["proposed"]),
+        ("proposed", vec![proposed()], &["awaiting", "running", "ended"]),
+        ("awaiting", vec![proposed(), awaiting()], &["approved", "ended"]),
+        ("approved", vec![proposed(), awaiting(), approved()], &["running", "ended"]),
+        ("running", vec![proposed(), running()], &["ended"]),
+        ("ended", vec![proposed(), ended(Effect::Committed)], &[]),
+        ("unknown", vec![proposed(), running(), ended(Effect::Unknown)], &["settled"]),
+        ("settled", vec![proposed(), running(), ended(Effect::Unknown), settled()], &[]),
+    ]
+}
+
+/// A house with a call in this state.
+async fn house(steps: &[Transition]) -> House {
+    let house = House::new().await;
+    house.chat("s").await;
+    let step = |transition: &Transition| Write::Call {
+        session: session("s"),
+        call: call(),
+        at: at(),
+        transition: transition.clone(),
+    };
+    house.handle.write(steps.iter().map(step).collect()).await.unwrap();
+    house
+}
+
+/// Whether SQLite takes this SQL, which is undone again.
+async fn takes(db: &mut SqliteConnection, sql: &str) -> bool {
+    let begin = "SAVEPOINT probe";
+    sqlx::query(begin).execute(&mut *db).await.unwrap();
+    let taken = sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut *db).await;
+    if let Err(error) = &taken {
+        let words = error.to_string();
+        assert!(error.as_database_error().is_some() && !words.contains("syntax"), "{sql}: {words}");
+    }
+    sqlx::query("ROLLBACK TO probe; RELEASE probe").execute(db).await.unwrap();
+    taken.is_ok()
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The SQL of a step behind the last of the chain.
+fn insert(verb: &str, transition: &Transition) -> String {
+    format!(
+        "{verb} INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, '{}', {}, randomblob(32) \
+         FROM madang_sessions WHERE session = 's'",
+        call(),
+        step_name(transition),
+        quoted(&serde_json::to_string(transition).unwrap()),
+    )
+}
+
+async fn fresh(house: &House) -> SqliteConnection {
+    let path = house.folder.path().join("house.db");
+    SqliteConnectOptions::new().filename(path).connect().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_takes_the_steps_of_the_specification_and_no_others() {
+    let steps = [proposed(), awaiting(), approved(), running(), ended(Effect::Unknown), settled()];
+    for (state, path, legal) in states() {
+        let house = house(&path).await;
+        let mut own = fresh(&house).await;
+        for step in &steps {
+            let name = step_name(step);
+            let is_legal = legal.contains(&name);
+            for verb in ["INSERT", "INSERT OR REPLACE"] {
+                let sql = insert(verb, step);
+                assert_eq!(takes(&mut own, &sql).await, is_legal, "{state} -> {name}: {verb}");
+                let mut lease = house.lease("handler").await;
+                assert_eq!(takes(db(&mut lease), &sql).await, is_legal, "{state} -> {name}, lent");
+            }
+        }
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
+    let names = [
+        CallState::Proposed,
+        CallState::Awaiting,
+        CallState::Approved,
+        CallState::Running,
+        CallState::Ended,
+    ]
+    .map(CallState::name);
+    for (state, path, _) in states() {
+        let house = house(&path).await;
+        let mut own = fresh(&house).await;
+        let mut changes: Vec<String> = Vec::new();
+        for to in names {
+            // Whatever the constraints want to be so beside it.
+            let open = "outcome = NULL, effect = NULL, result = NULL, ended_at = NULL";
+            let over = "outcome = '{}', effect = 'none', result = 'shown', ended_at = 1";
+            let rest = if to == "ended" { over } else { open };
+            changes.push(format!("UPDATE madang_calls SET state = '{to}', {rest}"));
+            changes.push(format!("UPDATE OR REPLACE madang_calls SET state = '{to}', {rest}"));
+            let (outcome, effect, result, at) = if to == "ended" {
+                ("'{}'", "'none'", "'shown'", "1")
+            } else {
+                ("NULL", "NULL", "NULL", "NULL")
+            };
+            changes.push(format!(
+                "INSERT OR REPLACE INTO madang_calls (call, session, turn, seq, user, name, raw_arguments, state, \
+                 outcome, effect, result, ended_at, proposed_at) \
+                 SELECT '{}', 's', turn, 1, 'kim', 't', '{{}}', '{to}', {outcome}, {effect}, {result}, {at}, 1 \
+                 FROM madang_turns",
+                call(),
+            ));
+        }
+        if state != "none" {
+            for change in [
+                "arguments = '{\"a\":1}'",
+                "decided_by = 'lee'",
+                "effect = 'none'",
+                "outcome = '{}'",
+                "name = 'u'",
+                "user = 'lee'",
+                "seq = 2",
+                "raw_arguments = ''",
+                "call = 'x'",
+                "proposed_at = 9",
+            ] {
+                changes.push(format!("UPDATE madang_calls SET {change}"));
+            }
+        }
+        for sql in changes {
+            let changes_a_row = state != "none" || sql.starts_with("INSERT");
+            assert_eq!(takes(&mut own, &sql).await, !changes_a_row, "{state}: {sql}");
+            let mut lease = house.lease("handler").await;
+            assert_eq!(takes(db(&mut lease), &sql).await, !changes_a_row, "{state}, lent: {sql}");
+        }
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
+    let house = house(&[proposed(), running(), ended(Effect::Committed)]).await;
+    house.handle.write(say("s", 2)).await.unwrap();
+    let mut own = fresh(&house).await;
+    let mut refused: Vec<String> = [
+        "UPDATE madang_transitions SET at = 0",
+        "UPDATE madang_messages SET seq = seq + 10",
+        "UPDATE madang_sessions SET user = 'lee'",
+        "UPDATE madang_sessions SET chain_length = 0",
+        "UPDATE madang_sessions SET chain_length = chain_length + 1",
+        "UPDATE madang_sessions SET chain_head = zeroblob(32)",
+        "INSERT OR REPLACE INTO madang_sessions (session, user, opened_at) VALUES ('s', 'kim', 1)",
+        "INSERT OR REPLACE INTO madang_messages SELECT session, seq, turn, at, '{}', NULL FROM madang_messages",
+        "INSERT OR REPLACE INTO madang_transitions SELECT * FROM madang_transitions",
+        "INSERT OR REPLACE INTO madang_calls SELECT * FROM madang_calls",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'running', '{\"state\":\"running\"}', zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 9, 'x', 0, 'proposed', '{\"state\":\"proposed\"}', zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', '{\"state\":\"running\"}', zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', 'no JSON', zeroblob(32))",
+    ]
+    .map(str::to_owned)
+    .into();
+    for table in ["sessions", "turns", "messages", "calls", "transitions"] {
+        refused.push(format!("DELETE FROM madang_{table}"));
+    }
+    for sql in refused {
+        assert!(!takes(&mut own, &sql).await, "{sql}");
+        let mut lease = house.lease("handler").await;
+        assert!(!takes(db(&mut lease), &sql).await, "lent: {sql}");
+    }
+    house.call(3, Keep::Keep, async |_| ()).await.expect("the ledger goes on");
+    house.close().await;
+}

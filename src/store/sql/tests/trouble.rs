@@ -1,0 +1,149 @@
+//! A disk that is full, a file that is read-only, a database that is locked: one clear sentence each, and all that was
+//! acknowledged is still there.
+
+use std::{path::Path, time::Duration};
+
+use madang_actors::{
+    port::{Store, StoreError, Write},
+    protocol::{Content, Limits},
+    store::{Keep, StoreHandle},
+    testing::lone_store,
+};
+use sqlx::ConnectOptions;
+use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio_util::task::TaskTracker;
+
+use super::support::{House, NOTES, db, note, record, say, session};
+use crate::store::{OpenError, SqliteStore, Trouble};
+
+/// The one sentence that a person reads about a write that was not done.
+fn words(error: &StoreError) -> String {
+    assert!(matches!(error, StoreError::Unavailable { .. }), "nothing was written: {error:?}");
+    Trouble::among(error).expect("the cause is told").to_string()
+}
+
+/// A user's message of some pages.
+fn long(seq: u64) -> Vec<Write> {
+    let mut writes = say("s", seq);
+    if let Write::Message { message, .. } = &mut writes[0] {
+        message.content = Content::User { text: format!("{seq} {}", "x".repeat(20_000)).into() };
+    }
+    writes
+}
+
+/// Lets SQLite find the disk full once the file has so many more pages. The limit goes with the connection.
+async fn limit_pages(db: &mut SqliteConnection, more: i64) {
+    let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *db).await.unwrap();
+    let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", pages + more));
+    sqlx::query(limit).execute(db).await.unwrap();
+}
+
+/// The places of the transcript that are taken, as another process reads them.
+async fn places(path: &Path) -> Vec<u64> {
+    let store = SqliteStore::open_read_only(path).await.unwrap();
+    let stored = store.session(&session("s")).await.unwrap().unwrap();
+    store.close().await;
+    stored.messages.iter().map(|message| message.seq).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let (mut acknowledged, mut refused) = (Vec::new(), 0);
+    let mut seq = 0;
+    // The disk fills up again and again; each time some writes come through before it does.
+    for _ in 0..5 {
+        seq += 1;
+        let limited = house.call(seq, Keep::Keep, async |db| limit_pages(db, 40).await);
+        limited.await.unwrap();
+        acknowledged.push(seq);
+        loop {
+            let group: Vec<_> =
+                (1..=3).map(|next| house.handle.begin_write(long(seq + next))).collect();
+            let mut is_full = false;
+            for (write, place) in group.into_iter().zip(seq + 1..) {
+                match write.await {
+                    Ok(()) => acknowledged.push(place),
+                    Err(error) => {
+                        assert_eq!(words(&error), "the disk is full: make room and try again");
+                        (is_full, refused) = (true, refused + 1);
+                    }
+                }
+            }
+            seq += 3;
+            if is_full {
+                break;
+            }
+        }
+    }
+    assert!(refused >= 5 && acknowledged.len() > 10, "{refused} refused, {acknowledged:?}");
+    let path = house.folder.path().join("house.db");
+    assert_eq!(places(&path).await, acknowledged, "beside the writer");
+    let folder = house.close_and_leave().await;
+    assert_eq!(places(&path).await, acknowledged, "and by the next process");
+    let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
+    let ledger = store.session_ledger(&session("s")).await.unwrap().unwrap();
+    ledger.audit(None).unwrap();
+    store.close().await;
+    drop(folder);
+}
+
+/// A store on the house's file that does not wait long for other programs.
+async fn impatient(path: &Path) -> (SqliteStore, StoreHandle) {
+    let options = SqliteStore::options(path).migrations("notes", &NOTES);
+    let store = options.busy_timeout(Duration::from_millis(50)).open().await.unwrap();
+    let port = std::sync::Arc::new(store.clone());
+    (store, lone_store(port, Limits::default(), TaskTracker::new()).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let path = house.folder.path().join("house.db");
+    let _folder = house.close_and_leave().await;
+    let mut other = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let lock = |sql| sqlx::query(sql);
+
+    lock("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let options = SqliteStore::options(&path).busy_timeout(Duration::from_millis(50));
+    let error = options.open().await.unwrap_err();
+    assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
+    let sentence = "house.db is locked by another program; end that one, and try again";
+    assert!(error.to_string().ends_with(sentence), "{error}");
+    lock("COMMIT").execute(&mut other).await.unwrap();
+
+    let (store, handle) = impatient(&path).await;
+    handle.write(say("s", 1)).await.unwrap();
+    lock("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let error = handle.write(say("s", 2)).await.unwrap_err();
+    assert_eq!(
+        words(&error),
+        "the database is locked by another program: end that one and try again"
+    );
+    let lease = handle.lease("tool".into()).await.unwrap_err();
+    assert!(words(&lease).contains("is locked"));
+    assert_eq!(places(&path).await, [1], "reading goes on");
+    lock("COMMIT").execute(&mut other).await.unwrap();
+    handle.write(say("s", 3)).await.unwrap();
+    other.close().await.unwrap();
+    store.close().await;
+    assert_eq!(places(&path).await, [1, 3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_becomes_read_only_loses_nothing_that_was_acknowledged() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.handle.write(say("s", 1)).await.unwrap();
+    let mut lease = house.lease("tool").await;
+    sqlx::query("PRAGMA query_only = ON").execute(db(&mut lease)).await.unwrap();
+    assert!(note(db(&mut lease), 2).await.is_err());
+    let told = lease.end(Keep::Keep, record("s", 2)).await.unwrap_err();
+    assert!(words(&told).contains("is read-only"), "{told:?}");
+    house.handle.write(say("s", 3)).await.expect("the next connection writes again");
+    let path = house.folder.path().join("house.db");
+    let _folder = house.close_and_leave().await;
+    assert_eq!(places(&path).await, [1, 3]);
+}

@@ -1,0 +1,176 @@
+//! The writer's transaction for an embedder's own writes.
+
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, Location, catch_unwind},
+    time::Duration,
+};
+
+use madang_actors::{
+    port::{BoxFuture, ConnectionType, StoreError},
+    store::{Keep, Lease},
+};
+use tokio::time::timeout;
+use tracing::error;
+
+use crate::Runtime;
+
+/// What [`Runtime::transaction`] runs: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that form.
+/// `X` is the `&mut C`.
+///
+/// Implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may go from
+/// thread to thread.
+pub trait TransactionFn<X>: Send + 'static {
+    /// What it gives.
+    type Value;
+    /// Why it gives nothing.
+    type Error;
+    /// Its future.
+    type Future: Future<Output = Result<Self::Value, Self::Error>> + Send;
+    /// Calls it.
+    fn run(self, db: X) -> Self::Future;
+}
+
+impl<F, X, Fut, T, E> TransactionFn<X> for F
+where
+    F: FnOnce(X) -> Fut + Send + 'static,
+    Fut: Future<Output = Result<T, E>> + Send,
+{
+    type Value = T;
+    type Error = E;
+    type Future = Fut;
+    fn run(self, db: X) -> Fut {
+        self(db)
+    }
+}
+
+/// Why a transaction of the embedder's own has no result. But for [`Unknown`](Self::Unknown), nothing of it was written.
+#[derive(Debug, thiserror::Error)]
+pub enum TransactionError<E> {
+    /// The function gave this error; its writes were undone, and nobody else's.
+    #[error("the transaction was given up")]
+    GivenUp(#[source] E),
+    /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were undone.
+    #[error("the transaction passed its deadline of {0:?} and was undone")]
+    Deadline(Duration),
+    /// The function panicked; its writes were undone.
+    #[error("the transaction panicked and was undone")]
+    Panicked,
+    /// The store could not be used, has too much to do, or refused the commit.
+    #[error("nothing of the transaction was written")]
+    NotWritten(#[source] StoreError),
+    /// The commit gave no answer that can be trusted: whether it happened, only the tables know.
+    #[error("whether the transaction was written is not known")]
+    Unknown(#[source] StoreError),
+    /// The store lends another kind of connection.
+    #[error("the transaction needs a {needed}, but the store lends a {lent}")]
+    OtherConnection {
+        /// What it needs.
+        needed: ConnectionType,
+        /// What the store lends.
+        lent: ConnectionType,
+    },
+    /// The runtime has shut down.
+    #[error("the runtime has shut down")]
+    Closed,
+}
+
+impl Runtime {
+    /// Writes the embedder's own tables, in the file that the store has, through the store's one writer: the same queue
+    /// as tools and chats, the same deadline (`Limits::transaction_deadline`, about 250 ms from the moment the
+    /// connection is lent), a savepoint of its own, and a commit together with whatever else waits. So there is never a
+    /// busy database, and it costs a fraction of a commit.
+    ///
+    /// The function does database work only, with plain sqlx on the connection; slow work comes before. It must not
+    /// type `BEGIN`, `COMMIT` or `ROLLBACK`: all that it wrote is lost then. Parts that may fail by themselves are
+    /// [`savepoint`](crate::store::savepoint)s. Its result is given only after the commit.
+    ///
+    /// Dropping the future cancels nothing: once polled, the transaction comes to its end, and shutdown waits for it.
+    ///
+    /// ```no_run
+    /// # use sqlx::SqliteConnection;
+    /// # async fn example(runtime: madang::Runtime, title: String) -> Result<(), Box<dyn std::error::Error>> {
+    /// let id = runtime
+    ///     .transaction(async move |db: &mut SqliteConnection| -> sqlx::Result<i64> {
+    ///         let insert = sqlx::query("INSERT INTO songs (title) VALUES ($1)").bind(title);
+    ///         Ok(insert.execute(db).await?.last_insert_rowid())
+    ///     })
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`TransactionError`]: nothing was written, unless it is [`Unknown`](TransactionError::Unknown).
+    #[track_caller]
+    pub fn transaction<C, T, E, F>(
+        &self,
+        run: F,
+    ) -> BoxFuture<'static, Result<T, TransactionError<E>>>
+    where
+        C: Any + Send,
+        T: Send + 'static,
+        E: Send + 'static,
+        F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
+    {
+        let (inner, place) = (self.inner().clone(), Location::caller());
+        Box::pin(async move {
+            if inner.is_closed() {
+                return Err(TransactionError::Closed);
+            }
+            let store = &inner.tree.store;
+            let (needed, lent) = (ConnectionType::of::<C>(), store.store().connection_type());
+            if needed != lent {
+                return Err(TransactionError::OtherConnection { needed, lent });
+            }
+            let lease = store.lease(format!("transaction at {place}").into());
+            let deadline = inner.limits.transaction_deadline;
+            // In a task of its own: a future that nobody polls would keep the transaction from all others.
+            let done = inner.tasks.spawn(async move {
+                let lease = lease.await.map_err(TransactionError::NotWritten)?;
+                in_lease(lease, run, deadline).await
+            });
+            match done.await {
+                Ok(result) => result,
+                Err(end) => {
+                    let Ok(payload) = end.try_into_panic() else {
+                        return Err(TransactionError::Unknown(StoreError::Silent));
+                    };
+                    error!(%place, "a transaction panicked");
+                    discard(payload);
+                    Err(TransactionError::Panicked)
+                }
+            }
+        })
+    }
+}
+
+async fn in_lease<C, T, E, F>(
+    mut lease: Lease,
+    run: F,
+    deadline: Duration,
+) -> Result<T, TransactionError<E>>
+where
+    C: Any + Send,
+    F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
+{
+    let db = lease.connection().downcast_mut::<C>().expect("the type was compared above");
+    // Dropped without an end, the lease comes home and is undone alone.
+    let value = match timeout(deadline, run.run(db)).await {
+        Ok(Ok(value)) => value,
+        Ok(Err(own)) => return Err(TransactionError::GivenUp(own)),
+        Err(_) => return Err(TransactionError::Deadline(deadline)),
+    };
+    match lease.end(Keep::Keep, Vec::new()).await {
+        Ok(()) => Ok(value),
+        Err(cause) if cause.may_have_happened() => Err(TransactionError::Unknown(cause)),
+        Err(cause) => Err(TransactionError::NotWritten(cause)),
+    }
+}
+
+/// Drops a panic's payload, whose drop may panic in turn.
+fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(payload);
+    }
+}

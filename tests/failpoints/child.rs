@@ -1,0 +1,134 @@
+//! A process for what concerns a whole process: this test program, started again to do one job.
+
+use std::{
+    env,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use madang_actors::failpoint::{self, Action};
+
+use crate::{
+    afterwards,
+    book::Book,
+    house::{Tell, evening},
+    sources,
+};
+
+const JOB: &str = "MADANG_FAILPOINTS_JOB";
+const POINT: &str = "MADANG_FAILPOINTS_POINT";
+const FOLDER: &str = "MADANG_FAILPOINTS_FOLDER";
+const BUG: &str = "MADANG_FAILPOINTS_BUG";
+
+/// In so many evenings every step is reached.
+const EVENINGS: u32 = 10;
+
+/// Stands before each line that is meant for the parent; the test program says things of its own.
+const MARK: &str = "> ";
+
+/// A child to be.
+pub(crate) struct Child(Command);
+
+impl Child {
+    pub(crate) fn of(job: &str) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["child::does_its_job", "--exact", "--ignored", "--nocapture"]);
+        command.env(JOB, job).env("RUST_BACKTRACE", "0").stderr(Stdio::null());
+        Self(command)
+    }
+
+    /// At this failpoint, in this folder.
+    pub(crate) fn at(mut self, name: &str, folder: &Path) -> Self {
+        self.0.env(POINT, name).env(FOLDER, folder);
+        self
+    }
+
+    /// With this bug.
+    pub(crate) fn with(mut self, bug: &str) -> Self {
+        self.0.env(BUG, bug);
+        self
+    }
+
+    /// What it said, when it is gone.
+    pub(crate) fn lines(mut self) -> Vec<String> {
+        let said = String::from_utf8(self.0.output().unwrap().stdout).unwrap();
+        said.lines().filter_map(|line| Some(line.split_once(MARK)?.1.to_owned())).collect()
+    }
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{MARK}{line}").and_then(|()| out.flush()).unwrap();
+}
+
+#[test]
+#[ignore = "a job for a process of its own, which the other tests start"]
+fn does_its_job() {
+    let Ok(job) = env::var(JOB) else { return };
+    match &*job {
+        "reach" => {
+            let names = sources::failpoints();
+            let has_all = |_: &u32| {
+                wrong_after(None);
+                names.iter().all(|name| failpoint::reached().contains_key(&**name))
+            };
+            // Where the machine is busy an answer may come too late one evening.
+            (0..EVENINGS).find(has_all);
+            failpoint::reached().keys().for_each(|name| say(name));
+        }
+        "panic" => at_each(Action::Panic),
+        "error" => at_each(Action::Error),
+        "delay" => at_each(Action::Delay(Duration::from_millis(60))),
+        "kill" => {
+            failpoint::arm(&env::var(POINT).unwrap(), Action::Kill, 0);
+            in_house(Path::new(&env::var(FOLDER).unwrap()), Arc::new(|line: String| say(&line)));
+        }
+        "plant" => {
+            failpoint::plant(Some(&env::var(BUG).unwrap()));
+            // Some bugs show only where a commit fails: one after the other does.
+            let commits = (0..24).map(|passes| Some(("writer.commits", Action::Error, passes)));
+            let mut evenings = std::iter::once(None).chain(commits).map(wrong_after);
+            if let Some(wrong) = evenings.find(|wrong| !wrong.is_empty()) {
+                wrong.iter().for_each(|what| say(what));
+            }
+        }
+        other => panic!("no such job: {other}"),
+    }
+}
+
+fn at_each(action: Action) {
+    for name in sources::failpoints() {
+        let wrong = wrong_after(Some((&name, action, 0)));
+        wrong.iter().for_each(|what| say(&format!("{name}: {what}")));
+    }
+}
+
+/// An evening in which this goes wrong, and what the audit says of it.
+fn wrong_after(mishap: Option<(&str, Action, u32)>) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    if let Some((name, action, passes)) = mishap {
+        failpoint::arm(name, action, passes);
+    }
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let tell = {
+        let lines = lines.clone();
+        move |line| lines.lock().unwrap().push(line)
+    };
+    let played = std::panic::catch_unwind(|| in_house(folder.path(), Arc::new(tell)));
+    failpoint::disarm();
+    let mut book = Book::default();
+    lines.lock().unwrap().iter().for_each(|line| book.read(line));
+    let mut wrong: Vec<String> =
+        played.err().map(|panic| format!("stuck: {panic:?}")).into_iter().collect();
+    wrong.extend(afterwards(folder.path(), &book));
+    wrong
+}
+
+fn in_house(folder: &Path, tell: Tell) {
+    let threads =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    threads.block_on(evening(folder, tell));
+}

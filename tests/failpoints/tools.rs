@@ -1,0 +1,137 @@
+//! The tools of the house. Each writes the token that it is given, into a table or outside, without a unique key that
+//! would hide a double.
+
+use std::{fs::OpenOptions, io::Write as _, path::PathBuf, sync::Arc, time::Duration};
+
+use madang::{
+    EffectPolicy,
+    tool::{self, Tool, ToolContext, ToolFault, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sqlx::SqliteConnection;
+use tokio::sync::Notify;
+
+/// What the driver shares with its tools.
+#[derive(Debug)]
+pub(crate) struct Outside {
+    /// The world beyond the store: each mail is a line.
+    pub(crate) mails: PathBuf,
+    /// The slow handler has begun.
+    pub(crate) begun: Notify,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Token {
+    /// What is written.
+    token: String,
+}
+
+/// A plain tool that takes longer than this is told to be late.
+const TIMEOUT: Duration = Duration::from_millis(40);
+
+pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(
+            tool::transactional("make_table", "Makes the table.", make_table)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(
+            tool::transactional("add_row", "Adds a row.", add_row).effect(EffectPolicy::Write),
+        ),
+        Arc::new(tool::transactional("save_row", "Adds a row, when told to.", add_row)),
+        Arc::new(
+            tool::transactional("slow_row", "Adds a row, slowly.", slow_row)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(
+            tool::transactional("rule_row", "Adds a row and breaks a rule.", rule_row)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(
+            tool::transactional("panic_row", "Adds a row and panics.", panic_row)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(
+            tool::transactional("commit_row", "Adds a row and commits by itself.", commit_row)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(tool::plain("send_mail", "Sends a mail.", send_mail).effect(EffectPolicy::Write)),
+        Arc::new(
+            tool::plain("panic_mail", "Sends a mail and panics.", panic_mail)
+                .effect(EffectPolicy::Write),
+        ),
+        Arc::new(
+            tool::plain("slow_mail", "Sends a mail, too slowly.", slow_mail)
+                .effect(EffectPolicy::Write)
+                .timeout(TIMEOUT),
+        ),
+        Arc::new(tool::reading("count_rows", "Counts the rows.", count_rows)),
+    ]
+}
+
+async fn make_table(_: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {
+    sqlx::query("CREATE TABLE IF NOT EXISTS effects (token TEXT NOT NULL)").execute(db).await?;
+    Ok(json!({}))
+}
+
+async fn add_row(given: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {
+    sqlx::query("INSERT INTO effects (token) VALUES ($1)").bind(given.token).execute(db).await?;
+    Ok(json!({ "added": true }))
+}
+
+async fn slow_row(given: Token, db: &mut SqliteConnection, ctx: &ToolContext) -> ToolResult<Value> {
+    outside(ctx).begun.notify_one();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    add_row(given, db, ctx).await
+}
+
+async fn rule_row(given: Token, db: &mut SqliteConnection, ctx: &ToolContext) -> ToolResult<Value> {
+    add_row(given, db, ctx).await?;
+    Err(ToolFault::rule("full", "There is no place left."))
+}
+
+async fn panic_row(
+    given: Token,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Value> {
+    add_row(given, db, ctx).await?;
+    panic!("after the write")
+}
+
+async fn commit_row(
+    given: Token,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Value> {
+    add_row(given, &mut *db, ctx).await?;
+    sqlx::query("COMMIT").execute(db).await?;
+    Ok(json!({ "added": true }))
+}
+
+async fn count_rows(_: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM effects").fetch_one(db).await?;
+    Ok(json!({ "count": count }))
+}
+
+async fn send_mail(given: Token, ctx: &ToolContext) -> ToolResult<Value> {
+    let mut mails = OpenOptions::new().append(true).create(true).open(&outside(ctx).mails)?;
+    writeln!(mails, "{}", given.token)?;
+    Ok(json!({ "sent": true }))
+}
+
+async fn panic_mail(given: Token, ctx: &ToolContext) -> ToolResult<Value> {
+    send_mail(given, ctx).await?;
+    panic!("after the mail")
+}
+
+async fn slow_mail(given: Token, ctx: &ToolContext) -> ToolResult<Value> {
+    tokio::time::sleep(2 * TIMEOUT).await;
+    send_mail(given, ctx).await
+}
+
+fn outside(ctx: &ToolContext) -> &Outside {
+    ctx.extension::<Arc<Outside>>().expect("every house has an outside")
+}

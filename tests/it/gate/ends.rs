@@ -1,0 +1,146 @@
+//! Denied, denied with a message, expired, unreachable and dismissed stay five different ends, for the model, the
+//! ledger, the screen and the person, in both languages.
+
+use std::{collections::HashSet, time::Duration};
+
+use madang::{
+    Asker, CallRecord, CancelReason, ConfirmationEnd, Decision, Effect, Limits, Locale, Text,
+    ToolOutcome, TurnOptions, call_envelope, testing::MemoryStore,
+};
+use serde_json::{Value, json};
+
+use super::{Gate, Version, named, question_end};
+
+/// How a call that nobody allowed ended, wherever it is told.
+#[derive(Debug)]
+struct End {
+    outcome: ToolOutcome,
+    envelope: Value,
+    event: Option<ConfirmationEnd>,
+    record: CallRecord,
+    is_decided: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Denied,
+    DeniedWith,
+    Expired,
+    Unreachable,
+    Dismissed,
+}
+
+async fn end(way: Way) -> End {
+    let mut limits = Limits::default();
+    if way == Way::Expired {
+        limits.confirmation_timeout = Duration::from_millis(50);
+    }
+    let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
+    let asker = if way == Way::Unreachable { Asker::Nobody } else { Asker::Person };
+    let options = TurnOptions { asker, locale: Locale::En, ..TurnOptions::default() };
+    let turn = gate.turn_with(options, &[("save", named("a"))]).await;
+    if way != Way::Unreachable {
+        let question = gate.question().await;
+        match way {
+            Way::Denied => gate.session.answer(&question, Decision::Deny).await.unwrap(),
+            Way::DeniedWith => {
+                let message = "Too early: ask me after lunch.".into();
+                gate.session.answer(&question, Decision::DenyWith { message }).await.unwrap();
+            }
+            Way::Dismissed => gate.session.dismiss().await.unwrap(),
+            Way::Expired | Way::Unreachable => {}
+        }
+    }
+    let envelope = if way == Way::Dismissed {
+        turn.ended().await.unwrap();
+        // The model is told at the next turn.
+        let turn = gate.session.ask("again").await.unwrap();
+        gate.told(turn).await.1
+    } else {
+        gate.told(turn).await.1
+    };
+    gate.probe.until_turns_ended(1).await;
+    let event = question_end(&gate.probe);
+    let (row, record) = (gate.row().await, gate.entry().await);
+    assert_eq!((row.effect, row.record().as_ref()), (Some(Effect::None), Some(&record)));
+    assert!(gate.saved().is_empty());
+    gate.shutdown().await;
+    let is_decided = row.decided_by.is_some();
+    End { outcome: row.outcome.unwrap(), envelope, event, record, is_decided }
+}
+
+#[tokio::test]
+async fn five_ends_without_a_yes_are_distinct_wherever_they_are_told() {
+    let cancelled = |reason| Some(ConfirmationEnd::Cancelled { reason });
+    let message = "Too early: ask me after lunch.";
+    let table = [
+        (
+            Way::Denied,
+            json!({ "status": "cancelled", "reason": "user did not confirm" }),
+            Some(ConfirmationEnd::Decided { decision: Decision::Deny }),
+            CancelReason::Denied,
+        ),
+        (
+            Way::DeniedWith,
+            json!({ "status": "cancelled", "reason": "user did not confirm", "message": message }),
+            Some(ConfirmationEnd::Decided {
+                decision: Decision::DenyWith { message: message.into() },
+            }),
+            CancelReason::Denied,
+        ),
+        (
+            Way::Expired,
+            json!({ "status": "cancelled", "reason": "the question expired without an answer" }),
+            cancelled(CancelReason::Expired),
+            CancelReason::Expired,
+        ),
+        (
+            Way::Unreachable,
+            json!({ "status": "cancelled", "reason": "nobody could be asked to confirm" }),
+            None,
+            CancelReason::Unreachable,
+        ),
+        (
+            Way::Dismissed,
+            json!({ "status": "cancelled", "reason": "the user left before answering" }),
+            cancelled(CancelReason::Dismissed),
+            CancelReason::Dismissed,
+        ),
+    ];
+    let (mut outcomes, mut envelopes, mut events) =
+        (HashSet::new(), HashSet::new(), HashSet::new());
+    for (way, envelope, event, reason) in table {
+        let end = end(way).await;
+        assert_eq!(end.envelope, envelope, "{way:?}");
+        assert_eq!(end.event, event, "{way:?}");
+        let ToolOutcome::Cancelled(told) = &end.outcome else { panic!("{end:?}") };
+        assert_eq!(told.reason, reason);
+        assert_eq!(told.message.as_deref(), (way == Way::DeniedWith).then_some(message));
+        assert_eq!(end.is_decided, matches!(way, Way::Denied | Way::DeniedWith), "{way:?}");
+        let again = call_envelope(&end.record, None, Locale::Ko, 2_048);
+        assert_eq!(
+            serde_json::from_str::<Value>(&again).unwrap(),
+            envelope,
+            "the transcript tells the same"
+        );
+        outcomes.insert(serde_json::to_string(&end.outcome).unwrap());
+        envelopes.insert(end.envelope.to_string());
+        events.insert(format!("{:?}", end.event));
+    }
+    assert_eq!((outcomes.len(), envelopes.len(), events.len()), (5, 5, 5));
+}
+
+#[test]
+fn the_person_reads_four_different_sentences_in_each_language() {
+    let reasons = [
+        CancelReason::Denied,
+        CancelReason::Expired,
+        CancelReason::Unreachable,
+        CancelReason::Dismissed,
+    ];
+    let sentences: HashSet<String> = [Locale::Ko, Locale::En]
+        .into_iter()
+        .flat_map(|locale| reasons.map(|reason| Text::Cancelled(reason).in_locale(locale)))
+        .collect();
+    assert_eq!(sentences.len(), 8);
+}

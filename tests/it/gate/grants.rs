@@ -1,0 +1,210 @@
+//! "Always for this tool in this session": what it covers, how long, and that it is recorded.
+
+use std::time::Duration;
+
+use madang::{
+    Approval, Asker, Decision, History, Limits, OnDismiss, Session, TurnOptions,
+    testing::{MemoryStore, Probe},
+};
+use serde_json::json;
+
+use super::{Gate, Version, named};
+
+/// A session of Kim's in which `save` needs no question any more.
+async fn given() -> Gate {
+    given_on(Limits::default()).await
+}
+
+async fn given_on(limits: Limits) -> Gate {
+    given_in(Gate::with(limits, MemoryStore::new(), Version::First).await).await
+}
+
+async fn given_in(mut gate: Gate) -> Gate {
+    let turn = gate.turn(&[("save", named("first"))]).await;
+    let question = gate.question().await;
+    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    gate.told(turn).await;
+    gate
+}
+
+/// Whether a call of this tool asks. Where it does, the answer is no.
+async fn asks(gate: &mut Gate, tool: &str) -> bool {
+    let mut probe = Probe::new(gate.session.subscribe());
+    let turn = gate.turn(&[(tool, named("later"))]).await;
+    let question = tokio::select! {
+        question = probe.question() => question,
+        completion = gate.script.next() => {
+            completion.say("Well.");
+            turn.ended().await.unwrap();
+            return false;
+        }
+    };
+    gate.session.answer(&question, Decision::Deny).await.unwrap();
+    gate.told(turn).await;
+    true
+}
+
+async fn tools(session: &Session) -> Vec<String> {
+    session.grants().await.unwrap().iter().map(|grant| grant.tool.to_string()).collect()
+}
+
+#[tokio::test]
+async fn the_tool_runs_without_a_question_and_each_call_has_an_approval_of_its_own() {
+    let mut gate = given().await;
+    let [first] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
+    let first = first.clone();
+    assert_eq!((&*first.tool, first.user.as_str(), first.session.as_str()), ("save", "kim", "s"));
+    assert!(!asks(&mut gate, "save").await);
+    assert_eq!(gate.saved(), ["first", "later"]);
+    let row = gate.row().await;
+    let approval = Approval::Granted { by_call: first.call, schema: first.schema };
+    assert_eq!((row.approval, row.decided_by.as_ref()), (Some(approval), Some(&first.user)));
+    assert!(row.approved_at >= Some(first.at) && row.digest.is_some());
+    assert_eq!(tools(&gate.session).await, ["save"], "what rests on it is none itself");
+    assert_eq!(gate.entry().await.approval, Some(approval), "the transcript says it too");
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn another_tool_and_another_session_ask() {
+    let mut gate = given().await;
+    assert!(asks(&mut gate, "erase").await);
+    gate.session = gate.runtime.session("kim", "another").await.unwrap();
+    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+    assert!(asks(&mut gate, "save").await);
+    gate.session = gate.runtime.session("lee", "third").await.unwrap();
+    assert!(asks(&mut gate, "save").await);
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn it_survives_sleep_and_a_restart_and_a_tool_that_has_changed_asks_again() {
+    let mut limits = Limits::default();
+    limits.session_idle = Duration::ZERO;
+    let mut gate = given_on(limits).await;
+    // Between these it sleeps as often as not: it is idle at once.
+    for _ in 0..20 {
+        assert!(!asks(&mut gate, "save").await);
+        tokio::task::yield_now().await;
+    }
+    let store = gate.shutdown().await;
+
+    let mut gate = Gate::with(Limits::default(), store, Version::First).await;
+    assert_eq!(tools(&gate.session).await, ["save"]);
+    assert!(!asks(&mut gate, "save").await);
+    let store = gate.shutdown().await;
+
+    let mut gate = Gate::with(Limits::default(), store, Version::Second).await;
+    assert!(asks(&mut gate, "save").await);
+    let store = gate.shutdown().await;
+
+    let mut gate = Gate::with(Limits::default(), store, Version::First).await;
+    assert!(!asks(&mut gate, "save").await, "it is the schema that counts");
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn revoked_it_asks_again_and_can_be_given_again() {
+    let mut gate = given().await;
+    gate.session.revoke("erase").await.unwrap();
+    assert!(!asks(&mut gate, "save").await);
+    gate.session.revoke("save").await.unwrap();
+    gate.session.revoke("save").await.unwrap();
+    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+    assert!(asks(&mut gate, "save").await);
+    let turn = gate.turn(&[("save", named("again"))]).await;
+    let question = wait_for_question(&gate.session).await;
+    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    gate.told(turn).await;
+    assert!(!asks(&mut gate, "save").await);
+    gate.shutdown().await;
+}
+
+/// Clearing is the user's fresh start, and a fresh start asks.
+#[tokio::test]
+async fn clearing_the_chat_ends_it_also_where_the_chat_lives_in_memory_only() {
+    for history in [History::Stored, History::InMemory] {
+        let (limits, store) = (Limits::default(), MemoryStore::new());
+        let mut gate = given_in(Gate::keeping(history, limits, store, Version::First).await).await;
+        assert!(!asks(&mut gate, "save").await);
+        gate.session.clear().await.unwrap();
+        assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+        assert!(asks(&mut gate, "save").await, "{history:?}");
+        gate.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_clearing_whose_reply_is_lost_is_told_as_it_happened() {
+    let gate = given().await;
+    gate.store.lose_next_commit_reply();
+    gate.session.clear().await.unwrap();
+    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+    assert!(gate.session.state().await.unwrap().messages.is_empty());
+
+    let gate = given().await;
+    gate.store.fail_next_commit();
+    assert!(gate.session.clear().await.is_err());
+    assert_eq!(tools(&gate.session).await, ["save"], "nothing of it happened");
+    assert!(!gate.session.state().await.unwrap().messages.is_empty());
+}
+
+/// The user said it where somebody can be asked; it holds where nobody can. A closed screen is another matter: nobody
+/// sees there what is done.
+#[tokio::test]
+async fn it_covers_a_turn_in_which_nobody_can_be_asked_but_not_one_that_was_dismissed() {
+    let mut gate = given().await;
+    let nobody = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
+    let turn = gate.turn_with(nobody, &[("save", named("b")), ("erase", named("c"))]).await;
+    let (_, envelope) = gate.told(turn).await;
+    assert_eq!(envelope["reason"], "nobody could be asked to confirm", "the other tool");
+    assert_eq!(gate.saved(), ["b", "first"]);
+
+    let finish = TurnOptions {
+        asker: Asker::Person,
+        on_dismiss: OnDismiss::Finish,
+        ..TurnOptions::default()
+    };
+    let turn = gate.session.ask_with("go", finish).await.unwrap();
+    let completion = gate.script.next().await;
+    gate.session.dismiss().await.unwrap();
+    let call = crate::support::wanted("save", &named("d"));
+    completion.finish(madang::Completion { tool_calls: vec![call], ..Default::default() });
+    let (_, envelope) = gate.told(turn).await;
+    assert_eq!(
+        envelope,
+        json!({ "status": "cancelled", "reason": "the user left before answering" })
+    );
+    assert_eq!(gate.saved(), ["b", "first"]);
+    gate.shutdown().await;
+}
+
+/// A revocation beside calls that rest on it: each call either ran before it or asked after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_a_revocation_and_a_call_at_once_one_comes_first() {
+    let mut gate = Gate::new().await;
+    for round in 0..40 {
+        let turn = gate.turn(&[("save", named("first"))]).await;
+        let question = wait_for_question(&gate.session).await;
+        gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        gate.told(turn).await;
+
+        let session = gate.session.clone();
+        let revoked = tokio::spawn(async move { session.revoke("save").await });
+        let asked = asks(&mut gate, "save").await;
+        revoked.await.unwrap().unwrap();
+        let row = gate.row().await;
+        assert_eq!(asked, row.approval.is_none(), "round {round}: {row:?}");
+        assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+    }
+    gate.shutdown().await;
+}
+
+async fn wait_for_question(session: &Session) -> madang::Question {
+    loop {
+        if let Some(question) = session.state().await.unwrap().question {
+            return question;
+        }
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,198 @@
+//! `ledger --verify`: whatever is changed in the file behind the program's back is found and named, or said to be beyond
+//! finding.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, sqlite::SqliteConnectOptions};
+
+use super::{Home, Running, add_habit};
+
+/// A database with two calls in session `one` and one in session `two`: the first is steps 1 to 3, the second the rest.
+fn written() -> Home {
+    let home = Home::new();
+    for session in ["one", "two"] {
+        chat(&home, session, &json!({ "name": "list_active_habits", "arguments": {} }));
+    }
+    chat(&home, "one", &add_habit()["tool_calls"][0]);
+    home
+}
+
+fn chat(home: &Home, session: &str, call: &Value) {
+    let script = [json!({ "tool_calls": [call] }), json!({ "text": "Done." })];
+    let ended = home.chat(&script, &["--session", session, "--confirm", "approve"], "please\n");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+/// What `--verify` prints of session `one`.
+fn verified(home: &Home, options: &[&str]) -> Value {
+    let ended = home.run(&[&["ledger", "--verify", "--session", "one"], options].concat(), "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.events().remove(0)
+}
+
+/// Changes the file as somebody would who wants nobody to see it: without the triggers.
+async fn tamper(path: &Path, sql: &str) {
+    let mut db =
+        SqliteConnectOptions::new().filename(path).foreign_keys(false).connect().await.unwrap();
+    let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
+    for trigger in sqlx::query(triggers).fetch_all(&mut db).await.unwrap() {
+        let drop = format!("DROP TRIGGER {}", trigger.get::<String, _>(0));
+        sqlx::query(AssertSqlSafe(drop)).execute(&mut db).await.unwrap();
+    }
+    sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// SQL that gives the transitions of session `one` other positions.
+fn renumber(moves: &[(i64, i64)]) -> String {
+    let one = |(from, to): &(i64, i64)| {
+        format!(
+            "UPDATE madang_transitions SET position = {to} WHERE session = 'one' AND position = {from};"
+        )
+    };
+    moves.iter().map(one).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_is_found_and_named() {
+    let home = written();
+    let length = verified(&home, &[])["transitions"].as_i64().unwrap();
+    assert!(length >= 8, "two calls, the second asked about: {length}");
+    let later: Vec<(i64, i64)> = (5..=length).map(|position| (position, position - 1)).collect();
+    let up: Vec<(i64, i64)> = (4..=length).rev().map(|position| (position, position + 1)).collect();
+    let last = format!("session = 'one' AND position = {length}");
+    let (second, end) =
+        ("(SELECT call FROM madang_calls WHERE name = 'add_habit')", "WHERE session = 'one'");
+    let broken_at = |position: i64| format!("at or before transition {position}");
+    let damaged = |position: i64| format!("transition {position} is not as it was written");
+    let cases = [
+        ("an outcome", format!("UPDATE madang_transitions SET transition = replace(transition, 'habit_id', 'habit') WHERE {last}"), broken_at(length)),
+        ("a time", "UPDATE madang_transitions SET at = at + 1 WHERE session = 'one' AND position = 2".to_owned(), broken_at(2)),
+        ("a hash", format!("UPDATE madang_transitions SET hash = randomblob(32) WHERE {last}"), broken_at(length)),
+        ("a space", "UPDATE madang_transitions SET transition = transition || ' ' WHERE session = 'one' AND position = 3".to_owned(), damaged(3)),
+        ("no JSON", "UPDATE madang_transitions SET transition = '{' WHERE session = 'one' AND position = 3".to_owned(), damaged(3)),
+        ("a step's name", "UPDATE madang_transitions SET step = 'ended' WHERE session = 'one' AND position = 2".to_owned(), damaged(2)),
+        ("a deleted step", "DELETE FROM madang_transitions WHERE session = 'one' AND position = 4".to_owned(), damaged(4)),
+        ("a deleted step, renumbered", format!("DELETE FROM madang_transitions WHERE session = 'one' AND position = 4; {}", renumber(&later)), broken_at(4)),
+        ("two steps the other way round", renumber(&[(2, 99), (3, 2), (99, 3)]), broken_at(2)),
+        ("an inserted step", format!("{} INSERT INTO madang_transitions SELECT session, 4, call, at, step, transition, hash FROM madang_transitions WHERE session = 'one' AND position = 3", renumber(&up)), broken_at(4)),
+        ("a cut-off end", format!("DELETE FROM madang_transitions WHERE {last}"), format!("{} transitions where {length} were expected", length - 1)),
+        ("another length", format!("UPDATE madang_sessions SET chain_length = 3 {end}"), "where 3 were expected".to_owned()),
+        ("another head", format!("UPDATE madang_sessions SET chain_head = zeroblob(32) {end}"), "or another end".to_owned()),
+        ("no session row", format!("DELETE FROM madang_sessions {end}"), "where 0 were expected".to_owned()),
+        ("a call's outcome", format!("UPDATE madang_calls SET outcome = '{{\"status\":\"ok\",\"data\":1}}' WHERE call = {second}"), "does not stand where its transitions say".to_owned()),
+        ("a call's outcome that is none", format!("UPDATE madang_calls SET outcome = '{{' WHERE call = {second}"), "the row of call".to_owned()),
+        ("who decided", format!("UPDATE madang_calls SET decided_by = 'lee' WHERE call = {second}"), "does not stand".to_owned()),
+        ("a call's arguments", format!("UPDATE madang_calls SET arguments = '{{}}' WHERE call = {second}"), "does not stand".to_owned()),
+        ("a call's effect", format!("UPDATE madang_calls SET effect = 'none' WHERE call = {second}"), "does not stand".to_owned()),
+        ("a deleted call", format!("DELETE FROM madang_calls WHERE call = {second}"), "does not stand".to_owned()),
+        ("a call in another session", format!("UPDATE madang_calls SET session = 'two' WHERE call = {second}"), "does not stand".to_owned()),
+        ("a call out of the transcript", format!("DELETE FROM madang_messages WHERE call = {second}"), "is not in its place".to_owned()),
+    ];
+    for (what, sql, words) in cases {
+        let copy = home.path("copy.db");
+        fs::copy(home.database(), &copy).unwrap();
+        tamper(&copy, &sql).await;
+        let options = ["ledger", "--verify", "--db", copy.to_str().unwrap()];
+        let one = home.run(&[&options[..], &["--session", "one"]].concat(), "");
+        one.failed_with(&["the ledger of session \"one\" does not hold", &words]);
+        let all = home.run(&options, "");
+        assert_eq!(all.code, Some(1), "{what}: {all:?}");
+        assert!(all.err.contains("\"one\"") && all.err.contains(&words), "{what}: {all:?}");
+    }
+}
+
+/// Removes the second call of session `one` so that everything fits again.
+const CUT_OFF: &str = "\
+    DELETE FROM madang_transitions WHERE session = 'one' AND position > 3; \
+    DELETE FROM madang_calls WHERE name = 'add_habit'; \
+    DELETE FROM madang_messages WHERE session = 'one' AND seq > 4; \
+    UPDATE madang_sessions SET chain_length = 3, chain_head = \
+    (SELECT hash FROM madang_transitions WHERE session = 'one' AND position = 3) WHERE session = 'one'";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_was_cut_off_cleanly_is_found_by_a_head_that_was_kept() {
+    let home = written();
+    let head = verified(&home, &[])["head"].as_str().unwrap().to_owned();
+    tamper(&home.database(), CUT_OFF).await;
+
+    let without = home.run(&["ledger", "--verify", "--session", "one"], "");
+    assert_eq!(without.code, Some(0), "nobody can tell: {without:?}");
+    assert_eq!(without.err.lines().count(), 1);
+    assert!(
+        without.err.contains("without a head that was kept elsewhere nobody can tell"),
+        "{without:?}"
+    );
+    let with = home.run(&["ledger", "--verify", "--session", "one", "--head", &head], "");
+    with.failed_with(&["session \"one\" does not hold", "none of the 3 transitions has the head"]);
+
+    for table in ["transitions", "calls", "messages", "turns", "sessions"] {
+        let sql = format!("DELETE FROM madang_{table} WHERE session = 'one'");
+        tamper(&home.database(), &sql).await;
+    }
+    let with = home.run(&["ledger", "--verify", "--session", "one", "--head", &head], "");
+    with.failed_with(&["nothing of session \"one\"", "it was removed"]);
+}
+
+#[test]
+fn a_head_that_was_kept_vouches_for_what_came_before_it() {
+    let home = Home::new();
+    let list = json!({ "name": "list_active_habits", "arguments": {} });
+    chat(&home, "one", &list);
+    let first = verified(&home, &[]);
+    assert_eq!(
+        (&first["calls"], &first["transitions"], &first["vouched_for"]),
+        (&json!(1), &json!(3), &json!(0))
+    );
+    let head = first["head"].as_str().unwrap();
+    assert_eq!(verified(&home, &["--head", head])["vouched_for"], 3);
+    chat(&home, "one", &list);
+    let second = verified(&home, &["--head", head]);
+    assert_eq!((&second["transitions"], &second["vouched_for"]), (&json!(6), &json!(3)));
+
+    let ended =
+        home.run(&["ledger", "--verify", "--session", "one", "--head", head, "--locale", "ko"], "");
+    assert!(ended.err.contains("전이 3개까지는"), "{ended:?}");
+    let other = "0".repeat(63) + "1";
+    home.run(&["ledger", "--verify", "--session", "one", "--head", &other], "")
+        .failed_with(&["none of the 6"]);
+}
+
+#[test]
+fn a_head_belongs_to_one_session_and_to_a_verification() {
+    let home = written();
+    let head = "0".repeat(64);
+    for wrong in [
+        &["ledger", "--verify", "--head", &head][..],
+        &["ledger", "--session", "one", "--head", &head],
+        &["ledger", "--verify", "--session", "one", "--head", "abc"],
+    ] {
+        assert_eq!(home.run(wrong, "").code, Some(2), "{wrong:?}");
+    }
+    home.run(&["ledger", "--verify", "--session", "nobody"], "")
+        .failed_with(&["there is no session \"nobody\""]);
+}
+
+#[test]
+fn both_reading_commands_work_while_another_process_holds_the_lock() {
+    let home = written();
+    let script = home.script(&[json!({ "text": "Here." }), json!({ "text": "Still." })]);
+    let mut chat = Running::start(home.command(&[
+        "chat",
+        "--json",
+        "--session",
+        "one",
+        "--script",
+        script.to_str().unwrap(),
+    ]));
+    chat.write(b"hello\n");
+    chat.until("turn_ended");
+    assert_eq!(home.run(&["ledger"], "").events().len(), 3);
+    let verified = home.run(&["ledger", "--verify"], "");
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    let sessions: Vec<Value> =
+        verified.events().iter().map(|line| line["session"].clone()).collect();
+    assert_eq!(sessions, ["one", "two"]);
+    assert_eq!(chat.ended().code, Some(0));
+}

@@ -1,0 +1,263 @@
+//! What an embedder writes through `runtime.transaction()` is there when it is told so, and only then; what goes wrong in
+//! one transaction is undone alone.
+
+use std::{io, time::Duration};
+
+use madang::{
+    Confirm, Limits, StoreError, TransactionError,
+    testing::{MemoryConnection, ScriptedModel},
+};
+use serde_json::json;
+use tokio::{task::JoinSet, time::Instant};
+
+use crate::support::{PATIENCE, Yard, call_then_say, kind};
+
+/// Writes a row, as a handler of the embedder's own.
+fn put(db: &mut MemoryConnection, name: &str) -> io::Result<()> {
+    db.put(name, json!(1)).map_err(io::Error::other)
+}
+
+async fn names(yard: &Yard) -> Vec<String> {
+    yard.rows().into_keys().collect()
+}
+
+/// Waits until the writer's queue has this many jobs.
+async fn waiting(yard: &Yard, jobs: usize) {
+    let there = async {
+        while yard.runtime.actors().store.waiting().await.unwrap() < jobs {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, there).await.expect("they come in time");
+}
+
+#[tokio::test]
+async fn its_result_is_given_only_after_the_commit() {
+    let yard = Yard::without_model().await;
+    let paused = yard.store.pause().await;
+    let (ran, has_run) = tokio::sync::oneshot::channel();
+    let transaction = yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+        put(db, "a")?;
+        ran.send(()).unwrap();
+        io::Result::Ok(7)
+    });
+    let told = tokio::spawn(transaction);
+    has_run.await.unwrap();
+    assert_eq!(yard.runtime.actors().store.waiting().await.unwrap(), 0);
+    assert!(!told.is_finished() && yard.rows().is_empty(), "nobody sees it before the commit");
+    drop(paused);
+    assert_eq!(told.await.unwrap().unwrap(), 7);
+    assert_eq!(names(&yard).await, ["a"]);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn transactions_and_tools_share_one_commit() {
+    let yard = Yard::without_model().await;
+    let paused = yard.store.pause().await;
+    let first = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "first"));
+    let first = tokio::spawn(first);
+    while yard.runtime.running_tasks() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let mut others = JoinSet::new();
+    for number in 0..50 {
+        let put = async move |db: &mut MemoryConnection| put(db, &format!("t{number}"));
+        let transaction = yard.runtime.transaction(put);
+        others.spawn(async move { transaction.await.unwrap() });
+    }
+    let note = json!({ "name": "note" });
+    let tool = yard.call("note", &note, Confirm::Nobody);
+    let go = async {
+        waiting(&yard, 51).await;
+        let before = yard.store.commits();
+        drop(paused);
+        others.join_all().await;
+        yard.store.commits() - before
+    };
+    let (report, commits) = tokio::join!(tool, go);
+    first.await.unwrap().unwrap();
+    assert_eq!(kind(&report), "ok");
+    assert!(commits <= 2, "{commits} commits for the first and 51 that waited behind it");
+    assert_eq!(yard.rows().len(), 52);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
+    let mut limits = Limits::default();
+    limits.transaction_deadline = Duration::from_millis(50);
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let paused = yard.store.pause().await;
+    let runtime = &yard.runtime;
+    let work = async {
+        tokio::join!(
+            runtime.transaction(async |db: &mut MemoryConnection| put(db, "before")),
+            runtime.transaction(async |db: &mut MemoryConnection| {
+                put(db, "given up")?;
+                Err::<(), _>(io::Error::other("changed my mind"))
+            }),
+            runtime.transaction(async |db: &mut MemoryConnection| {
+                put(db, "panicked")?;
+                if db.get("panicked").is_some() {
+                    std::panic::panic_any(Bomb);
+                }
+                io::Result::Ok(())
+            }),
+            runtime.transaction(async |db: &mut MemoryConnection| {
+                put(db, "late")?;
+                std::future::pending::<io::Result<()>>().await
+            }),
+            runtime.transaction(async |db: &mut MemoryConnection| put(db, "after")),
+        )
+    };
+    let go = async {
+        waiting(&yard, 4).await;
+        drop(paused);
+    };
+    let ((before, given_up, panicked, late, after), ()) = tokio::join!(work, go);
+    before.unwrap();
+    after.unwrap();
+    let Err(TransactionError::GivenUp(own)) = given_up else { panic!("{given_up:?}") };
+    assert_eq!(own.to_string(), "changed my mind");
+    assert!(matches!(panicked, Err(TransactionError::Panicked)), "{panicked:?}");
+    assert!(matches!(late, Err(TransactionError::Deadline(_))), "{late:?}");
+    assert_eq!(names(&yard).await, ["after", "before"]);
+    yard.shutdown().await;
+}
+
+/// A payload of a panic that panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the payload panics too")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline() {
+    let limits = Limits::default();
+    let deadline = limits.transaction_deadline;
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let (began, has_begun) = tokio::sync::oneshot::channel();
+    let hanging = yard.runtime.transaction(async move |_: &mut MemoryConnection| {
+        began.send(()).unwrap();
+        std::future::pending::<io::Result<()>>().await
+    });
+    let hanging = tokio::spawn(hanging);
+    has_begun.await.unwrap();
+    let begin = Instant::now();
+    let note = json!({ "name": "note" });
+    let (report, own) = tokio::join!(
+        yard.call("note", &note, Confirm::Nobody),
+        yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own")),
+    );
+    assert!(begin.elapsed() <= deadline + Duration::from_millis(5), "{:?}", begin.elapsed());
+    own.unwrap();
+    assert_eq!(kind(&report), "ok");
+    assert!(matches!(hanging.await.unwrap(), Err(TransactionError::Deadline(_))));
+    yard.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_future_that_nobody_polls_does_not_keep_the_transaction() {
+    let yard = Yard::with_limits(ScriptedModel::new([]), Limits::default()).await;
+    let mut forgotten =
+        yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
+    std::future::poll_fn(|cx| {
+        assert!(forgotten.as_mut().poll(cx).is_pending());
+        std::task::Poll::Ready(())
+    })
+    .await;
+    let own = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own"));
+    tokio::time::timeout(Duration::from_millis(10), own).await.expect("nothing is held").unwrap();
+    assert_eq!(names(&yard).await, ["forgotten", "own"]);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn dropping_the_future_cancels_nothing_and_shutdown_waits_for_it() {
+    let yard = Yard::without_model().await;
+    let paused = yard.store.pause().await;
+    let (ran, has_run) = tokio::sync::oneshot::channel();
+    let transaction =
+        tokio::spawn(yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+            ran.send(()).unwrap();
+            put(db, "a")
+        }));
+    has_run.await.unwrap();
+    transaction.abort();
+    assert!(transaction.await.unwrap_err().is_cancelled());
+    let (runtime, store) = (yard.runtime.clone(), yard.store.clone());
+    let shutdown = tokio::spawn(async move { yard.shutdown().await });
+    tokio::task::yield_now().await;
+    assert!(!shutdown.is_finished());
+    drop(paused);
+    shutdown.await.unwrap();
+    assert_eq!(store.connection().values().len(), 1);
+    let late = runtime.transaction(async |db: &mut MemoryConnection| put(db, "late")).await;
+    assert!(matches!(late, Err(TransactionError::Closed)), "{late:?}");
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_wrote_nothing_and_a_lost_answer_is_not_known() {
+    let yard = Yard::without_model().await;
+    yard.store.fail_next_begin();
+    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
+    assert!(matches!(told, Err(TransactionError::NotWritten(_))), "{told:?}");
+    yard.store.fail_next_commit();
+    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "b")).await;
+    assert!(matches!(told, Err(TransactionError::NotWritten(_))), "{told:?}");
+    assert!(yard.rows().is_empty());
+    yard.store.lose_next_commit_reply();
+    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "c")).await;
+    assert!(matches!(told, Err(TransactionError::Unknown(_))), "{told:?}");
+    assert_eq!(names(&yard).await, ["c"], "only the tables know");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn more_transactions_than_may_wait_are_refused() {
+    let mut limits = Limits::default();
+    limits.max_waiting_writes = 1;
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let paused = yard.store.pause().await;
+    let (ran, has_run) = tokio::sync::oneshot::channel();
+    let first = yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+        put(db, "first")?;
+        ran.send(()).unwrap();
+        std::future::pending::<io::Result<()>>().await
+    });
+    let first = tokio::spawn(first);
+    has_run.await.unwrap();
+    let refused = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
+    assert!(
+        matches!(refused, Err(TransactionError::NotWritten(StoreError::Overloaded))),
+        "{refused:?}"
+    );
+    drop(paused);
+    assert!(matches!(first.await.unwrap(), Err(TransactionError::Deadline(_))));
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn another_connection_than_the_stores_is_refused_before_it_waits() {
+    let yard = Yard::without_model().await;
+    let told = yard.runtime.transaction(async |_: &mut String| io::Result::Ok(())).await;
+    let Err(refused @ TransactionError::OtherConnection { .. }) = told else { panic!("{told:?}") };
+    assert!(refused.to_string().contains("needs a alloc::string::String"), "{refused}");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_turn_with_one_unasked_transactional_call_takes_three_durable_waits() {
+    let model = call_then_say("note", &json!({ "name": "a" }), "Written.");
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let before = yard.store.commits();
+    session.ask("write it down").await.unwrap().ended().await.unwrap();
+    assert_eq!(yard.store.commits() - before, 3);
+    assert_eq!(names(&yard).await, ["a"]);
+    yard.shutdown().await;
+}

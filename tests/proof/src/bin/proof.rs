@@ -1,0 +1,221 @@
+//! Proves the promise for as long as one likes. `make soak` starts it; without arguments it says how.
+
+#![expect(clippy::print_stdout, reason = "a program talks to its reader")]
+
+use std::{
+    collections::BTreeSet,
+    error::Error,
+    io::{Write as _, stdout},
+    process::ExitCode,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use madang_proof::{
+    audit::Findings,
+    fuzz::{Hunt, Target},
+    kill::{self, Campaign, Orders},
+    power::{Synced, Trial},
+};
+use tokio::time::Instant;
+
+const USAGE: &str = "usage: proof kill|power|fuzz|all [--kills N] [--trials N] [--seconds N] [--seed N]
+
+  kill    kills a process with 8 chats, starts it again, compares its book with its database: --kills times (2000)
+  power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
+  fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
+  all     one after the other
+
+Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
+
+/// How much of each.
+#[derive(Debug, Clone, Copy)]
+struct Dose {
+    kills: u64,
+    trials: u64,
+    seconds: u64,
+    seed: u64,
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((command, rest)) = arguments.split_first() else {
+        println!("{USAGE}");
+        return Ok(ExitCode::from(2));
+    };
+    if command == "child" {
+        kill::live(Orders::read(rest).ok_or("these are no orders")?).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let dose = Dose::read(rest)?;
+    println!("seed {}", dose.seed);
+    let findings = match command.as_str() {
+        "kill" => kill(dose).await?,
+        "power" => power(dose).await,
+        "fuzz" => fuzz(dose)?,
+        "all" => {
+            let mut findings = kill(dose).await?;
+            findings.add(power(dose).await);
+            findings.add(fuzz(dose)?);
+            findings
+        }
+        _ => return Err(USAGE.into()),
+    };
+    Ok(if findings.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Dose {
+    fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let mut dose = Self { kills: 2_000, trials: 20, seconds: 60, seed: now.as_secs() };
+        for pair in arguments.chunks(2) {
+            let [name, value] = pair else { return Err(USAGE.into()) };
+            let value = value.parse()?;
+            match name.as_str() {
+                "--kills" => dose.kills = value,
+                "--trials" => dose.trials = value,
+                "--seconds" => dose.seconds = value,
+                "--seed" => dose.seed = value,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(dose)
+    }
+}
+
+async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+    let campaign = Campaign {
+        program: std::env::current_exe()?,
+        seed: dose.seed,
+        kills: dose.kills,
+        kills_a_file: 20,
+        chats: 8,
+        bug: None,
+    };
+    let mut clock = Clock::new();
+    let figures = campaign
+        .run(|figures| {
+            clock.found(&figures.findings);
+            clock.say(|| {
+                let kills = format!("{} of {} kills", figures.kills, dose.kills);
+                format!("kill   {kills}, {}", counts(&figures.findings))
+            });
+        })
+        .await;
+    clock.found(&figures.findings);
+    let (at_points, files) = (figures.kills_at_points, figures.files);
+    clock.end(&format!(
+        "kill   {} kills ({at_points} at chosen points) on {files} files, {} effects acknowledged: {}",
+        figures.kills,
+        figures.acknowledged,
+        counts(&figures.findings),
+    ));
+    Ok(figures.findings)
+}
+
+async fn power(dose: Dose) -> Findings {
+    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let (mut cuts, mut dropped, mut acknowledged) = (0, 0, 0);
+    for trial in 0..dose.trials {
+        let seed = dose.seed.wrapping_add(trial);
+        let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
+        let figures = trial
+            .run(|figures| {
+                clock.found(&figures.findings);
+                clock.say(|| {
+                    format!("power  {} cuts, {}", cuts + figures.cuts, counts(&figures.findings))
+                });
+            })
+            .await;
+        cuts += figures.cuts;
+        dropped += figures.dropped;
+        acknowledged += figures.acknowledged;
+        findings.add(figures.findings);
+    }
+    let lost = format!("{dropped} changes dropped");
+    clock.end(&format!(
+        "power  {cuts} cuts, {lost}, {acknowledged} acknowledged effects looked for: {}",
+        counts(&findings),
+    ));
+    findings
+}
+
+fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+    for target in Target::ALL {
+        println!("fuzz   {} for {} s", target.name(), dose.seconds);
+        let time = Duration::from_secs(dose.seconds);
+        let ended = Hunt { target, seed: dose.seed, executions: u64::MAX, time }.run()?;
+        let (name, seconds) = (target.name(), ended.took.as_secs());
+        println!("fuzz   {name}: {} inputs, {} ways, {seconds} s", ended.executions, ended.ways);
+    }
+    Ok(Findings::default())
+}
+
+fn counts(findings: &Findings) -> String {
+    let Findings { lost, doubled, unasked, misreported, damaged, stuck } = findings;
+    format!(
+        "{} lost, {} doubled, {} unasked, {} misreported, {} damaged, {} stuck",
+        lost.len(),
+        doubled.len(),
+        unasked.len(),
+        misreported.len(),
+        damaged.len(),
+        stuck.len()
+    )
+}
+
+/// The first of each kind, in words.
+fn sentences(findings: &Findings) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let Findings { lost, doubled, unasked, misreported, damaged, stuck } = findings;
+    let shown = |(name, all): (&str, &BTreeSet<String>)| {
+        all.iter().take(SHOWN).map(|what| format!("{name}: {what}")).collect::<Vec<_>>()
+    };
+    [
+        ("lost", lost),
+        ("doubled", doubled),
+        ("unasked", unasked),
+        ("misreported", misreported),
+        ("damaged", damaged),
+        ("stuck", stuck),
+    ]
+    .into_iter()
+    .flat_map(shown)
+    .collect()
+}
+
+/// Says now and then how far it is, and at once what is wrong.
+struct Clock {
+    begin: Instant,
+    said: Instant,
+    found: BTreeSet<String>,
+}
+
+impl Clock {
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { begin: now, said: now, found: BTreeSet::new() }
+    }
+
+    fn found(&mut self, findings: &Findings) {
+        for sentence in sentences(findings) {
+            if self.found.insert(sentence.clone()) {
+                println!("{sentence}");
+            }
+        }
+    }
+
+    fn say(&mut self, text: impl FnOnce() -> String) {
+        if self.said.elapsed() >= Self::EVERY {
+            self.said = Instant::now();
+            println!("{} ({} s)", text(), self.begin.elapsed().as_secs());
+            drop(stdout().flush()); // whoever reads a pipe sees it, too
+        }
+    }
+
+    fn end(&self, text: &str) {
+        println!("{text} ({} s)", self.begin.elapsed().as_secs());
+    }
+}

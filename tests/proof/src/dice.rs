@@ -1,0 +1,44 @@
+//! Numbers that look random and are the same for the same seed.
+
+/// Throws numbers. Two dice of one seed throw the same.
+#[derive(Debug, Clone)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Seeds that lie side by side give numbers that do not.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Self((mixed ^ (mixed >> 31)) | 1)
+    }
+
+    /// The next number.
+    pub const fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A number below this one, which must not be 0.
+    pub const fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 11) % bound
+    }
+
+    /// An index into something of this length, which must not be 0.
+    pub fn index(&mut self, len: usize) -> usize {
+        usize::try_from(self.below(len as u64)).expect("below a length")
+    }
+
+    /// One of these, of which there must be some.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.index(items.len())]
+    }
+
+    /// True once in so many throws.
+    pub const fn once_in(&mut self, throws: u64) -> bool {
+        self.below(throws) == 0
+    }
+}

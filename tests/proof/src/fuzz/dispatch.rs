@@ -1,0 +1,274 @@
+//! A call through the whole of dispatch: exactly one outcome, in time, and the ledger, the tool and the asker agree on it.
+
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use madang::{
+    Call, CallReport, Confirm, Decision, Effect, LedgerFilter, Runtime, ToolOutcome, ToolSpec,
+    UserId,
+    testing::{MemoryConnection, MemoryStore, ScriptedModel},
+    tool::{self, EffectPolicy, Tool, ToolContext, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A call that takes this long hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Calls before the runtime and its ledger, which is kept in memory, begin anew.
+const CALLS: u32 = 2_000;
+
+/// Takes the first line as `TOOL DECISION`, `y`, `n` or `-`, and the rest as the raw arguments.
+pub(super) fn run(bytes: &[u8]) -> String {
+    thread_local! {
+        static YARD: RefCell<Option<Yard>> = const { RefCell::new(None) };
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let (head, arguments) = text.split_once('\n').unwrap_or((&text, ""));
+    let (tool, decision) = head.split_once(' ').unwrap_or((head, "-"));
+    YARD.with_borrow_mut(|yard| {
+        if yard.as_ref().is_none_or(|yard| yard.calls >= CALLS) {
+            *yard = Some(Yard::new());
+        }
+        yard.as_mut().expect("it was just made").call(tool, decision, arguments)
+    })
+}
+
+struct Yard {
+    clock: tokio::runtime::Runtime,
+    runtime: Runtime,
+    store: MemoryStore,
+    seen: Seen,
+    calls: u32,
+}
+
+/// What the handlers saw.
+#[derive(Clone, Default)]
+struct Seen {
+    runs: Arc<AtomicU64>,
+    arguments: Arc<Mutex<Option<Value>>>,
+}
+
+impl Seen {
+    fn see(&self, arguments: Value) {
+        self.runs.fetch_add(1, SeqCst);
+        *self.arguments.lock().expect("no code under this lock panics") = Some(arguments);
+    }
+
+    fn take(&self) -> (u64, Option<Value>) {
+        let arguments = self.arguments.lock().expect("no code under this lock panics").take();
+        (self.runs.swap(0, SeqCst), arguments)
+    }
+}
+
+impl Yard {
+    fn new() -> Self {
+        let clock = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let clock = clock.expect("a runtime of one thread");
+        let (store, seen) = (MemoryStore::new(), Seen::default());
+        let runtime = Runtime::builder()
+            .model(ScriptedModel::new([]))
+            .store(store.clone())
+            .tools(tools())
+            .extension(seen.clone());
+        let runtime = clock.block_on(runtime.start()).expect("these tools fit this store");
+        Self { clock, runtime, store, seen, calls: 0 }
+    }
+
+    fn call(&mut self, name: &str, decision: &str, arguments: &str) -> String {
+        self.calls += 1;
+        let confirm = match decision {
+            "y" => Confirm::Always(Decision::Approve),
+            "n" => Confirm::Always(Decision::Deny),
+            _ => Confirm::Nobody,
+        };
+        let approves = decision == "y";
+        let user = UserId::new("kim").expect("a short name");
+        let before = self.store.connection().values().len();
+        let report = self.clock.block_on(async {
+            let call = Call::new(user, name, arguments).confirm(confirm);
+            let ended = tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await;
+            ended.expect("every call ends").expect("the runtime is open")
+        });
+        let written = self.store.connection().values().len() - before;
+        let outcome = report.outcome().expect("nobody was dismissed");
+        self.agrees_with_ledger(&report, arguments);
+        self.agrees_with_handler(name, approves, &report, outcome, written);
+        let envelope: Value = serde_json::from_str(&report.envelope).expect("an envelope is JSON");
+        if outcome.is_ok() {
+            assert!(report.envelope.len() <= 2_048, "{}", report.envelope.len());
+        }
+        let word = outcome.code().unwrap_or(if outcome.is_ok() { "ok" } else { "cancelled" });
+        let tool = self.runtime.registry().get(name).map_or("-", |_| name);
+        // How many problems were found, and of which kind, are ways of their own.
+        let reason = envelope["reason"].as_str().unwrap_or_default();
+        let problems: String =
+            reason.chars().filter(|letter| matches!(letter, ':' | ';' | '.')).take(6).collect();
+        format!("{tool} {decision:.1} {word} {problems}")
+    }
+
+    fn agrees_with_ledger(&self, report: &CallReport, arguments: &str) {
+        let filter =
+            LedgerFilter { session: Some(report.session.clone()), ..LedgerFilter::default() };
+        let rows = self.clock.block_on(self.runtime.ledger(&filter)).expect("memory can be read");
+        let [row] = &*rows else { panic!("one call, not {}", rows.len()) };
+        assert_eq!(*row.raw_arguments, *arguments, "the raw text is kept");
+        assert_eq!(row.outcome.as_ref(), report.outcome());
+        assert_eq!(row.effect, Some(report.record.effect));
+    }
+
+    fn agrees_with_handler(
+        &self,
+        name: &str,
+        approves: bool,
+        report: &CallReport,
+        outcome: &ToolOutcome,
+        written: usize,
+    ) {
+        let (runs, arguments) = self.seen.take();
+        let Ok(tool) = self.runtime.registry().get(name) else {
+            assert_eq!((outcome.code(), runs), (Some("unknown_tool"), 0));
+            return;
+        };
+        let took_effect = report.record.effect == Effect::Committed;
+        match outcome {
+            ToolOutcome::Ok(_) => {
+                assert_eq!(runs, 1, "it ran once");
+                let told = &report.record.arguments;
+                if LITERAL.contains(&name) {
+                    assert_eq!(arguments.as_ref(), Some(told), "what is told is what ran");
+                }
+                let checked = tool.validate(told.clone()).expect("what ran is valid");
+                assert_eq!(checked.arguments, *told, "and without what nobody knows");
+                let asks = name == "asks" && tool.tool().asks(told);
+                assert!(approves || !asks, "somebody said yes");
+                assert_eq!(took_effect, tool.spec().effect != EffectPolicy::Read);
+                assert_eq!(written, usize::from(took_effect), "one row, if it writes");
+            }
+            ToolOutcome::Err(error) => {
+                assert_eq!(error.code, "validation", "{}", error.reason);
+                assert!(error.reason.len() < 1_200, "{}", error.reason.len());
+                assert_eq!((runs, written, took_effect), (0, 0, false));
+            }
+            ToolOutcome::Cancelled(_) => {
+                assert!(name == "asks" && !approves);
+                assert_eq!((runs, written, took_effect), (0, 0, false));
+            }
+        }
+    }
+}
+
+/// Tools whose handlers see their arguments as JSON.
+const LITERAL: [&str; 3] = ["free", "strict", "choice"];
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Sleep,
+    Movement,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Inner {
+    /// A number of a small range.
+    #[schemars(range(min = -10, max = 10))]
+    level: i8,
+    /// More of the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inner: Option<Box<Self>>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Typed {
+    /// The name of the row.
+    #[schemars(length(min = 1, max = 20))]
+    name: String,
+    /// A choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    /// Short words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4), inner(regex(pattern = r"^[a-z가-힣]{1,8}$")))]
+    tags: Vec<String>,
+    /// Nested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inner: Option<Inner>,
+    /// A day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date"))]
+    date: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Named {
+    /// The name of the row.
+    name: String,
+}
+
+/// Tools of every kind of schema and effect. Each gives what it was given.
+fn tools() -> Vec<Arc<dyn Tool>> {
+    let literal = |name: &str, parameters: Value| {
+        let spec =
+            ToolSpec::new(name, "Gives its arguments.", parameters).effect(EffectPolicy::Read);
+        tool::from_schema(spec, async |arguments: Value, ctx: ToolContext| {
+            seen(&ctx).see(arguments.clone());
+            Ok(ToolOutcome::ok(arguments))
+        })
+    };
+    vec![
+        Arc::new(literal("free", json!({ "type": "object" }))),
+        Arc::new(literal(
+            "strict",
+            json!({
+                "type": "object",
+                "properties": {
+                    "name": { "type": "string", "maxLength": 8 },
+                    "number": { "type": "number", "multipleOf": 0.5 },
+                    "list": { "type": "array", "items": { "type": ["integer", "null"] }, "uniqueItems": true },
+                },
+                "required": ["name"],
+                "additionalProperties": false,
+            }),
+        )),
+        Arc::new(literal(
+            "choice",
+            json!({
+                "type": "object",
+                "properties": {
+                    "it": { "anyOf": [
+                        { "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"] },
+                        { "type": "object", "properties": { "b": { "oneOf": [{ "type": "integer" }, { "const": "b" }] } } },
+                        { "type": "array", "items": { "not": { "type": "boolean" } }, "maxItems": 3 },
+                    ] },
+                },
+            }),
+        )),
+        Arc::new(tool::plain("typed", "Gives its arguments.", typed).effect(EffectPolicy::Read)),
+        Arc::new(tool::transactional("save", "Writes a row.", save).effect(EffectPolicy::Write)),
+        Arc::new(
+            tool::transactional("asks", "Writes a row, or asks.", save)
+                .asks(|named: &Named| !named.name.starts_with("quiet")),
+        ),
+    ]
+}
+
+fn seen(ctx: &ToolContext) -> &Seen {
+    ctx.extension().expect("the yard put it in")
+}
+
+async fn typed(arguments: Typed, ctx: &ToolContext) -> ToolResult<Typed> {
+    seen(ctx).see(serde_json::to_value(&arguments)?);
+    Ok(arguments)
+}
+
+async fn save(named: Named, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
+    seen(ctx).see(serde_json::to_value(&named)?);
+    db.put(ctx.call.to_string(), json!(named.name))?;
+    Ok(json!({ "saved": named.name }))
+}

@@ -1,0 +1,85 @@
+//! What a model streams, through the parser of tool calls: the same for every split, nothing invented, no end that hangs.
+//!
+//! The parser is taken from the library's sources: there it stands behind llama.cpp, which it does not need.
+
+#[path = "../../../../src/model/llama/call.rs"]
+mod call;
+#[path = "../../../../src/model/llama/json_scan.rs"]
+mod json_scan;
+#[expect(clippy::module_inception, reason = "its neighbours know it by this name")]
+#[path = "../../../../src/model/llama/parser.rs"]
+mod parser;
+
+use self::parser::{CallSyntax, Found, Parser};
+
+/// Takes a byte for the syntax, a byte for the splits, and the rest as the text that comes.
+pub(super) fn run(bytes: &[u8]) -> String {
+    let Some((&[kind, split], rest)) = bytes.split_first_chunk() else {
+        return "short".to_owned();
+    };
+    let text = String::from_utf8_lossy(rest);
+    let syntax = if kind & 1 == 0 { CallSyntax::Hermes } else { CallSyntax::Envelope };
+    let stops: &'static [&'static str] =
+        if kind & 2 == 0 { &[] } else { &["\nUser:", "<|im_end|>"] };
+    let parser = Parser::new(syntax, stops);
+    let parser = if kind & 4 == 0 { parser } else { parser.thinking() };
+    let was_cut_off = kind & 8 != 0;
+    let whole = parse(parser.clone(), [&*text], was_cut_off);
+    assert_eq!(parse(parser, pieces(&text, split), was_cut_off), whole, "splits do not matter");
+    // What a call names may be written shorter than it is read; nothing else grows.
+    let shown: usize = whole
+        .iter()
+        .map(|found| match found {
+            Found::Text(text) | Found::Thinking(text) => text.len(),
+            Found::Call(_) | Found::Malformed => 0,
+        })
+        .sum();
+    assert!(shown <= text.len(), "{shown} bytes of {}", text.len());
+    let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
+    assert!(calls.count() <= text.matches('{').count() + text.matches(parser::CALL_OPEN).count());
+    whole.iter().take(12).map(letter).collect()
+}
+
+const fn letter(found: &Found) -> char {
+    match found {
+        Found::Text(_) => 't',
+        Found::Thinking(_) => 'h',
+        Found::Call(_) => 'c',
+        Found::Malformed => 'm',
+    }
+}
+
+/// Neighbouring pieces of one kind are one.
+fn parse<'a>(
+    mut parser: Parser,
+    pieces: impl IntoIterator<Item = &'a str>,
+    was_cut_off: bool,
+) -> Vec<Found> {
+    let mut found = Vec::new();
+    for piece in pieces {
+        let before = found.len();
+        let had_stopped = parser.is_stopped();
+        parser.push(piece, &mut found);
+        assert!(!had_stopped || found.len() == before, "a stop is the end");
+        assert!(parser.open_call().is_none_or(|body| !body.is_empty() || !parser.is_stopped()));
+    }
+    parser.finish(was_cut_off, &mut found);
+    let mut joined: Vec<Found> = Vec::new();
+    for next in found {
+        match (joined.last_mut(), next) {
+            (Some(Found::Text(last)), Found::Text(more)) => last.push_str(&more),
+            (Some(Found::Thinking(last)), Found::Thinking(more)) => last.push_str(&more),
+            (_, next) => joined.push(next),
+        }
+    }
+    joined
+}
+
+/// The text in pieces of up to so many characters.
+fn pieces(text: &str, split: u8) -> impl Iterator<Item = &str> {
+    let size = 1 + usize::from(split) % 13;
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(size).collect();
+    let last = text.len();
+    let nexts: Vec<usize> = ends.iter().copied().skip(1).chain([last]).collect();
+    ends.into_iter().zip(nexts).map(move |(begin, end)| &text[begin..end])
+}

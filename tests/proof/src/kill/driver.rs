@@ -1,0 +1,203 @@
+//! The driver: starts a child, keeps the book of what it says, kills it, and compares the book with the database.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+    time::{Instant, timeout_at},
+};
+
+use super::{Figures, Orders};
+use crate::{
+    audit::{Moment, audit},
+    book::{Book, Line},
+    dice::Dice,
+    yard::{Bug, Point},
+};
+
+/// How children are driven and killed.
+#[derive(Debug, Clone)]
+pub struct Campaign {
+    /// The program whose first argument may be `child`.
+    pub program: PathBuf,
+    /// Everything is drawn from it.
+    pub seed: u64,
+    /// How often a child is killed.
+    pub kills: u64,
+    /// Kills on one file, before it comes to rest and another is begun.
+    pub kills_a_file: u64,
+    /// Chats at once in a child.
+    pub chats: u64,
+    /// The mistake that the children make.
+    pub bug: Option<Bug>,
+}
+
+/// Nothing of a child takes this long.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A child that does not come by its point is killed after this.
+const MISSED: Duration = Duration::from_millis(600);
+/// Turns of a chat: more than any child lives to see.
+const TURNS: u64 = 10_000;
+
+/// When a child dies.
+#[derive(Debug, Clone)]
+enum Death {
+    /// When it passes a point, or somewhat later if it does not.
+    AtPoint(String),
+    /// When it has said this many lines.
+    AfterLines(u64),
+    /// This long after its start, which is perhaps before it runs at all.
+    After(Duration),
+    /// Not at all.
+    Never,
+}
+
+impl Death {
+    fn draw(dice: &mut Dice) -> Self {
+        match dice.below(8) {
+            0..4 => {
+                let point = dice.pick(&Point::ALL);
+                Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(40)))
+            }
+            4..7 => Self::AfterLines(1 + dice.below(100)),
+            _ => Self::After(Duration::from_millis(dice.below(150))),
+        }
+    }
+}
+
+impl Campaign {
+    /// Kills as often as it is told to. After each kill the progress hears what there is so far.
+    pub async fn run(&self, mut progress: impl FnMut(&Figures)) -> Figures {
+        let mut dice = Dice::new(self.seed);
+        let mut figures = Figures::default();
+        while figures.kills < self.kills {
+            let folder = tempfile::tempdir().expect("there is a place for temporary files");
+            let mut yard =
+                Lives { campaign: self, folder: folder.path(), book: Book::default(), life: 0 };
+            figures.files += 1;
+            for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
+                let death = Death::draw(&mut dice);
+                yard.live(death, &mut figures).await;
+                figures.findings.add(audit(folder.path(), &yard.book, Moment::AfterDeath).await);
+                progress(&figures);
+            }
+            // Everybody comes back once more, and nothing is left open.
+            yard.live(Death::Never, &mut figures).await;
+            figures.findings.add(audit(folder.path(), &yard.book, Moment::AtRest).await);
+            figures.acknowledged += yard.book.acknowledged();
+        }
+        figures
+    }
+}
+
+/// The lives of one file.
+struct Lives<'a> {
+    campaign: &'a Campaign,
+    folder: &'a Path,
+    book: Book,
+    life: u64,
+}
+
+impl Lives<'_> {
+    async fn live(&mut self, death: Death, figures: &mut Figures) {
+        self.life += 1;
+        let mut process = self.start(&death);
+        let mut lines =
+            BufReader::new(process.stdout.take().expect("standard output is piped")).lines();
+        let begin = Instant::now();
+        let (deadline, most) = match &death {
+            Death::AtPoint(_) => (begin + MISSED, u64::MAX),
+            Death::AfterLines(count) => (begin + PATIENCE, *count),
+            Death::After(wait) => (begin + *wait, u64::MAX),
+            Death::Never => (begin + PATIENCE, u64::MAX),
+        };
+        let mut heard = 0;
+        while heard < most {
+            match timeout_at(deadline, self.hear(&mut lines)).await {
+                Ok(true) => heard += 1,
+                Ok(false) | Err(_) => break,
+            }
+        }
+        if !matches!(death, Death::Never) {
+            process.start_kill().expect("a child can be killed until it was waited for");
+        }
+        // What it had said before it died counts.
+        let listen = async { while self.hear(&mut lines).await {} };
+        let end = tokio::time::timeout(PATIENCE, async {
+            listen.await;
+            process.wait().await
+        });
+        match end.await {
+            Ok(Ok(status)) => self.judge(status, &death, &mut process, figures).await,
+            Ok(Err(_)) | Err(_) => {
+                figures.findings.stuck.insert(format!("life {} did not end", self.life));
+                process.start_kill().expect("a child can be killed until it was waited for");
+            }
+        }
+    }
+
+    fn start(&self, death: &Death) -> Child {
+        let orders = Orders {
+            folder: self.folder.to_owned(),
+            life: self.life,
+            seed: self.campaign.seed,
+            chats: self.campaign.chats,
+            turns: if matches!(death, Death::Never) { 0 } else { TURNS },
+            dies_at: if let Death::AtPoint(point) = death { Some(point.clone()) } else { None },
+            bug: self.campaign.bug,
+        };
+        Command::new(&self.campaign.program)
+            .args(orders.to_arguments())
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the program of the child can be started")
+    }
+
+    /// Writes the next line into the book. False when there will be none.
+    async fn hear(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) -> bool {
+        let Ok(Some(text)) = lines.next_line().await else { return false };
+        // The last line of a process that was killed while it wrote is no line.
+        if let Ok(line) = serde_json::from_str::<Line>(&text) {
+            self.book.note(line);
+        }
+        true
+    }
+
+    /// A child ends by SIGKILL, or well, but not in any other way.
+    async fn judge(
+        &self,
+        status: ExitStatus,
+        death: &Death,
+        process: &mut Child,
+        figures: &mut Figures,
+    ) {
+        use std::os::unix::process::ExitStatusExt;
+        match (status.signal(), status.success(), death) {
+            (Some(9), _, Death::AtPoint(_)) => {
+                figures.kills += 1;
+                figures.kills_at_points += 1;
+            }
+            (Some(9), _, Death::AfterLines(_) | Death::After(_)) => figures.kills += 1,
+            (None, true, Death::Never) => {}
+            _ => {
+                let mut said = String::new();
+                if let Some(mut error) = process.stderr.take() {
+                    drop(error.read_to_string(&mut said).await);
+                }
+                figures
+                    .findings
+                    .stuck
+                    .insert(format!("life {} ended by itself with {status}: {said}", self.life));
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What a disk may hold: all that was synced, and of the rest whatever the cut leaves.
+
+use std::{collections::BTreeMap, fs, io, path::Path, sync::Arc};
+
+use super::Event;
+use crate::dice::Dice;
+
+/// What a disk writes whole or not at all.
+const SECTOR: usize = 512;
+
+/// The files of a folder, as far as they are synced, and what has happened to each since.
+#[derive(Debug, Default)]
+pub struct Disk(BTreeMap<Arc<str>, File>);
+
+#[derive(Debug, Default)]
+struct File {
+    /// `None` where there is none.
+    synced: Option<Vec<u8>>,
+    since: Vec<Change>,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    /// At most a sector, and within one.
+    Write {
+        at: usize,
+        bytes: Box<[u8]>,
+    },
+    Truncate {
+        size: usize,
+    },
+    Delete,
+}
+
+/// What becomes of what was not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// All of it is gone.
+    Drops,
+    /// Of every write some sectors are there, in any order.
+    Tears,
+    /// Of every write all is there, in any order.
+    Reorders,
+}
+
+impl Disk {
+    /// Goes on by one event. What people say changes no disk.
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Write { file, at, bytes } => {
+                let since = &mut self.0.entry(file.clone()).or_default().since;
+                let (mut at, mut rest) = (*at, &**bytes);
+                while !rest.is_empty() {
+                    let (piece, behind) = rest.split_at((SECTOR - at % SECTOR).min(rest.len()));
+                    since.push(Change::Write { at, bytes: piece.into() });
+                    (at, rest) = (at + piece.len(), behind);
+                }
+            }
+            Event::Truncate { file, size } => {
+                self.0
+                    .entry(file.clone())
+                    .or_default()
+                    .since
+                    .push(Change::Truncate { size: *size });
+            }
+            Event::Delete { file, is_synced } => {
+                let file = self.0.entry(file.clone()).or_default();
+                file.since.push(Change::Delete);
+                if *is_synced {
+                    file.sync();
+                }
+            }
+            Event::Sync { file, with_folder } => {
+                self.0.entry(file.clone()).or_default().sync();
+                if *with_folder {
+                    self.0.values_mut().for_each(File::sync_removal);
+                }
+            }
+            Event::Said(_) => {}
+        }
+    }
+
+    /// Writes into an empty folder what might be there after a cut at this moment. Gives how many changes it lost.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn cut(&self, cut: Cut, dice: &mut Dice, folder: &Path) -> io::Result<usize> {
+        let mut lost = 0;
+        for (name, File { synced, since }) in &self.0 {
+            let mut left = match cut {
+                Cut::Drops => Vec::new(),
+                Cut::Tears => {
+                    let odds = 2 + dice.below(3);
+                    since.iter().filter(|_| !dice.once_in(odds)).cloned().collect()
+                }
+                Cut::Reorders => since.clone(),
+            };
+            lost += since.len() - left.len();
+            shuffle(&mut left, dice);
+            let mut content = synced.clone();
+            left.iter().for_each(|change| change.apply(&mut content));
+            if let Some(content) = content {
+                fs::write(folder.join(&**name), content)?;
+            }
+        }
+        Ok(lost)
+    }
+}
+
+impl File {
+    fn sync(&mut self) {
+        for change in self.since.drain(..) {
+            change.apply(&mut self.synced);
+        }
+    }
+
+    /// That it was removed is on the disk; what was written since is not.
+    fn sync_removal(&mut self) {
+        let removed = self.since.iter().rposition(|change| matches!(change, Change::Delete));
+        if let Some(at) = removed {
+            self.since.drain(..=at);
+            self.synced = None;
+        }
+    }
+}
+
+impl Change {
+    fn apply(&self, content: &mut Option<Vec<u8>>) {
+        match self {
+            Self::Write { at, bytes } => {
+                let content = content.get_or_insert_default();
+                let end = at + bytes.len();
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[*at..end].copy_from_slice(bytes);
+            }
+            Self::Truncate { size } => content.get_or_insert_default().resize(*size, 0),
+            Self::Delete => *content = None,
+        }
+    }
+}
+
+fn shuffle<T>(items: &mut [T], dice: &mut Dice) {
+    for end in (1..items.len()).rev() {
+        items.swap(end, dice.index(end + 1));
+    }
+}

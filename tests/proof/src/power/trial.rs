@@ -1,0 +1,215 @@
+//! Chats on a recorded disk, then cuts at many moments, each opened and compared with what had been acknowledged by then.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use madang::store::{OpenError, SqliteStore};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{Cut, Disk, Event, Recording, vfs};
+use crate::{
+    audit::{Findings, Moment, audit},
+    book::{Book, Line},
+    dice::Dice,
+    yard::{Act, Chat, DATABASE, EFFECTS, Points, Say, TurnPlan, Yard},
+};
+
+/// When SQLite waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synced {
+    /// At every commit: what the store chooses.
+    Full,
+    /// Before the log is moved into the database only.
+    Normal,
+    /// Never.
+    Off,
+}
+
+/// Chats, and cuts in what they wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial {
+    /// Everything is drawn from it, but for how the threads take turns.
+    pub seed: u64,
+    /// Chats at once.
+    pub chats: u64,
+    /// Turns of each.
+    pub turns: u64,
+    /// Cuts.
+    pub cuts: usize,
+    /// When SQLite waits for the disk.
+    pub synced: Synced,
+}
+
+/// What a trial found.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    /// Cuts.
+    pub cuts: u64,
+    /// Effects that had been acknowledged before each cut, in all.
+    pub acknowledged: usize,
+    /// Sectors and other changes that the cuts took away.
+    pub dropped: usize,
+    /// Of the cuts, those after which a runtime was started and came to rest.
+    pub resumed: u64,
+    /// What is wrong.
+    pub findings: Findings,
+}
+
+/// Pages in the log before they are moved into the database: few, so that it happens many times in a trial.
+const LOG_PAGES: &str = "64";
+
+/// A lock is let go long before.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Of so many cuts one is gone on with.
+const RESUMED: u64 = 8;
+
+impl Trial {
+    /// Records chats and cuts them.
+    pub async fn run(&self, mut progress: impl FnMut(&Figures)) -> Figures {
+        let events = self.record().await;
+        let mut dice = Dice::new(self.seed);
+        let mut moments = self.moments(&events, &mut dice);
+        moments.sort_unstable();
+        let (mut disk, mut book, mut done) = (Disk::default(), Book::default(), 0);
+        let mut figures = Figures::default();
+        for moment in moments {
+            for event in &events[done..moment] {
+                disk.take(event);
+                if let Event::Said(line) = event {
+                    book.note(line.clone());
+                }
+            }
+            done = moment;
+            let folder = tempfile::tempdir().expect("there is a place for temporary files");
+            let cut = *dice.pick(&[Cut::Drops, Cut::Tears, Cut::Reorders]);
+            let lost = disk.cut(cut, &mut dice, folder.path());
+            figures.dropped += lost.expect("temporary files can be written");
+            figures.acknowledged += book.acknowledged();
+            figures.findings.add(after_cut(folder.path(), &book).await);
+            if dice.once_in(RESUMED) {
+                figures.findings.add(self.resume(folder.path(), &book).await);
+                figures.resumed += 1;
+            }
+            figures.cuts += 1;
+            progress(&figures);
+        }
+        figures
+    }
+
+    /// Serves chats to their end, on a disk that is recorded.
+    async fn record(&self) -> Vec<Event> {
+        let folder = tempfile::tempdir().expect("there is a place for temporary files");
+        // As SQLite will name it.
+        let path = folder.path().canonicalize().expect("a folder that was just made");
+        let recording = Recording::of(&path);
+        let notes = recording.clone();
+        let say: Say = Arc::new(move |line| notes.note(Event::Said(line)));
+        let store = SqliteStore::options(path.join(DATABASE)).migrations("proof", &EFFECTS);
+        let store = store.writer(self.synced.options()).open().await;
+        let store = store.expect("a new database can be made");
+        let yard = Yard::start(&path, store, Points::default(), None, say).await;
+        let yard = yard.expect("a runtime starts");
+        let mut chats = JoinSet::new();
+        for number in 0..self.chats {
+            chats.spawn(chat(yard.clone(), *self, number));
+        }
+        while let Some(ended) = chats.join_next().await {
+            ended.expect("a chat goes well");
+        }
+        yard.shutdown().await.expect("nothing goes on");
+        recording.take()
+    }
+
+    /// Where to cut: half of the moments are those at which somebody has just heard something.
+    fn moments(&self, events: &[Event], dice: &mut Dice) -> Vec<usize> {
+        let is_ready = |event: &Event| matches!(event, Event::Said(Line::Ready));
+        let begin = events.iter().position(is_ready).expect("the runtime was started");
+        let heard: Vec<usize> = (begin..events.len())
+            .filter(|at| matches!(&events[*at], Event::Said(Line::Heard(_) | Line::Ended { .. })))
+            .map(|at| at + 1)
+            .collect();
+        let any = |dice: &mut Dice| begin + dice.index(events.len() - begin + 1);
+        (0..self.cuts)
+            .map(|number| if number % 2 == 0 { *dice.pick(&heard) } else { any(dice) })
+            .collect()
+    }
+
+    /// Starts a runtime on what the cut left, and lets every chat come to rest.
+    async fn resume(&self, folder: &Path, book: &Book) -> Findings {
+        let mut findings = Findings::default();
+        let store = match open(folder).await {
+            Ok(store) => store,
+            Err(error) => {
+                findings.damaged.insert(format!("the database does not open again: {error}"));
+                return findings;
+            }
+        };
+        let yard = Yard::start(folder, store, Points::default(), None, Arc::new(|_| ())).await;
+        let yard = yard.expect("a runtime starts");
+        for number in 0..self.chats {
+            if let Err(error) = Chat::open(&yard, number).await {
+                findings.stuck.insert(format!("chat {number} does not open again: {error}"));
+            }
+        }
+        if let Err(error) = yard.shutdown().await {
+            findings.stuck.insert(error.to_string());
+        }
+        findings.add(audit(folder, book, Moment::AtRest).await);
+        findings
+    }
+}
+
+impl Synced {
+    fn options(self) -> fn(SqliteConnectOptions) -> SqliteConnectOptions {
+        match self {
+            // Left as the store has it: that is what is on trial.
+            Self::Full => recorded,
+            Self::Normal => |options| recorded(options).synchronous(SqliteSynchronous::Normal),
+            Self::Off => |options| recorded(options).synchronous(SqliteSynchronous::Off),
+        }
+    }
+}
+
+fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
+    options.vfs(vfs::NAME).pragma("wal_autocheckpoint", LOG_PAGES)
+}
+
+async fn chat(yard: Yard, trial: Trial, number: u64) {
+    let mut dice = Dice::new(trial.seed ^ (number << 32));
+    let mut chat = Chat::open(&yard, number).await.expect("a new chat opens");
+    for turn in 0..trial.turns {
+        let plan = TurnPlan::draw(&mut dice, &format!("1.{number}.{turn}"), &Act::STORED);
+        chat.turn(&plan, &mut dice).await.expect("a turn ends");
+    }
+}
+
+/// Opens what a cut left as any process would, and compares.
+async fn after_cut(folder: &Path, book: &Book) -> Findings {
+    match open(folder).await {
+        Ok(store) => {
+            madang::Store::close(&store).await;
+            audit(folder, book, Moment::AfterDeath).await
+        }
+        Err(error) => {
+            let mut findings = Findings::default();
+            findings.damaged.insert(format!("the database does not open: {error}"));
+            findings
+        }
+    }
+}
+
+/// Opens a database. A process that is being started beside this one may still hold the lock of the store before it, until
+/// it becomes another program.
+async fn open(folder: &Path) -> Result<SqliteStore, OpenError> {
+    let begin = Instant::now();
+    loop {
+        let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+        match store.open().await {
+            Err(OpenError::Held { .. }) if begin.elapsed() < PATIENCE => {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            opened => return opened,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! A file layer of SQLite that lies over the system's own, and records what goes through it.
+//!
+//! SQLite calls it by C's conventions: a table of functions for the layer, and one for each file that is open. Whatever
+//! needs no recording goes on to the system's layer as it is.
+
+#![expect(unsafe_code, reason = "SQLite's file layers are tables of C functions")]
+
+use std::{
+    ffi::{CStr, OsStr, c_char, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr,
+    sync::{
+        Arc, Once, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use libsqlite3_sys::{
+    SQLITE_OK, SQLITE_OPEN_MAIN_JOURNAL, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename,
+    sqlite3_int64, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+};
+
+use super::{Event, Recording};
+
+/// The name under which SQLite knows the layer.
+pub(super) const NAME: &str = "madang-recording";
+const C_NAME: &CStr = c"madang-recording";
+
+/// The system's layer.
+struct System(*mut sqlite3_vfs);
+
+// SAFETY: SQLite's layers are never freed or changed once they are registered, and their functions may be called from
+// any thread.
+unsafe impl Send for System {}
+// SAFETY: as above.
+unsafe impl Sync for System {}
+
+static SYSTEM: OnceLock<System> = OnceLock::new();
+
+/// An open file. The memory behind it belongs to the system's layer.
+#[repr(C)]
+struct File {
+    base: sqlite3_file,
+    /// Made by `Box::into_raw` when the file was opened, taken back when it is closed; null where nothing is recorded.
+    track: *mut Track,
+}
+
+/// Where the events of a file go.
+struct Track {
+    recording: Arc<Recording>,
+    name: Arc<str>,
+    /// A new journal or log: the system's layer syncs the folder with it, once.
+    is_new: AtomicBool,
+}
+
+/// Makes the layer known to SQLite.
+pub(super) fn register() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: without a name SQLite gives its default layer, which lives as long as the process.
+        let system = unsafe { sqlite3_vfs_find(ptr::null()) };
+        assert!(!system.is_null(), "SQLite has a layer for this system");
+        SYSTEM.get_or_init(|| System(system));
+        // SAFETY: the layer was just found. What is copied is a table of functions that do not look at the layer they are
+        // called with; those that do are replaced.
+        let mut layer = unsafe { *system };
+        layer.zName = C_NAME.as_ptr();
+        layer.szOsFile += c_int::try_from(size_of::<File>()).expect("a file is small");
+        layer.pNext = ptr::null_mut();
+        layer.xOpen = Some(open);
+        layer.xDelete = Some(delete);
+        // SAFETY: the layer is leaked, because SQLite keeps the pointer.
+        let registered = unsafe { sqlite3_vfs_register(Box::leak(Box::new(layer)), 0) };
+        assert_eq!(registered, SQLITE_OK, "SQLite takes the layer");
+    });
+}
+
+fn system() -> *mut sqlite3_vfs {
+    SYSTEM.get().expect("the layer is called once it is registered").0
+}
+
+/// The file of the system's layer that lies behind ours.
+///
+/// # Safety
+/// The file was given by SQLite to a function of this layer, so that there is memory behind it.
+unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: `szOsFile` of this layer is the size of `File` and that of the system's.
+    unsafe { file.cast::<File>().add(1).cast() }
+}
+
+/// The recording and the name of a file with this path, if its folder is recorded.
+///
+/// # Safety
+/// The path is null or ends with a zero.
+unsafe fn track(path: *const c_char) -> Option<Track> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: it is not null, and ends with a zero.
+    let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
+    let recording = Recording::find(path)?;
+    let is_new = AtomicBool::new(!path.exists());
+    Some(Track { recording, name: path.file_name()?.to_str()?.into(), is_new })
+}
+
+unsafe extern "C" fn open(
+    _: *mut sqlite3_vfs,
+    path: sqlite3_filename,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    given: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives memory of `szOsFile` bytes, and a path that the system's layer understands.
+    unsafe {
+        // Looked at before the file is made.
+        let track = track(path);
+        let opened = (*system()).xOpen.expect("every layer opens files")(
+            system(),
+            path,
+            behind(file),
+            flags,
+            given,
+        );
+        // A file that was not opened is not closed.
+        (*file).pMethods = if opened == SQLITE_OK { &raw const METHODS } else { ptr::null() };
+        if opened == SQLITE_OK {
+            if let Some(track) = &track
+                && flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL) == 0
+            {
+                track.is_new.store(false, Relaxed);
+            }
+            (*file.cast::<File>()).track =
+                track.map_or(ptr::null_mut(), |track| Box::into_raw(Box::new(track)));
+        }
+        opened
+    }
+}
+
+unsafe extern "C" fn delete(_: *mut sqlite3_vfs, path: *const c_char, syncs: c_int) -> c_int {
+    // SAFETY: SQLite gives a path that ends with a zero.
+    unsafe {
+        let deleted =
+            (*system()).xDelete.expect("every layer deletes files")(system(), path, syncs);
+        if let (SQLITE_OK, Some(Track { recording, name, .. })) = (deleted, track(path)) {
+            recording.note(Event::Delete { file: name, is_synced: syncs != 0 });
+        }
+        deleted
+    }
+}
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: the track was made when the file was opened, and a file is closed once.
+    unsafe {
+        let track = std::mem::replace(&mut (*file.cast::<File>()).track, ptr::null_mut());
+        if !track.is_null() {
+            drop(Box::from_raw(track));
+        }
+        let behind = behind(file);
+        (*(*behind).pMethods).xClose.expect("every file closes")(behind)
+    }
+}
+
+/// Notes an event of a file, if its folder is recorded.
+///
+/// # Safety
+/// The file is open.
+unsafe fn note(file: *mut sqlite3_file, event: impl FnOnce(&Track, Arc<str>) -> Event) {
+    // SAFETY: the track of an open file is null or alive.
+    if let Some(track) = unsafe { (*file.cast::<File>()).track.as_ref() } {
+        track.recording.note(event(track, track.name.clone()));
+    }
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    bytes: *const c_void,
+    len: c_int,
+    at: sqlite3_int64,
+) -> c_int {
+    // SAFETY: SQLite gives an open file and so many bytes.
+    unsafe {
+        // Noted before it is done: from here on it may be on the disk.
+        note(file, |_, file| Event::Write {
+            file,
+            at: usize::try_from(at).expect("files begin at 0"),
+            bytes: std::slice::from_raw_parts(bytes.cast(), len.unsigned_abs() as usize).into(),
+        });
+        let behind = behind(file);
+        (*(*behind).pMethods).xWrite.expect("every file is written")(behind, bytes, len, at)
+    }
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: SQLite gives an open file.
+    unsafe {
+        note(file, |_, file| Event::Truncate {
+            file,
+            size: usize::try_from(size).expect("sizes are not negative"),
+        });
+        let behind = behind(file);
+        (*(*behind).pMethods).xTruncate.expect("every file can be cut")(behind, size)
+    }
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: SQLite gives an open file.
+    unsafe {
+        let real = behind(file);
+        let synced = (*(*real).pMethods).xSync.expect("every file can be synced")(real, flags);
+        // Noted after it was done: only now nobody can take it back.
+        if synced == SQLITE_OK {
+            note(file, |track, file| Event::Sync {
+                file,
+                with_folder: track.is_new.swap(false, Relaxed),
+            });
+        }
+        synced
+    }
+}
+
+/// Functions that go on to the system's layer as they are.
+macro_rules! pass_on {
+    ($($name:ident => $method:ident($($argument:ident: $type:ty),*) -> $end:ty;)*) => {
+        $(
+            unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $argument: $type)*) -> $end {
+                // SAFETY: SQLite gives an open file and arguments for this very method.
+                unsafe {
+                    let behind = behind(file);
+                    (*(*behind).pMethods).$method.expect("the system's files have it")(behind $(, $argument)*)
+                }
+            }
+        )*
+    };
+}
+
+pass_on! {
+    read => xRead(into: *mut c_void, len: c_int, at: sqlite3_int64) -> c_int;
+    file_size => xFileSize(size: *mut sqlite3_int64) -> c_int;
+    lock => xLock(level: c_int) -> c_int;
+    unlock => xUnlock(level: c_int) -> c_int;
+    is_reserved => xCheckReservedLock(answer: *mut c_int) -> c_int;
+    control => xFileControl(code: c_int, argument: *mut c_void) -> c_int;
+    sector_size => xSectorSize() -> c_int;
+    characteristics => xDeviceCharacteristics() -> c_int;
+    shm_map => xShmMap(page: c_int, size: c_int, extends: c_int, memory: *mut *mut c_void) -> c_int;
+    shm_lock => xShmLock(offset: c_int, count: c_int, flags: c_int) -> c_int;
+    shm_barrier => xShmBarrier() -> ();
+    shm_unmap => xShmUnmap(deletes: c_int) -> c_int;
+}
+
+/// Version 2 of the table: with shared memory for the log, without files in memory, which nobody could record.
+static METHODS: sqlite3_io_methods = sqlite3_io_methods {
+    iVersion: 2,
+    xClose: Some(close),
+    xRead: Some(read),
+    xWrite: Some(write),
+    xTruncate: Some(truncate),
+    xSync: Some(sync),
+    xFileSize: Some(file_size),
+    xLock: Some(lock),
+    xUnlock: Some(unlock),
+    xCheckReservedLock: Some(is_reserved),
+    xFileControl: Some(control),
+    xSectorSize: Some(sector_size),
+    xDeviceCharacteristics: Some(characteristics),
+    xShmMap: Some(shm_map),
+    xShmLock: Some(shm_lock),
+    xShmBarrier: Some(shm_barrier),
+    xShmUnmap: Some(shm_unmap),
+    xFetch: None,
+    xUnfetch: None,
+};

@@ -1,0 +1,122 @@
+//! What the model of a proof asks for in one turn. The plan is the user's text, so that whoever asks the model again, in
+//! this process or the next, gets the same.
+
+use std::fmt;
+
+use crate::dice::Dice;
+
+/// What a tool of the yard does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Act {
+    /// Writes two rows. Asks nobody.
+    Save,
+    /// Writes two rows. Destructive: a person is asked.
+    Erase,
+    /// Writes a row and finds a rule broken.
+    Breach,
+    /// Writes a row and panics.
+    Panic,
+    /// Leaves a line outside of the database, which no transaction can take back.
+    Mail,
+    /// Counts rows.
+    Look,
+}
+
+impl Act {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Mail, Self::Look];
+    /// Those whose effects are all in the database.
+    pub const STORED: [Self; 5] = [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Look];
+
+    /// The name of its tool.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Save => "save",
+            Self::Erase => "erase",
+            Self::Breach => "breach",
+            Self::Panic => "panic",
+            Self::Mail => "mail",
+            Self::Look => "look",
+        }
+    }
+
+    /// The act of this tool.
+    #[must_use]
+    pub fn of_tool(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|act| act.name() == name)
+    }
+
+    /// Its rows are to be in the database where it took effect.
+    #[must_use]
+    pub const fn has_rows(self) -> bool {
+        matches!(self, Self::Save | Self::Erase)
+    }
+}
+
+/// One call that the model is to make. No two have the same token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub act: Act,
+    /// Names it in effects, ledger and book.
+    pub token: String,
+}
+
+/// What the model asks for in one turn: in each round some calls at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnPlan(Vec<Vec<Step>>);
+
+/// Rounds with calls; the answer is one more, and four are allowed.
+const ROUNDS: u64 = 3;
+/// Calls in one completion.
+const CALLS: u64 = 3;
+
+impl TurnPlan {
+    /// Draws a plan of these acts whose tokens begin with a name.
+    pub fn draw(dice: &mut Dice, name: &str, acts: &[Act]) -> Self {
+        let mut count = 0;
+        let mut step = |dice: &mut Dice| {
+            count += 1;
+            // Half of the calls simply write: they are what can be lost.
+            let act = if dice.once_in(2) { Act::Save } else { *dice.pick(acts) };
+            Step { act, token: format!("{name}.{count}") }
+        };
+        let rounds = 1 + dice.below(ROUNDS);
+        Self((0..rounds).map(|_| (0..=dice.below(CALLS)).map(|_| step(dice)).collect()).collect())
+    }
+
+    /// What to ask for when so many calls of the turn have come back already: the rest of a round at most.
+    #[must_use]
+    pub fn after(&self, ended: usize) -> &[Step] {
+        let mut before = 0;
+        for round in &self.0 {
+            if ended < before + round.len() {
+                return &round[ended - before..];
+            }
+            before += round.len();
+        }
+        &[]
+    }
+
+    /// Reads a plan from the user's text.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let step = |word: &str| {
+            let (tool, token) = word.split_once(':')?;
+            Some(Step { act: Act::of_tool(tool)?, token: token.to_owned() })
+        };
+        let round = |line: &str| line.split(' ').map(step).collect();
+        text.lines().map(round).collect::<Option<_>>().map(Self)
+    }
+}
+
+/// A line for each round, a word for each call.
+impl fmt::Display for TurnPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |step: &Step| format!("{}:{}", step.act.name(), step.token);
+        let line = |round: &Vec<Step>| round.iter().map(word).collect::<Vec<_>>().join(" ");
+        f.write_str(&self.0.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+}

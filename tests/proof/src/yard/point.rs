@@ -1,0 +1,117 @@
+//! The points at which a process can be made to die: wherever the runtime meets its model, its store or its tools.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::SeqCst},
+};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+/// Where the process can die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Point {
+    /// The store is about to begin a transaction.
+    StoreBegin,
+    /// It is about to begin a part of one.
+    StoreSavepoint,
+    /// Facts are about to be written.
+    StoreWrite,
+    /// Facts were written.
+    StoreWritten,
+    /// A part is about to be kept.
+    StoreKeep,
+    /// A part is about to be undone.
+    StoreUndo,
+    /// Everything was written and nothing is committed.
+    StoreCommit,
+    /// The commit has happened and nobody knows.
+    StoreCommitted,
+    /// A handler has begun.
+    ToolBegun,
+    /// It has written and not returned.
+    ToolWritten,
+    /// The model is asked.
+    ModelAsked,
+    /// It is about to answer.
+    ModelAnswers,
+    /// A person has seen a question.
+    QuestionSeen,
+    /// The person's answer counts, and the person does not know.
+    QuestionAnswered,
+    /// The user's text is stored.
+    TurnBegan,
+    /// The outcome of a call was heard and nothing said of it yet.
+    OutcomeHeard,
+}
+
+impl Point {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::StoreBegin,
+        Self::StoreSavepoint,
+        Self::StoreWrite,
+        Self::StoreWritten,
+        Self::StoreKeep,
+        Self::StoreUndo,
+        Self::StoreCommit,
+        Self::StoreCommitted,
+        Self::ToolBegun,
+        Self::ToolWritten,
+        Self::ModelAsked,
+        Self::ModelAnswers,
+        Self::QuestionSeen,
+        Self::QuestionAnswered,
+        Self::TurnBegan,
+        Self::OutcomeHeard,
+    ];
+
+    /// Its name on a command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StoreBegin => "store-begin",
+            Self::StoreSavepoint => "store-savepoint",
+            Self::StoreWrite => "store-write",
+            Self::StoreWritten => "store-written",
+            Self::StoreKeep => "store-keep",
+            Self::StoreUndo => "store-undo",
+            Self::StoreCommit => "store-commit",
+            Self::StoreCommitted => "store-committed",
+            Self::ToolBegun => "tool-begun",
+            Self::ToolWritten => "tool-written",
+            Self::ModelAsked => "model-asked",
+            Self::ModelAnswers => "model-answers",
+            Self::QuestionSeen => "question-seen",
+            Self::QuestionAnswered => "question-answered",
+            Self::TurnBegan => "turn-began",
+            Self::OutcomeHeard => "outcome-heard",
+        }
+    }
+}
+
+/// Knows at which point the process dies, if at any. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Points(Option<(Point, Arc<AtomicU32>)>);
+
+impl Points {
+    /// Reads `POINT:N`: the process dies when it passes the point for the N-th time.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let (name, count) = text.split_once(':')?;
+        let point = Point::ALL.into_iter().find(|point| point.name() == name)?;
+        Some(Self(Some((point, Arc::new(AtomicU32::new(count.parse().ok()?))))))
+    }
+
+    /// Dies here, if it is time.
+    pub fn pass(&self, point: Point) {
+        let Some((deadly, left)) = &self.0 else { return };
+        if *deadly == point && left.fetch_sub(1, SeqCst) == 1 {
+            // The way the driver kills, so that nothing is flushed, closed or unwound.
+            kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
+            // The signal may find another thread first; this one goes no further.
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+}

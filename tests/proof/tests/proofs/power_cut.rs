@@ -1,0 +1,29 @@
+//! A power cut: at FULL nothing that was acknowledged is lost. The same trial finds losses at NORMAL, and damage where
+//! nothing is synced at all, so that it can find them.
+
+use madang_proof::power::{Figures, Synced, Trial};
+
+async fn trial(seed: u64, cuts: usize, synced: Synced) -> Figures {
+    Trial { seed, chats: 8, turns: 6, cuts, synced }.run(|_| ()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_power_cut_takes_nothing_that_was_acknowledged() {
+    let figures = trial(1, 96, Synced::Full).await;
+    assert!(figures.findings.is_clean(), "{:#?}", figures.findings);
+    assert!(figures.dropped > 1_000, "the cuts took hardly anything: {figures:?}");
+    assert!(figures.acknowledged > 1_000 && figures.resumed > 0, "{figures:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_commits_do_not_wait_for_the_disk_the_same_trial_finds_losses() {
+    let findings = trial(1, 24, Synced::Normal).await.findings;
+    assert!(!findings.lost.is_empty());
+    assert!(findings.damaged.is_empty() && findings.doubled.is_empty(), "{findings:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nothing_waits_for_the_disk_the_same_trial_finds_damage() {
+    let findings = trial(1, 48, Synced::Off).await.findings;
+    assert!(!findings.damaged.is_empty(), "{findings:#?}");
+}

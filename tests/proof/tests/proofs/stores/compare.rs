@@ -1,0 +1,214 @@
+//! Does the same to two stores and compares what they answer.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use madang::{LedgerFilter, Store, StoreError, testing::MemoryConnection};
+use madang_actors::{ledger::verify, port::Transaction};
+use sqlx::{
+    SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
+
+use super::facts::{CALLS, Operation, SESSIONS, call, session};
+
+/// Where a tool writes in SQLite what it puts into the memory store.
+pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
+    let table = "CREATE TABLE proof_values (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT";
+    let first =
+        Migration::new(1, "values".into(), MigrationType::Simple, table.into_sql_str(), false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name("_proof_migrations");
+    migrator
+});
+
+/// What was answered how often.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Answers {
+    pub(super) taken: u64,
+    pub(super) refused: u64,
+    pub(super) illegal: u64,
+    /// There was nothing to keep or to undo.
+    pub(super) impossible: u64,
+}
+
+impl Answers {
+    pub(super) const fn add(&mut self, other: Self) {
+        self.taken += other.taken;
+        self.refused += other.refused;
+        self.illegal += other.illegal;
+        self.impossible += other.impossible;
+    }
+
+    fn count(&mut self, answer: &Answer) {
+        match answer {
+            Ok(()) => self.taken += 1,
+            Err(Refusal::Refused) => self.refused += 1,
+            Err(Refusal::Illegal(_)) => self.illegal += 1,
+            Err(Refusal::Other(_)) => self.impossible += 1,
+        }
+    }
+}
+
+type Answer = Result<(), Refusal>;
+
+/// Errors are alike in their kind, and illegal steps in every detail; the words of a refusal are the store's own.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    Illegal(String),
+    Refused,
+    Other(&'static str),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Illegal(step) => Self::Illegal(format!("{step:?}")),
+            StoreError::Refused { .. } => Self::Refused,
+            StoreError::Unavailable { .. } => Self::Other("unavailable"),
+            StoreError::Unknown { .. } => Self::Other("unknown"),
+            StoreError::Overloaded => Self::Other("overloaded"),
+            StoreError::Silent => Self::Other("silent"),
+        }
+    }
+}
+
+/// Two open transactions, in which the same was done.
+type Pair = (Box<dyn Transaction>, Box<dyn Transaction>);
+
+/// Does all of this to both, and compares each answer and, whenever a transaction has ended, all that can be read.
+pub(super) async fn agree(
+    one: &dyn Store,
+    other: &dyn Store,
+    operations: &[Operation],
+) -> Result<Answers, String> {
+    let mut answers = Answers::default();
+    let mut open = None::<Pair>;
+    for (number, operation) in operations.iter().enumerate() {
+        let place = || format!("operation {number}, {operation:?}");
+        let pair = match open.take() {
+            Some(pair) => pair,
+            None => (begin(one).await, begin(other).await),
+        };
+        let (left, right, rest) = perform(pair, operation).await;
+        if left != right {
+            return Err(format!("{}: {left:?}, but {right:?}", place()));
+        }
+        answers.count(&left);
+        match rest {
+            Some(mut pair) => {
+                let (left, right) = (values(&mut *pair.0).await, values(&mut *pair.1).await);
+                if left != right {
+                    return Err(format!("{}: a tool sees {left:?}, but {right:?}", place()));
+                }
+                open = Some(pair);
+            }
+            None => {
+                let (left, right) = (everything(one).await, everything(other).await);
+                if left != right {
+                    return Err(format!("{}:\n{left}\nbut\n{right}", place()));
+                }
+            }
+        }
+    }
+    Ok(answers)
+}
+
+async fn begin(store: &dyn Store) -> Box<dyn Transaction> {
+    store.begin().await.unwrap()
+}
+
+/// Both answers, and the transactions if they are still open.
+async fn perform(mut pair: Pair, operation: &Operation) -> (Answer, Answer, Option<Pair>) {
+    let (left, right) = match operation {
+        Operation::Savepoint => (pair.0.savepoint().await, pair.1.savepoint().await),
+        Operation::Keep => (pair.0.keep().await, pair.1.keep().await),
+        Operation::Undo => (pair.0.undo().await, pair.1.undo().await),
+        Operation::Commit => {
+            let (left, right) = (pair.0.commit().await, pair.1.commit().await);
+            return (left.map_err(Into::into), right.map_err(Into::into), None);
+        }
+        Operation::Drop => return (Ok(()), Ok(()), None),
+        Operation::Put(name, value) => {
+            put(&mut *pair.0, name, *value).await;
+            put(&mut *pair.1, name, *value).await;
+            (Ok(()), Ok(()))
+        }
+        Operation::Write(writes) => {
+            // As the writer does it: a refusal may leave a part behind, so that each job has a part of its own.
+            let mut answers = Vec::new();
+            for transaction in [&mut pair.0, &mut pair.1] {
+                transaction.savepoint().await.unwrap();
+                let written = transaction.write_all(writes).await;
+                if written.is_ok() { transaction.keep().await } else { transaction.undo().await }
+                    .unwrap();
+                answers.push(written);
+            }
+            let right = answers.pop().unwrap();
+            (answers.pop().unwrap(), right)
+        }
+    };
+    (left.map_err(Into::into), right.map_err(Into::into), Some(pair))
+}
+
+async fn put(transaction: &mut dyn Transaction, name: &str, value: Option<u8>) {
+    let connection = transaction.connection();
+    if let Some(memory) = connection.downcast_mut::<MemoryConnection>() {
+        match value {
+            Some(value) => memory.put(name, value.into()).unwrap(),
+            None => memory.remove(name).unwrap(),
+        }
+        return;
+    }
+    let db = connection.downcast_mut::<SqliteConnection>().unwrap();
+    let query = match value {
+        Some(value) => {
+            sqlx::query("INSERT OR REPLACE INTO proof_values (name, value) VALUES ($1, $2)")
+                .bind(name)
+                .bind(value)
+        }
+        None => sqlx::query("DELETE FROM proof_values WHERE name = $1").bind(name),
+    };
+    query.execute(db).await.unwrap();
+}
+
+async fn values(transaction: &mut dyn Transaction) -> BTreeMap<String, i64> {
+    values_of(transaction.connection()).await
+}
+
+async fn values_of(connection: &mut (dyn std::any::Any + Send)) -> BTreeMap<String, i64> {
+    if let Some(memory) = connection.downcast_mut::<MemoryConnection>() {
+        let number = |value: serde_json::Value| value.as_i64().unwrap();
+        return memory.values().into_iter().map(|(name, value)| (name, number(value))).collect();
+    }
+    let db = connection.downcast_mut::<SqliteConnection>().unwrap();
+    let rows: Vec<(String, i64)> =
+        sqlx::query_as("SELECT name, value FROM proof_values").fetch_all(db).await.unwrap();
+    rows.into_iter().collect()
+}
+
+/// All that a store can be asked, as text. Its chains must verify.
+async fn everything(store: &dyn Store) -> String {
+    let mut all = Vec::new();
+    for name in SESSIONS {
+        let id = session(name);
+        let (links, end) = store.links(&id).await.unwrap();
+        verify(&id, &links, &end).unwrap();
+        all.push(format!("{name}: {:?}", store.owner(&id).await.unwrap()));
+        all.push(format!("{:?}", store.session(&id).await.unwrap()));
+        all.push(format!("{links:?} {end:?}"));
+    }
+    let sessions = SESSIONS.iter().map(|name| Some(session(name))).chain([None]);
+    for session in sessions {
+        for call in (0..=CALLS).map(|number| (number > 0).then(|| call(number))) {
+            let all_of = LedgerFilter { session: session.clone(), call, ..LedgerFilter::default() };
+            let only_open = LedgerFilter { only_open: true, ..all_of.clone() };
+            let only_grants = LedgerFilter { only_grants: true, ..all_of.clone() };
+            for filter in [all_of, only_open, only_grants] {
+                all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
+            }
+        }
+    }
+    let mut reader = store.reader().await.unwrap();
+    all.push(format!("{:?}", values_of(reader.connection()).await));
+    all.join("\n")
+}

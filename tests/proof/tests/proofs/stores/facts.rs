@@ -1,0 +1,266 @@
+//! What can be done to a store, drawn from so few names that everything meets everything.
+
+use madang::{
+    Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
+    Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId,
+};
+use madang_actors::{
+    ledger::{Ended, Proposal, Transition},
+    port::Write,
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Names of sessions.
+pub(super) const SESSIONS: [&str; 2] = ["s", "t"];
+/// Numbers of calls.
+pub(super) const CALLS: u64 = 3;
+const USERS: [&str; 2] = ["kim", "lee"];
+const TURNS: u64 = 2;
+const PLACES: u64 = 6;
+
+/// Something that is done to a store. What needs an open transaction begins one where there is none.
+#[derive(Debug, Clone)]
+pub(super) enum Operation {
+    Savepoint,
+    Keep,
+    Undo,
+    Commit,
+    /// The transaction is dropped without a commit.
+    Drop,
+    Write(Vec<Write>),
+    /// A tool writes with the connection, or removes what it wrote.
+    Put(&'static str, Option<u8>),
+}
+
+/// Sequences of operations.
+pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    use Operation::{Commit, Drop, Keep, Savepoint, Undo};
+    let name = select(vec!["a", "b"]);
+    let operation = prop_oneof![
+        2 => Just(Savepoint),
+        2 => Just(Keep),
+        2 => Just(Undo),
+        3 => Just(Commit),
+        1 => Just(Drop),
+        12 => writes().prop_map(Operation::Write),
+        3 => (name, any::<Option<u8>>()).prop_map(|(name, value)| Operation::Put(name, value)),
+    ];
+    // Most sequences begin with open chats; a few must do without.
+    (any::<u8>(), vec(operation, 1..40)).prop_map(|(odds, operations)| {
+        let begin = if odds > 32 { Some(Operation::Write(open_chats())) } else { None };
+        begin.into_iter().chain(operations).collect()
+    })
+}
+
+fn open_chats() -> Vec<Write> {
+    let opened =
+        |(name, owner)| Write::Session { session: session(name), user: user(owner), at: at(1) };
+    let began = |name| Write::TurnStarted { session: session(name), turn: turn(1), at: at(1) };
+    [("s", "kim"), ("t", "lee")].map(opened).into_iter().chain(SESSIONS.map(began)).collect()
+}
+
+/// One fact, some facts as one job, or the steps of a call as far as they go.
+fn writes() -> impl Strategy<Value = Vec<Write>> {
+    prop_oneof![
+        4 => write().prop_map(|write| vec![write]),
+        1 => vec(write(), 2..4),
+        3 => life(),
+    ]
+}
+
+fn write() -> impl Strategy<Value = Write> {
+    let (name, millis) = (|| select(SESSIONS.to_vec()), || 1..20_i64);
+    let ending = select(vec![TurnEnding::Answered, TurnEnding::Failed, TurnEnding::Dismissed]);
+    let error =
+        select(vec![None, Some(TurnError::Store), Some(TurnError::Model { kind: "잠".into() })]);
+    prop_oneof![
+        2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
+            Write::Session { session: session(name), user: user(owner), at: at(millis) }
+        }),
+        // No two turns begin at one moment: which is the open one would be anybody's guess.
+        2 => (name(), 1..=TURNS).prop_map(|(name, number)| Write::TurnStarted {
+            session: session(name),
+            turn: turn(number),
+            at: at(number.cast_signed()),
+        }),
+        2 => (name(), 1..=TURNS, millis(), ending, error).prop_map(|(name, number, millis, ending, error)| {
+            let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
+            Write::TurnEnded { session: session(name), turn: turn(number), at: at(millis), ending, error, usage }
+        }),
+        1 => (name(), select(vec![None, Some("add_habit"), Some("other")]), select(USERS.to_vec()), millis())
+            .prop_map(|(name, tool, by, millis)| Write::Revoke {
+                session: session(name),
+                tool: tool.map(Into::into),
+                by: user(by),
+                at: at(millis),
+            }),
+        4 => (name(), message()).prop_map(|(name, message)| Write::Message { session: session(name), message }),
+        8 => (name(), 1..=CALLS, millis(), step()).prop_map(|(name, number, millis, step)| {
+            Write::Call { session: session(name), call: call(number), at: at(millis), transition: step }
+        }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = ChatMessage> {
+    let content = prop_oneof![
+        ".{0,12}".prop_map(|text| Content::User { text: text.into() }),
+        ".{0,12}"
+            .prop_map(|text| Content::Model { text: text.into(), ending: Ending::Interrupted }),
+        Just(Content::Notice { notice: Notice::SuggestClear }),
+        Just(Content::Cleared),
+    ];
+    (0..=PLACES, 1..=TURNS, content).prop_map(|(seq, number, content)| ChatMessage {
+        seq,
+        turn: turn(number),
+        at: at(2),
+        content,
+    })
+}
+
+/// The first steps of one call, in their order, with or without a question.
+fn life() -> impl Strategy<Value = Vec<Write>> {
+    (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval(), 1..6_usize, ended()).prop_map(
+        |(name, number, asks, approval, length, end)| {
+            let question = [awaiting(7), approved(7, owner(name), approval, None, 600)];
+            let steps = [proposed(owner(name), 1, number)]
+                .into_iter()
+                .chain(question.into_iter().filter(|_| asks))
+                .chain([running(7), Transition::Ended(end)]);
+            let write = |transition| Write::Call {
+                session: session(name),
+                call: call(number),
+                at: at(9),
+                transition,
+            };
+            steps.take(length).map(write).collect()
+        },
+    )
+}
+
+fn step() -> impl Strategy<Value = Transition> {
+    let shown = || select(vec![7, 7, 7, 8]);
+    let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
+    prop_oneof![
+        (select(USERS.to_vec()), 1..=TURNS, 0..=PLACES).prop_map(|(owner, number, seq)| proposed(
+            user(owner),
+            number,
+            seq
+        )),
+        shown().prop_map(awaiting),
+        (shown(), select(USERS.to_vec()), approval(), typed(), select(vec![600, 5])).prop_map(
+            |(byte, by, approval, typed, until)| approved(byte, user(by), approval, typed, until)
+        ),
+        select(USERS.to_vec()).prop_map(|by| Transition::Revoked { by: user(by) }),
+        shown().prop_map(running),
+        ended().prop_map(Transition::Ended),
+        effect.prop_map(|effect| Transition::Settled { effect }),
+    ]
+}
+
+fn approval() -> impl Strategy<Value = Approval> {
+    prop_oneof![
+        3 => Just(Approval::Once),
+        2 => (1..3_u8).prop_map(|byte| Approval::Always { schema: digest(byte) }),
+        1 => (1..=CALLS, 1..3_u8)
+            .prop_map(|(number, byte)| Approval::Granted { by_call: call(number), schema: digest(byte) }),
+        1 => Just(Approval::Edited),
+    ]
+}
+
+/// The arguments that a person typed in place of those that were shown.
+fn typed() -> impl Strategy<Value = Option<Value>> {
+    select(vec![None, None, Some(json!({ "id": 8 }))])
+}
+
+fn ended() -> impl Strategy<Value = Ended> {
+    let outcome = prop_oneof![
+        data().prop_map(ToolOutcome::ok),
+        data().prop_map(|data| ToolOutcome::ok(Value::Null).with_metadata("stop_loop", data)),
+        ".{0,8}".prop_map(|reason| ToolOutcome::error("r3_quota", reason)),
+        Just(ToolOutcome::cancelled(CancelReason::Denied)),
+    ];
+    let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
+    let result = select(vec![CallResult::Shown, CallResult::Discarded]);
+    let decided_by = select(vec![None, None, Some(user("kim")), Some(user("lee"))]);
+    let arguments = select(vec![None, None, Some(Box::new(json!({ "id": 7 })))]);
+    (arguments, outcome, effect, result, decided_by).prop_map(
+        |(arguments, outcome, effect, result, decided_by)| Ended {
+            arguments,
+            outcome,
+            effect,
+            result,
+            decided_by,
+        },
+    )
+}
+
+fn data() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({ "수면": [1, 2.5, null], "b": { "a": true } })),
+        any::<f64>().prop_map(|number| json!(number)),
+        any::<u64>().prop_map(|number| json!({ "number": number })),
+        ".{0,8}".prop_map(Value::from),
+    ]
+}
+
+fn proposed(user: UserId, number: u64, seq: u64) -> Transition {
+    Transition::Proposed(Proposal {
+        turn: turn(number),
+        seq,
+        name: "add_habit".into(),
+        arguments: r#"{"id": "수면"}"#.into(),
+        user,
+    })
+}
+
+fn awaiting(byte: u8) -> Transition {
+    Transition::Awaiting {
+        arguments: json!({ "id": byte }),
+        digest: digest(byte),
+        expires_at: at(600),
+    }
+}
+
+fn approved(
+    byte: u8,
+    by: UserId,
+    approval: Approval,
+    arguments: Option<Value>,
+    until: i64,
+) -> Transition {
+    Transition::Approved { digest: digest(byte), by, approval, arguments, expires_at: at(until) }
+}
+
+fn running(byte: u8) -> Transition {
+    Transition::Running { arguments: json!({ "id": byte }), digest: digest(byte) }
+}
+
+fn owner(session: &str) -> UserId {
+    user(if session == "s" { "kim" } else { "lee" })
+}
+
+pub(super) fn session(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+pub(super) fn call(number: u64) -> CallId {
+    CallId::new(Uuid::from_u128(number.into()))
+}
+
+fn user(name: &str) -> UserId {
+    UserId::new(name).unwrap()
+}
+
+fn turn(number: u64) -> TurnId {
+    TurnId::new(Uuid::from_u128(number.into()))
+}
+
+const fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+const fn digest(byte: u8) -> Digest {
+    Digest::new([byte; 32])
+}
