@@ -3,7 +3,7 @@
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test soak fuzz bench model
+.PHONY: help chat test soak bench model
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,9 +20,6 @@ test: ## run every check and say how long each took; one of them with SUITES="li
 soak: ## prove the promise for some twenty minutes and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"
 	@scripts/setup.sh
 	cargo run --locked --release -p madang-proof --bin proof -- all $(ARGS)
-
-fuzz: ## hunt with libFuzzer, a minute for each target; longer with SECONDS_EACH=3600
-	@scripts/fuzz.sh
 
 bench: ## measure what it costs
 	@scripts/setup.sh

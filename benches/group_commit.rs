@@ -77,7 +77,9 @@ async fn main() {
             let ratio = grouped.jobs_a_second / one_by_one.jobs_a_second;
             row(&format!("{what}, one transaction a job, {name}"), &one_by_one, None);
             row(&format!("{what}, 256 writers in groups, {name}"), &grouped, Some(ratio));
-            let is_few = one_by_one.commit >= SLOW_COMMIT && ratio < LEAST_RATIO;
+            // A lease is several trips to its borrower and back; what a group saves is the commit.
+            let is_write = matches!(job, Job::Fact);
+            let is_few = is_write && one_by_one.commit >= SLOW_COMMIT && ratio < LEAST_RATIO;
             let is_many = grouped.jobs_per_sync.is_some_and(|jobs| jobs < LEAST_JOBS_PER_SYNC);
             has_failed |= is_bench && (is_few || is_many);
         }

@@ -9,12 +9,12 @@ use std::sync::{Arc, LazyLock};
 
 use madang::{
     CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, Limits, SessionId, Store,
-    Timestamp, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+    Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
     store::SqliteStore,
     testing::{MemoryConnection, MemoryStore, lone_store},
 };
 use madang_actors::{
-    ledger::{Ended, Proposal, Transition},
+    ledger::{Ended, Proposal, Transition, text_digest},
     port::Write,
     store::{Keep, Lease, StoreHandle},
 };
@@ -84,7 +84,13 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
             session: session.clone(),
             message: ChatMessage { seq, turn, at, content },
         };
-        let started = Write::TurnStarted { session: session.clone(), turn, at };
+        let started = Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest("hi"),
+        };
         let asked = say(seq, Content::User { text: "수면에 좋은 프로토콜 찾아줘".into() });
         store.write(vec![started, asked]).await.unwrap();
 

@@ -46,8 +46,9 @@ actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo 
 tests() { run cargo test -p madang; }
 
 # Every step that can go wrong does, and planted bugs are found. Without llama.cpp, which has no such steps.
+with_failpoints=(-p madang --no-default-features --features "failpoints,sqlite" --test failpoints)
 failpoints() {
-    run cargo test -p madang --no-default-features --features failpoints,sqlite --test failpoints || return 1
+    run cargo test "${with_failpoints[@]}" || return 1
     run cargo clippy -p madang -p madang-actors --no-default-features --features failpoints,sqlite --lib --test failpoints -- -D warnings
 }
 
@@ -130,6 +131,7 @@ build() {
     local begin=$SECONDS
     printf '== build\n'
     if [ $needs_madang -eq 1 ]; then cargo test --locked -p madang -p madang-proof --all-targets --no-run; fi
+    if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --no-run; fi
     if [ $needs_actors -eq 1 ]; then
         CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
     fi
@@ -140,10 +142,12 @@ chosen=("$@")
 if [ $# -eq 0 ]; then chosen=("${all[@]}"); fi
 needs_madang=0
 needs_actors=0
+needs_failpoints=0
 for name in "${chosen[@]}"; do
     case $name in
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
+    failpoints) needs_failpoints=1 ;;
     tests | proofs | features | examples | benches) needs_madang=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
@@ -152,7 +156,7 @@ for name in "${chosen[@]}"; do
     esac
 done
 
-if [ $((needs_madang + needs_actors)) -gt 0 ]; then build; fi
+if [ $((needs_madang + needs_actors + needs_failpoints)) -gt 0 ]; then build; fi
 begin=$SECONDS
 for name in "${chosen[@]}"; do suite "$name"; done
 note total $((SECONDS - begin)) "after the build"

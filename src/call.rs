@@ -8,15 +8,17 @@ use std::{
 
 use madang_actors::{
     dispatcher::{Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    ledger::text_digest,
     mailbox::{Recipient, Reply},
     port::{BoxFuture, Write},
     protocol::{
         Answer, AnswerError, Asker, CallId, CallRecord, Decision, Fault, Locale, Question,
-        SessionId, Timestamp, ToolCall, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
-        call_envelope,
+        SessionId, Timestamp, ToolCall, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
+        UserId, call_envelope,
     },
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use uuid::Uuid;
 
@@ -121,8 +123,11 @@ impl Runtime {
         let locale = locale.unwrap_or(self.inner().locale);
         let (news, mut heard) = mpsc::unbounded_channel();
         let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
+        let cancelled = self.inner().wiring.closing.child_token();
         let request = DispatchRequest {
             preamble,
+            standing: None,
+            leave: CancellationToken::new(),
             session: session.clone(),
             user,
             turn,
@@ -131,10 +136,8 @@ impl Runtime {
             locale,
             time_zone: time_zone.unwrap_or_else(|| locale.time_zone().into()),
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
-            dismissal: Dismissal {
-                token: self.inner().wiring.closing.child_token(),
-                ..Dismissal::default()
-            },
+            dismissal: Dismissal { token: cancelled.clone(), ..Dismissal::default() },
+            cancelled,
             news: Recipient::channel(news.clone()),
         };
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
@@ -177,7 +180,7 @@ impl Runtime {
                 }
                 Some(DispatcherEvent::QuestionEnded { .. }) => {}
                 Some(DispatcherEvent::Ended(end)) => break *end,
-                Some(DispatcherEvent::Lost { .. }) | None => {
+                Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
                     break settle(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
                 }
             }
@@ -210,7 +213,13 @@ fn a_turn_of_its_own(
     let (session, user) = (session.clone(), user.clone());
     vec![
         Write::Session { session: session.clone(), user, at },
-        Write::TurnStarted { session: session.clone(), turn, at },
+        Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest(""),
+        },
         Write::TurnEnded {
             session,
             turn,

@@ -34,6 +34,9 @@ pub enum BuildError {
     /// An actor could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// What an earlier start left open could not be read.
+    #[error("failed to read what an earlier start left open")]
+    Store(#[source] StoreError),
 }
 
 /// Why a session could not be opened or reached.

@@ -9,6 +9,7 @@ mod builder;
 mod call;
 mod error;
 pub mod model;
+mod resume;
 mod runtime;
 mod session;
 #[cfg(feature = "sqlite")]
@@ -29,16 +30,15 @@ pub use madang_actors::{
     protocol::{
         Answer, AnswerError, Approval, Asker, Breach, CallId, CallRecord, CallResult, CancelReason,
         ChatMessage, Completion, CompletionDelta, CompletionRequest, ConfirmationEnd, Content,
-        Decision, Digest, Effect, EffectPolicy, Ending, EventKind, FinishReason, Grant, InvalidId,
-        Limits, Locale, Notice, OnDismiss, Problem, PromptMessage, Question, SessionEvent,
-        SessionId, Text, Timestamp, ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec,
-        TurnEnding, TurnError, TurnId, Usage, UserId, WantedCall, call_envelope, editable,
-        envelope, plain,
+        Decision, Digest, Effect, EffectPolicy, Ending, EventKind, FinishReason, Grant,
+        IdempotencyKey, InvalidId, Limits, Locale, Notice, OnDismiss, Problem, PromptMessage,
+        Question, SessionEvent, SessionId, Text, Timestamp, ToolCancelled, ToolErr, ToolOk,
+        ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
+        WantedCall, call_envelope, editable, envelope, plain,
     },
     registry::{Problems, ToolRegistry},
     session::{
-        ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnOptions,
-        TurnRefused,
+        ClearError, DismissError, History, Item, SessionState, Subscription, TurnEnd, TurnRefused,
     },
     supervisor::Health,
     testing,

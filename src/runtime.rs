@@ -7,13 +7,13 @@ use madang_actors::{
     port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{Answer, AnswerError, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{Doors, History, Wiring},
+    session::{Door, Doors, History, Sent, SessionMsg, Wiring, open},
     store::WriterHealth,
     supervisor::{Children, Health, Supervisor, Tree},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{BuildError, Builder, Session, SessionError, ShutdownError};
+use crate::{BuildError, Builder, Session, SessionError, ShutdownError, resume::Interrupted};
 
 /// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
 ///
@@ -45,8 +45,20 @@ pub(crate) struct Inner {
     pub(crate) locale: Locale,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: TaskTracker,
+    pub(crate) interrupted: Interrupted,
     store: Arc<dyn Store>,
     writer_health: Arc<WriterHealth>,
+}
+
+/// Stops the actors of a start that fails or is dropped half-way: nobody else holds them.
+struct Unfinished(Option<Tree>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(tree) = self.0.take() {
+            tree.supervisor.stop(None);
+        }
+    }
 }
 
 impl Runtime {
@@ -72,6 +84,9 @@ impl Runtime {
             writer_health: writer_health.clone(),
         };
         let tree = Supervisor::start(children).await?;
+        let mut unfinished = Unfinished(Some(tree.clone()));
+        let interrupted = Interrupted::find(&tree).await.map_err(BuildError::Store)?;
+        unfinished.0 = None;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
@@ -94,13 +109,15 @@ impl Runtime {
             locale,
             clock,
             tasks,
+            interrupted,
             store,
             writer_health,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Opens a user's session, or creates it. The session is asleep until it is used.
+    /// Opens a user's session, or creates it. The session is asleep until it is used; but where its process ended in
+    /// mid-turn it wakes now, and the turn goes on.
     ///
     /// # Errors
     /// [`SessionError::Foreign`] if it is another user's.
@@ -108,7 +125,10 @@ impl Runtime {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
         self.open(&user, &session).await?;
         let door = self.inner.doors.door(&session, &user, &self.inner.limits);
-        let door = door.ok_or(SessionError::Foreign(session))?;
+        let door = door.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        if self.inner.interrupted.take(&session) {
+            self.inner.wake(&door);
+        }
         Ok(Session::new(door, self.inner.clone()))
     }
 
@@ -189,8 +209,11 @@ impl Runtime {
         self.inner.tasks.len()
     }
 
-    /// Stops in order: no new turns, running turns are stopped, handlers that have begun finish and commit, the store
-    /// is closed last. Waits at most `Limits::shutdown_timeout`.
+    /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
+    /// last. Waits at most `Limits::shutdown_timeout`.
+    ///
+    /// Turns that run stay open in the store with their questions, and go on after the next start; those of a chat in
+    /// memory end as dismissed.
     ///
     /// # Errors
     /// [`ShutdownError`] if handlers or writes were still running then.
@@ -218,7 +241,45 @@ impl Runtime {
     }
 }
 
+/// Whether a session has a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// It has, or will have when it wakes.
+    Sent,
+    /// Too much waits already.
+    Full,
+    /// The runtime shuts down.
+    Closed,
+}
+
 impl Inner {
+    /// Sends a message through a session's door, and wakes whoever sleeps behind it.
+    pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) -> Delivery {
+        if self.is_closed() {
+            return Delivery::Closed;
+        }
+        match door.send(msg) {
+            Sent::Delivered => Delivery::Sent,
+            Sent::WakeIt => {
+                self.open(door);
+                Delivery::Sent
+            }
+            Sent::Full(_) => Delivery::Full,
+        }
+    }
+
+    /// Wakes a session for nobody in particular.
+    pub(crate) fn wake(&self, door: &Arc<Door>) {
+        if !self.is_closed() && door.wake() {
+            self.open(door);
+        }
+    }
+
+    /// In a task of its own: whoever asked may leave, and others may be waiting at the door.
+    fn open(&self, door: &Arc<Door>) {
+        drop(self.tasks.spawn(open(door.clone(), self.wiring.clone())));
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.wiring.closing.is_cancelled()
     }

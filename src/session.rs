@@ -4,15 +4,21 @@ use std::sync::Arc;
 
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
-    protocol::{Answer, AnswerError, Asker, Decision, Grant, Question, SessionId, TurnId, UserId},
+    protocol::{
+        Answer, AnswerError, Asker, Decision, Grant, Question, SessionId, TurnId, TurnOptions,
+        UserId,
+    },
     session::{
-        ClearError, DismissError, Door, Sent, SessionMsg, SessionState, Subscription, TurnEnd,
-        TurnOptions, TurnRefused, open,
+        ClearError, DismissError, Door, SessionMsg, SessionState, Subscription, TurnEnd,
+        TurnRefused,
     },
 };
 use tokio::sync::oneshot;
 
-use crate::{SessionError, runtime::Inner};
+use crate::{
+    SessionError,
+    runtime::{Delivery, Inner},
+};
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
 #[derive(Debug, Clone)]
@@ -52,7 +58,8 @@ impl Session {
         self.ask_with(text, options).await
     }
 
-    /// Begins a turn as these options say.
+    /// Begins a turn as these options say. With an idempotency key a repeated submit begins nothing: it gives the turn
+    /// that is there, whether that runs or has ended.
     ///
     /// # Errors
     /// [`TurnRefused`] says why not.
@@ -70,6 +77,21 @@ impl Session {
         }
         let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
         Ok(Turn { id, end })
+    }
+
+    /// The turn that runs, if one does: begun through another handle, or cut off by the end of its process and going on.
+    ///
+    /// # Errors
+    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
+    pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
+        let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
+        match self.send(SessionMsg::Running { ended, reply }) {
+            Delivery::Sent => {}
+            Delivery::Full => return Err(SessionError::Overloaded),
+            Delivery::Closed => return Err(SessionError::Closed),
+        }
+        let id = running.await.map_err(|_| SessionError::Closed)?;
+        Ok(id.map(|id| Turn { id, end }))
     }
 
     /// Dismisses the turn that runs: this, and nothing else, is a dismissal.
@@ -112,7 +134,8 @@ impl Session {
         }
     }
 
-    /// Reads what happens from here on, at its own pace.
+    /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
+    /// it from there.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.door.feed().subscribe()
@@ -170,26 +193,8 @@ impl Session {
     }
 
     fn send(&self, msg: SessionMsg) -> Delivery {
-        if self.runtime.is_closed() {
-            return Delivery::Closed;
-        }
-        match self.door.send(msg) {
-            Sent::Delivered => Delivery::Sent,
-            Sent::WakeIt => {
-                // In a task of its own: whoever asked may leave, and others may be waiting at the door.
-                let wake = open(self.door.clone(), self.runtime.wiring.clone());
-                drop(self.runtime.tasks.spawn(wake));
-                Delivery::Sent
-            }
-            Sent::Full(_) => Delivery::Full,
-        }
+        self.runtime.send(&self.door, msg)
     }
-}
-
-enum Delivery {
-    Sent,
-    Full,
-    Closed,
 }
 
 /// A turn that began. Dropping it dismisses nothing.
@@ -209,7 +214,8 @@ impl Turn {
     /// Waits for its end.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] if the session's actor died: what its tools did stands in the ledger.
+    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the next
+    /// start: what its tools did stands in the ledger.
     pub async fn ended(self) -> Result<TurnEnd, SessionError> {
         self.end.await.map_err(|_| SessionError::Closed)
     }

@@ -105,11 +105,14 @@ fn every_text_is_there_in_both_languages() {
         Text::HandlerFailed(&fault),
         Text::Overloaded,
         Text::StoreFailed,
+        Text::ToolChanged,
         Text::EndUnknown,
         Text::TooManyRounds,
         Text::ModelFailed("x"),
         Text::TurnNotStored,
+        Text::TurnCutOff,
         Text::Notice(Notice::SuggestClear),
+        Text::Notice(Notice::EffectUnknown),
         Text::RunTool("x"),
     ];
     for effect in [Effect::None, Effect::Committed, Effect::Unknown] {
@@ -134,6 +137,7 @@ fn every_text_is_there_in_both_languages() {
             | Text::Breach(_)
             | Text::HandlerFailed(_) => {}
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
+            Text::ToolChanged | Text::TurnCutOff => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
         }

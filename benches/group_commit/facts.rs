@@ -5,8 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use madang::{ChatMessage, Content, SessionId, Store, Timestamp, TurnId, UserId};
-use madang_actors::port::Write;
+use madang::{ChatMessage, Content, SessionId, Store, Timestamp, TurnId, TurnOptions, UserId};
+use madang_actors::{ledger::text_digest, port::Write};
 use uuid::Uuid;
 
 /// Messages to write. Cheap to clone; no message comes twice.
@@ -30,7 +30,13 @@ impl Facts {
             let session = SessionId::new(format!("session {writer}")).unwrap();
             let turn = TurnId::new(Uuid::now_v7());
             let opened = Write::Session { session: session.clone(), user: user.clone(), at };
-            let began = Write::TurnStarted { session: session.clone(), turn, at };
+            let began = Write::TurnStarted {
+                session: session.clone(),
+                turn,
+                at,
+                options: TurnOptions::default(),
+                text: text_digest("hi"),
+            };
             transaction.write_all(&[opened, began]).await.unwrap();
             chats.push(Chat { session, turn, last: AtomicU64::new(0) });
         }

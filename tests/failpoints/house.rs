@@ -3,8 +3,8 @@
 use std::{path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
-    Builder, CallRecord, CallResult, Decision, Effect, EventKind, Item, Limits, Runtime, Session,
-    SessionId, Turn,
+    Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Item,
+    Limits, Runtime, Session, SessionId, Turn, TurnOptions,
     store::SqliteStore,
     testing::{ScriptedCompletion, ScriptedModel},
 };
@@ -42,6 +42,9 @@ enum Person {
     LeavesTheHandler,
 }
 
+/// The session whose turn is left open.
+const OPEN: &str = "open";
+
 /// What is written under the standing approval.
 const STILL: &str = "still";
 
@@ -72,7 +75,8 @@ pub(crate) type Tell = Arc<dyn Fn(String) + Send + Sync>;
 pub(crate) async fn evening(folder: &Path, tell: Tell) {
     let Ok(store) = SqliteStore::open(folder.join("house.db"), []).await else { return };
     let outside = outside(folder);
-    let Ok(runtime) = builder(store, outside.clone()).model(model()).start().await else { return };
+    let start = tokio::spawn(builder(store, outside.clone()).model(model()).start());
+    let Ok(Ok(runtime)) = start.await else { return };
     let played = async {
         let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
         // In tasks of their own: a panic inside of a call of the runtime's ends one of them.
@@ -84,6 +88,8 @@ pub(crate) async fn evening(folder: &Path, tell: Tell) {
         }
         while scenes.join_next().await.is_some() {}
         scenes.spawn(again(runtime.clone(), "quiet"));
+        scenes.join_next().await;
+        scenes.spawn(leave_open(runtime.clone()));
         scenes.join_next().await;
     };
     tokio::time::timeout(PATIENCE, played).await.expect("the evening ends");
@@ -108,7 +114,8 @@ pub(crate) fn outside(folder: &Path) -> Arc<Outside> {
 
 fn model() -> ScriptedModel {
     let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
-    SCENES.iter().chain([&table]).fold(ScriptedModel::new([]), |model, scene| {
+    let open = Scene { token: OPEN, tool: "save_row", person: Person::SaysNothing };
+    SCENES.iter().chain([&table, &open]).fold(ScriptedModel::new([]), |model, scene| {
         let session = SessionId::new(scene.token).expect("a token is a short text");
         let call = |token| ScriptedCompletion::call(scene.tool, &json!({ "token": token }));
         let again = (scene.person == Person::SaysAlways).then(|| call(STILL));
@@ -176,6 +183,7 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
         | EventKind::SystemNotice { .. }
         | EventKind::Error { .. }
         | EventKind::Cleared
+        | EventKind::TurnResumed
         | EventKind::TurnEnded { .. } => {}
     }
 }
@@ -184,11 +192,31 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
 async fn again(runtime: Runtime, token: &'static str) {
     tokio::time::sleep(Duration::from_millis(80)).await;
     let Ok(session) = runtime.session("kim", token).await else { return };
-    if let Ok(turn) = session.ask("again").await {
+    let key = Some(IdempotencyKey::new("again").expect("a short text"));
+    let options = TurnOptions { asker: Asker::Person, key, ..TurnOptions::default() };
+    if let Ok(turn) = session.ask_with("again", options).await {
         drop(Turn::ended(turn).await);
     }
     drop(session.state().await);
     drop(session.clear().await);
+}
+
+/// A turn whose question is open when the runtime ends: it goes on in the next.
+async fn leave_open(runtime: Runtime) {
+    let Ok(session) = runtime.session("kim", OPEN).await else { return };
+    let mut events = session.subscribe();
+    let Ok(turn) = session.ask("go").await else { return };
+    let mut ended = pin!(turn.ended());
+    loop {
+        tokio::select! {
+            item = events.next() => match item {
+                Some(Item::Event(event)) if matches!(event.kind, EventKind::ConfirmationAsked { .. }) => return,
+                Some(_) => {}
+                None => return,
+            },
+            _ = &mut ended => return,
+        }
+    }
 }
 
 /// What the call was to write, as the model asked for it.

@@ -118,7 +118,8 @@ async fn count_rows(_: Token, db: &mut SqliteConnection, _: &ToolContext) -> Too
 
 async fn send_mail(given: Token, ctx: &ToolContext) -> ToolResult<Value> {
     let mut mails = OpenOptions::new().append(true).create(true).open(&outside(ctx).mails)?;
-    writeln!(mails, "{}", given.token)?;
+    // In one piece: two of them are sent at once.
+    mails.write_all(format!("{}\n", given.token).as_bytes())?;
     Ok(json!({ "sent": true }))
 }
 

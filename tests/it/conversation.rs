@@ -168,6 +168,16 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
 }
 
 #[tokio::test]
+async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_store() {
+    let yard = Yard::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let before = yard.store.commits();
+    session.ask("note a").await.unwrap().ended().await.unwrap();
+    assert_eq!(yard.store.commits() - before, 3, "the message, the call, the answer");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_tool_may_end_the_turn() {
     let yard = Yard::new(ScriptedModel::new([call("stop")])).await;
     let session = yard.runtime.session("kim", "s").await.unwrap();

@@ -124,6 +124,54 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
 }
 
 #[tokio::test]
+async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the_model_is_told_of_each()
+ {
+    let mut scene = Scene::new().await;
+    let turn = scene.ask(OnDismiss::Stop).await;
+    let calls = ["slow_note", "note", "save"].map(|name| wanted(name, &json!({ "name": name })));
+    let completion = Completion { tool_calls: calls.into(), ..Completion::default() };
+    scene.script.next().await.finish(completion);
+    scene.yard.gate.begun(1).await;
+    scene.session.dismiss().await.unwrap();
+    scene.yard.gate.open(1);
+    assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
+    scene.probe.until_turns_ended(1).await;
+    expect![[r#"
+        user: go
+        proposed slow_note {"name":"slow_note"}
+        proposed note {"name":"note"}
+        proposed save {"name":"save"}
+        call slow_note {"name":"slow_note"} -> discarded effect Committed discarded
+        call note "{\"name\":\"note\"}" -> {"status":"cancelled","reason":"dismissed"} effect None
+        call save "{\"name\":\"save\"}" -> {"status":"cancelled","reason":"dismissed"} effect None
+        turn ended Dismissed"#]]
+    .assert_eq(&scene.probe.lines());
+    let rows = scene.yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    let effects: Vec<_> = rows.iter().map(|row| row.effect.unwrap()).collect();
+    assert_eq!(effects, [Effect::Committed, Effect::None, Effect::None]);
+    assert_eq!(scene.yard.rows().len(), 1);
+
+    let turn = scene.ask(OnDismiss::Stop).await;
+    let next = scene.script.next().await;
+    let told: Vec<_> = next
+        .request()
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            PromptMessage::ToolCall { name, envelope, .. } => Some(format!("{name}: {envelope}")),
+            PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
+        })
+        .collect();
+    expect![[r#"
+        slow_note: {"status":"discarded","effect":"committed","reason":"slow_note: 화면이 닫혀 결과를 버렸지만, 적용되었습니다."}
+        note: {"status":"cancelled","reason":"the user left before answering"}
+        save: {"status":"cancelled","reason":"the user left before answering"}"#]].assert_eq(&told.join("\n"));
+    next.say("ok");
+    turn.ended().await.unwrap();
+    scene.yard.shutdown().await;
+}
+
+#[tokio::test]
 async fn with_finish_the_loop_goes_on_and_the_closed_screen_hears_nothing() {
     let mut scene = Scene::new().await;
     let turn = scene.ask(OnDismiss::Finish).await;

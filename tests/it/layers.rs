@@ -17,7 +17,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("store", &["error"]),
     ("toolkit", &["error", "tool"]),
     // The runtime's own files know one another.
-    ("runtime", &["error", "telemetry", "tool", "model", "store", "builder", "session", "call"]),
+    (
+        "runtime",
+        &["error", "telemetry", "tool", "model", "store", "builder", "session", "call", "resume"],
+    ),
+    ("resume", &["error", "runtime"]),
     ("builder", &["error", "telemetry", "tool", "model", "store", "runtime"]),
     ("session", &["error", "telemetry", "runtime"]),
     ("call", &["error", "telemetry", "runtime", "session"]),

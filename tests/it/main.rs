@@ -17,6 +17,7 @@ mod gate;
 mod layers;
 mod life;
 mod program;
+mod resume;
 mod sqlite;
 mod supervision;
 mod support;

@@ -82,7 +82,7 @@ impl Around {
             locale: request.locale,
             time_zone: request.time_zone.clone(),
             clock: self.clock.clone(),
-            cancelled: request.dismissal.token.clone(),
+            cancelled: request.cancelled.clone(),
             extensions: self.extensions.clone(),
         }
     }

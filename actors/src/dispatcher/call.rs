@@ -13,16 +13,16 @@ use tracing::error;
 use super::{
     Around,
     check::{CheckedCall, check},
-    clear::clear,
+    clear::{NotCleared, clear},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     record::{Finished, Record, settle},
-    run,
+    run::{self, Ran},
 };
 use crate::{
     failpoint::failpoint,
     mailbox::{Recipient, Reply, answer},
     port::BoxFuture,
-    protocol::{AnswerError, Fault, Text, ToolOutcome},
+    protocol::{AnswerError, CancelReason, Fault, Text, ToolOutcome},
 };
 
 /// Checks a call and starts its actors. A refusal needs none.
@@ -31,6 +31,14 @@ pub(super) async fn begin(
     reply: Reply<DispatcherEvent>,
     around: Arc<Around>,
 ) {
+    // Nothing begins for a screen that was closed, nor for a runtime that ends.
+    if request.dismissal.stops() {
+        let outcome = ToolOutcome::cancelled(CancelReason::Dismissed);
+        return refuse(request, outcome, reply, around).await;
+    }
+    if request.leave.is_cancelled() {
+        return reply.send(DispatcherEvent::Left { call: request.call.id });
+    }
     let checked = match check(request, &around) {
         Ok(checked) => checked,
         Err(refused) => {
@@ -138,9 +146,11 @@ impl Actor for CallActor {
         failpoint("call.supervises").await?;
         match event {
             SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
-                // An answer that was given early leaves none.
-                if let Some(end) = state.take::<RunState>().ok().and_then(|run| run.end) {
-                    call.answer(end);
+                match state.take::<RunState>().ok().and_then(|run| run.end) {
+                    Some(Ran::Ended(end)) => call.answer(*end),
+                    Some(Ran::Left) => call.leave(),
+                    // The answer was given early.
+                    Some(Ran::Told) | None => {}
                 }
             }
             SupervisionEvent::ActorTerminated(_, None, reason) => {
@@ -163,6 +173,12 @@ impl Supervised {
         }
     }
 
+    fn leave(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            reply.send(DispatcherEvent::Left { call: self.request.call.id });
+        }
+    }
+
     async fn panicked(&mut self, panic: &str) {
         let request = self.request.clone();
         error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
@@ -176,10 +192,10 @@ struct Run;
 
 struct RunState {
     work: Option<Work>,
-    end: Option<CallEnd>,
+    end: Option<Ran>,
 }
 
-type Work = BoxFuture<'static, Option<CallEnd>>;
+type Work = BoxFuture<'static, Ran>;
 
 enum Never {}
 
@@ -203,7 +219,7 @@ impl Actor for Run {
     ) -> Result<(), ActorProcessingErr> {
         // Never `Err`: so `ActorFailed` is always a panic.
         if let Some(work) = state.work.take() {
-            state.end = work.await;
+            state.end = Some(work.await);
         }
         me.stop(None);
         Ok(())
@@ -211,22 +227,18 @@ impl Actor for Run {
 }
 
 /// Clear, run, record: one straight function.
-async fn pipeline(
-    checked: CheckedCall,
-    around: Arc<Around>,
-    call: ActorRef<CallMsg>,
-) -> Option<CallEnd> {
+async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(around.clone(), checked.request().clone());
     let cleared = match clear(checked, &mut record, &around).await {
         Ok(cleared) => cleared,
-        Err((checked, not_cleared)) => {
-            let end =
-                record.end(checked.arguments().clone(), Vec::new(), not_cleared.finished).await;
-            if let Some(recorded) = not_cleared.recorded {
+        Err((_, NotCleared::Left)) => return Ran::Left,
+        Err((checked, NotCleared::Ends { finished, recorded })) => {
+            let end = record.end(checked.arguments().clone(), Vec::new(), finished).await;
+            if let Some(recorded) = recorded {
                 let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
                 answer(recorded, counts);
             }
-            return Some(end);
+            return Ran::Ended(Box::new(end));
         }
     };
     run::run(cleared, &mut record, &around, &Recipient::actor(call)).await

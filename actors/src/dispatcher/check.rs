@@ -44,6 +44,12 @@ impl CheckedCall {
         digest(tool.spec(), arguments, &request.user, &request.session, request.call.id)
     }
 
+    /// The same call with arguments that the ledger has: they fit the schema that their digest names, and no other
+    /// schema gives that digest.
+    pub(super) fn with(self, arguments: Value) -> Self {
+        Self { digest: self.digest_of(&arguments), arguments, ..self }
+    }
+
     /// The same call with the arguments that the user typed.
     pub(super) fn edited(&self, typed: CheckedArguments) -> Self {
         Self {

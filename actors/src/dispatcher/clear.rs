@@ -15,9 +15,9 @@ use super::{
 use crate::{
     confirm::CheckedDecision,
     failpoint::{failpoint, is_planted},
-    ledger::{Transition, schema_digest},
+    ledger::{CallState, Transition, schema_digest},
     mailbox::answer,
-    port::{LedgerFilter, StoreError},
+    port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
         AnswerError, Approval, Asker, CancelReason, Digest, EffectPolicy, Grant, Text, Timestamp,
         ToolOutcome, UserId,
@@ -48,6 +48,11 @@ impl ClearedCall {
         self.usable_until.map_or(Duration::MAX, |end| now.until(end))
     }
 
+    /// A person said yes to it, now or before.
+    pub(super) const fn is_approved(&self) -> bool {
+        self.usable_until.is_some()
+    }
+
     fn approved(checked: CheckedCall, usable_until: Timestamp) -> Self {
         Self { digest: checked.digest(), checked, usable_until: Some(usable_until) }
     }
@@ -69,6 +74,9 @@ pub(super) async fn clear(
     record: &mut Record,
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
+    if let Some(asked) = asked_before(&checked).cloned() {
+        return go_on(&asked, checked, record, around).await;
+    }
     if !must_ask(&checked) {
         return Ok(ClearedCall { digest: checked.digest(), checked, usable_until: None });
     }
@@ -99,10 +107,15 @@ pub(super) async fn clear(
 
 /// Why a call does not run.
 #[derive(Debug)]
-pub(super) struct NotCleared {
-    pub(super) finished: Finished,
-    /// Whoever said no hears that it counts, once it is recorded.
-    pub(super) recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+pub(super) enum NotCleared {
+    /// It ends instead.
+    Ends {
+        finished: Finished,
+        /// Whoever said no hears that it counts, once it is recorded.
+        recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+    },
+    /// Its question stays open in the ledger.
+    Left,
 }
 
 impl NotCleared {
@@ -117,11 +130,11 @@ impl NotCleared {
     ) -> Self {
         let mut finished = Finished::unrun(ToolOutcome::denied(message));
         finished.decided_by = Some(by);
-        Self { finished, recorded: Some(recorded) }
+        Self::Ends { finished, recorded: Some(recorded) }
     }
 
     const fn unrun(outcome: ToolOutcome) -> Self {
-        Self { finished: Finished::unrun(outcome), recorded: None }
+        Self::Ends { finished: Finished::unrun(outcome), recorded: None }
     }
 
     fn store(error: &StoreError, checked: &CheckedCall) -> Self {
@@ -138,6 +151,47 @@ fn must_ask(checked: &CheckedCall) -> bool {
     tool.spec().effect == EffectPolicy::Destructive
         && tool.tool().asks(checked.arguments())
         && !is_planted("a call runs without its question")
+}
+
+/// The call as the ledger has it, if a person was asked about it before its process ended.
+fn asked_before(checked: &CheckedCall) -> Option<&LedgerRow> {
+    let standing = checked.request().standing.as_deref()?;
+    matches!(standing.state, CallState::Awaiting | CallState::Approved).then_some(standing)
+}
+
+/// Asks again what was asked before, with the same digest and until the same moment; or takes the approval, which was
+/// not used up.
+async fn go_on(
+    asked: &LedgerRow,
+    checked: CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
+    if checked.request().dismissal.token.is_cancelled() {
+        return Err((checked, NotCleared::because(CancelReason::Dismissed)));
+    }
+    // What was shown, or what the user made of it.
+    let checked = checked.with(asked.arguments.clone());
+    if asked.digest != Some(checked.digest()) {
+        // What would run is not what was shown.
+        let reason = Text::ToolChanged.in_locale(checked.request().locale);
+        let changed = ToolOutcome::error("tool_changed", reason);
+        return Err((checked, NotCleared::unrun(changed)));
+    }
+    let now = around.clock.now();
+    let Some(expires_at) = asked.expires_at.filter(|expires_at| now < *expires_at) else {
+        return Err((checked, NotCleared::because(CancelReason::Expired)));
+    };
+    if asked.state == CallState::Approved {
+        return Ok(ClearedCall::approved(checked, expires_at));
+    }
+    let answered = question::again(&checked, record, around).await;
+    match decide(answered, &checked, record, around).await {
+        Ok((edited, usable_until)) => {
+            Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
+        }
+        Err(not_cleared) => Err((checked, not_cleared)),
+    }
 }
 
 /// Records an approval of this call's own that rests on what the user said before. `None`: the user must be asked, also
@@ -192,8 +246,21 @@ async fn ask(
     around: &Around,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
     let answered = question::ask(checked, record, around).await;
+    decide(answered, checked, record, around).await
+}
+
+/// Records what was decided.
+async fn decide(
+    answered: Result<Answered, StoreError>,
+    checked: &CheckedCall,
+    record: &mut Record,
+    around: &Around,
+) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
     let answered = answered.map_err(|error| NotCleared::store(&error, checked))?;
     let request = checked.request();
+    if matches!(answered, Answered::Left) {
+        return Err(NotCleared::Left);
+    }
     let ended = DispatcherEvent::QuestionEnded { call: request.call.id, end: answered.end() };
     let result = match answered {
         Answered::Decided { decision, by, at, recorded } => {
@@ -224,6 +291,7 @@ async fn ask(
                 .map_err(|error| NotCleared::store(&error, checked))
         }
         Answered::Cancelled(reason) => Err(NotCleared::because(reason)),
+        Answered::Left => Err(NotCleared::Left),
         Answered::Overloaded => {
             let reason = Text::Overloaded.in_locale(request.locale);
             Err(NotCleared::unrun(ToolOutcome::error("overloaded", reason)))

@@ -18,4 +18,4 @@ mod tests;
 pub use actor::DispatcherActor;
 pub use around::Around;
 pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
-pub use record::settle;
+pub use record::{end_of_lost, settle};

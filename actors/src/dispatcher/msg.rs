@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    ledger::{Proposal, Transition},
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
@@ -21,7 +22,7 @@ pub enum DispatcherMsg {
     Dispatch {
         /// The call and whose it is.
         request: Box<DispatchRequest>,
-        /// Exactly one `Ended` or `Lost` ends it.
+        /// Exactly one `Ended`, `Left` or `Lost` ends it.
         reply: Reply<DispatcherEvent>,
     },
     /// How many calls run.
@@ -52,11 +53,17 @@ pub struct DispatchRequest {
     pub asker: Asker,
     /// Whether the turn was dismissed, and what that means.
     pub dismissal: Dismissal,
+    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    pub cancelled: CancellationToken,
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
     /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
-    /// it. Empty where the session lives.
+    /// it.
     pub preamble: Vec<Write>,
+    /// Where the ledger has the call already; `None` where it may not know it yet.
+    pub standing: Option<Box<LedgerRow>>,
+    /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
+    pub leave: CancellationToken,
 }
 
 impl DispatchRequest {
@@ -64,6 +71,7 @@ impl DispatchRequest {
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
+        let standing = Some(Box::new(row.clone()));
         Self {
             session: row.session,
             user: row.user,
@@ -74,9 +82,23 @@ impl DispatchRequest {
             time_zone: locale.time_zone().into(),
             asker: Asker::Nobody,
             dismissal: Dismissal::default(),
+            cancelled: CancellationToken::new(),
             news: Recipient::nobody(),
             preamble: Vec::new(),
+            standing,
+            leave: CancellationToken::new(),
         }
+    }
+
+    /// The call's first step.
+    pub(crate) fn proposal(&self) -> Transition {
+        Transition::Proposed(Proposal {
+            turn: self.turn,
+            seq: self.seq,
+            name: self.call.name.clone(),
+            arguments: self.call.arguments.clone(),
+            user: self.user.clone(),
+        })
     }
 }
 
@@ -87,6 +109,21 @@ pub struct Dismissal {
     pub token: CancellationToken,
     /// What it means.
     pub mode: OnDismiss,
+}
+
+impl Dismissal {
+    /// No call of the turn begins any more.
+    pub(super) fn stops(&self) -> bool {
+        self.mode == OnDismiss::Stop && self.token.is_cancelled()
+    }
+
+    /// Waits until no call of the turn begins any more.
+    pub(super) async fn stopped(&self) {
+        match self.mode {
+            OnDismiss::Stop => self.token.cancelled().await,
+            OnDismiss::Finish => std::future::pending().await,
+        }
+    }
 }
 
 /// What the DispatcherActor tells its asker.
@@ -106,6 +143,11 @@ pub enum DispatcherEvent {
     },
     /// The call ended.
     Ended(Box<CallEnd>),
+    /// The call had not begun and was left where the ledger has it.
+    Left {
+        /// The call.
+        call: CallId,
+    },
     /// The reply was lost: the ledger knows what became of the call.
     Lost {
         /// The call.

@@ -31,6 +31,8 @@ pub(super) enum Answered {
     },
     /// Nobody did.
     Cancelled(CancelReason),
+    /// The runtime ends before the question does.
+    Left,
     /// Too many questions are open already.
     Overloaded,
 }
@@ -43,7 +45,10 @@ impl Answered {
                 ConfirmationEnd::Decided { decision: decision.told() }
             }
             Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
-            Self::Overloaded => ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable },
+            // Nobody is told of the end of a question that goes on.
+            Self::Left | Self::Overloaded => {
+                ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
+            }
         }
     }
 }
@@ -65,6 +70,18 @@ pub(super) async fn ask(
     };
     failpoint("question.stored").await?;
     record.write_at(at, vec![awaiting]).await?;
+    again(checked, record, around).await
+}
+
+/// Asks a question that is durable, and waits for its end.
+///
+/// # Errors
+/// [`StoreError`] if the question could not be read back; nobody was asked then.
+pub(super) async fn again(
+    checked: &CheckedCall,
+    record: &Record,
+    around: &Around,
+) -> Result<Answered, StoreError> {
     failpoint("question.read").await?;
     let question = question(record.row().await?, checked)?;
     failpoint("question.asked").await?;
@@ -72,7 +89,7 @@ pub(super) async fn ask(
         Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
         Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
         Ok(Verdict::Overloaded) => return Ok(Answered::Overloaded),
-        Err(reason) => return Ok(Answered::Cancelled(reason)),
+        Err(unanswered) => return Ok(unanswered),
     };
     failpoint("question.answered").await?;
     // The store goes by the time of day and refuses what comes too late by it; nobody is told that such an answer counts.
@@ -113,7 +130,7 @@ async fn verdict(
     question: &Question,
     checked: &CheckedCall,
     around: &Around,
-) -> Result<Verdict, CancelReason> {
+) -> Result<Verdict, Answered> {
     let request = checked.request();
     let due = Instant::now() + around.clock.now().until(question.expires_at);
     let mut confirm = around.confirm.actor();
@@ -140,13 +157,24 @@ async fn verdict(
                     return Ok(won);
                 }
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(CancelReason::Dismissed);
+                return Err(Answered::Cancelled(CancelReason::Dismissed));
+            }
+            () = request.leave.cancelled() => {
+                verdict.close();
+                if let Ok(won) = verdict.try_recv() {
+                    return Ok(won);
+                }
+                drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
+                return Err(Answered::Left);
             }
         }
         confirm = tokio::select! {
             confirm = around.confirm.after(&confirm) => confirm,
-            () = sleep_until(due) => return Err(CancelReason::Expired),
-            () = request.dismissal.token.cancelled() => return Err(CancelReason::Dismissed),
+            () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),
+            () = request.dismissal.token.cancelled() => {
+                return Err(Answered::Cancelled(CancelReason::Dismissed));
+            }
+            () = request.leave.cancelled() => return Err(Answered::Left),
         };
     }
 }

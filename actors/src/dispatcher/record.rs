@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     failpoint::{failpoint, is_planted},
-    ledger::{CallState, Ended, Proposal, Transition},
+    ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, OnDismiss, Text, Timestamp,
-        ToolOutcome, UserId,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss, Text,
+        Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Record {
     request: DispatchRequest,
     proposed_at: Timestamp,
     is_proposed: bool,
+    /// The ledger has the validated arguments.
+    has_arguments: bool,
     was_dismissed_at_begin: bool,
     approval: Option<Approval>,
     /// What was shown.
@@ -51,17 +53,25 @@ impl Finished {
 
 impl Record {
     pub(super) fn new(around: Arc<Around>, request: DispatchRequest) -> Self {
-        let proposed_at = around.clock.now();
+        let standing = request.standing.as_ref();
+        let proposed_at = standing.map_or_else(|| around.clock.now(), |call| call.proposed_at);
+        let is_proposed = standing.is_some();
         let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
+        let approval = standing.and_then(|call| call.approval);
+        let asked = standing.and_then(|call| call.asked.clone());
+        let shown = standing.filter(|call| call.state == CallState::Awaiting);
+        let shown = shown.map(|call| call.arguments.clone());
+        let has_arguments = standing.is_some_and(|call| call.state != CallState::Proposed);
         Self {
             around,
             request,
             proposed_at,
-            is_proposed: false,
+            is_proposed,
+            has_arguments,
             was_dismissed_at_begin,
-            approval: None,
-            shown: None,
-            asked: None,
+            approval,
+            shown,
+            asked,
         }
     }
 
@@ -73,15 +83,7 @@ impl Record {
     /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
-        let proposal = (!self.is_proposed).then(|| {
-            Transition::Proposed(Proposal {
-                turn: request.turn,
-                seq: request.seq,
-                name: request.call.name.clone(),
-                arguments: request.call.arguments.clone(),
-                user: request.user.clone(),
-            })
-        });
+        let proposal = (!self.is_proposed).then(|| request.proposal());
         let step = |(at, transition)| Write::Call {
             session: request.session.clone(),
             call: request.call.id,
@@ -111,6 +113,7 @@ impl Record {
         failpoint("record.written").await.map_err(|_| StoreError::Silent)?;
         self.is_proposed = true;
         for step in steps {
+            self.has_arguments |= step.to().is_some_and(|to| to != CallState::Proposed);
             match step {
                 Transition::Awaiting { arguments, .. } => self.shown = Some(arguments),
                 Transition::Approved { approval, arguments, .. } => {
@@ -163,7 +166,7 @@ impl Record {
         finished: Finished,
     ) -> CallEnd {
         let mut ended = self.ended(&finished);
-        if !self.is_proposed && steps.is_empty() && !arguments.is_string() {
+        if !self.has_arguments && steps.is_empty() && !arguments.is_string() {
             // It ends before anything else is written that has them.
             ended.arguments = Some(Box::new(arguments.clone()));
         }
@@ -256,44 +259,55 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 /// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
 /// transaction that was undone with it; else nobody can tell.
 pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Fault) -> CallEnd {
-    let (row, may_have_begun) = match row(around, &request).await {
+    let (row, state) = match row(around, &request).await {
         Ok(row) => {
-            let began = row.as_ref().is_some_and(|row| row.state == CallState::Running);
-            (row, began)
+            let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
+            (row, state)
         }
         Err(cause) => {
             error!(call = %request.call.id, %cause, "failed to read the ledger");
-            (None, true)
+            (None, CallState::Running)
         }
     };
     if let Some(end) = row.as_ref().and_then(end_of) {
         return end;
     }
-    let is_unknown = may_have_begun && !leaves_no_trace(around, &request);
+    let finished = gone(around, &request.call.name, state, fault, request.locale);
+    let arguments = row
+        .as_ref()
+        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
+    let standing = row.map(Box::new);
+    let mut record = Record::new(around.clone(), DispatchRequest { standing, ..request });
+    record.end(arguments, Vec::new(), finished).await
+}
+
+/// How a call of the ledger ends that nobody will bring to its end any more. To be written as it is.
+#[must_use]
+pub fn end_of_lost(around: &Around, row: &LedgerRow, locale: Locale) -> Ended {
+    let Finished { outcome, effect, decided_by } =
+        gone(around, &row.name, row.state, &Fault::REPLY_LOST, locale);
+    Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
+}
+
+/// The end of a call whose pipeline is gone and that stood there.
+fn gone(around: &Around, tool: &str, state: CallState, fault: &Fault, locale: Locale) -> Finished {
+    let is_unknown = state == CallState::Running && !leaves_no_trace(around, tool);
     let effect = if is_unknown && !is_planted("an unknown effect is called none") {
         Effect::Unknown
     } else {
         Effect::None
     };
-    let arguments = row
-        .as_ref()
-        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
-    let reason = Text::HandlerFailed(fault).in_locale(request.locale);
-    let mut record = Record::new(around.clone(), request);
-    if let Some(row) = row {
-        record.is_proposed = true;
-        record.proposed_at = row.proposed_at;
-        record.approval = row.approval;
-        record.asked = row.asked;
+    let mut reason = Text::HandlerFailed(fault).in_locale(locale);
+    if effect == Effect::Unknown {
+        // The model reads the reason and nothing else of it.
+        reason = format!("{reason}. {}", Text::EndUnknown.in_locale(locale));
     }
-    let finished =
-        Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None };
-    record.end(arguments, Vec::new(), finished).await
+    Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-fn leaves_no_trace(around: &Around, request: &DispatchRequest) -> bool {
+fn leaves_no_trace(around: &Around, tool: &str) -> bool {
     around
         .registry
-        .get(&request.call.name)
+        .get(tool)
         .is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read || tool.tool().needs().is_some())
 }

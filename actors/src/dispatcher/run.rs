@@ -17,9 +17,19 @@ use crate::{
     ledger::Transition,
     mailbox::Recipient,
     port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
-    protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
+    protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
     store::{Keep, Lease},
 };
+
+/// How a cleared call came to its end.
+pub(super) enum Ran {
+    /// With its recorded end.
+    Ended(Box<CallEnd>),
+    /// After its asker had been told an end.
+    Told,
+    /// It did not begin, and stays where the ledger has it.
+    Left,
+}
 
 /// Runs a cleared call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
 /// future goes on until that handler has ended.
@@ -28,27 +38,39 @@ pub(super) async fn run(
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
-) -> Option<CallEnd> {
-    let tool = cleared.checked().tool();
+) -> Ran {
+    let checked = cleared.checked();
+    let (request, tool) = (checked.request(), checked.tool());
     let _place = match around.places_of(&tool.spec().name) {
         // A handler that passed its deadline keeps its place, so nobody waits for one longer than a deadline.
         Some(places) => {
             // Nor does an approval wait for longer than it counts.
             let patience = patience(&cleared, around).min(cleared.usable_for(around.clock.now()));
-            match timeout(patience, places.acquire_owned()).await {
-                Ok(place) => place.ok(),
-                Err(_) => {
-                    return Some(not_run(&cleared, record, &StoreError::Overloaded).await);
-                }
+            tokio::select! {
+                place = timeout(patience, places.acquire_owned()) => match place {
+                    Ok(place) => place.ok(),
+                    Err(_) => {
+                        let end = not_run(&cleared, record, &StoreError::Overloaded).await;
+                        return Ran::Ended(Box::new(end));
+                    }
+                },
+                // An answer that was told to count does count.
+                () = request.dismissal.stopped(), if !cleared.is_approved() => None,
+                () = request.leave.cancelled() => return Ran::Left,
             }
         }
         None => None,
     };
+    if request.dismissal.stops() && !cleared.is_approved() {
+        let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
+        let end = record.end(checked.arguments().clone(), Vec::new(), dismissed).await;
+        return Ran::Ended(Box::new(end));
+    }
     let due = match about_to_run(&cleared) {
         Ok(due) => due,
-        Err(mismatch) => return Some(mismatch.end(record).await),
+        Err(mismatch) => return Ran::Ended(Box::new(mismatch.end(record).await)),
     };
-    match (tool.tool().needs(), tool.spec().effect) {
+    let end = match (tool.tool().needs(), tool.spec().effect) {
         (Some(Need::Transaction(_)), _) => {
             Some(in_transaction(&cleared, due, record, around).await)
         }
@@ -56,12 +78,13 @@ pub(super) async fn run(
             beside(&cleared, due, record, around, early).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
-            if let Err(error) = begun(record, due.running.clone()).await {
-                return Some(not_run(&cleared, record, &error).await);
+            match begun(record, due.running.clone()).await {
+                Ok(()) => beside(&cleared, due, record, around, early).await,
+                Err(error) => Some(not_run(&cleared, record, &error).await),
             }
-            beside(&cleared, due, record, around, early).await
         }
-    }
+    };
+    end.map_or(Ran::Told, |end| Ran::Ended(Box::new(end)))
 }
 
 /// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the

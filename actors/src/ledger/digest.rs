@@ -32,6 +32,12 @@ pub fn digest(
     Digest::new(hash.finalize().into())
 }
 
+/// Hashes what a user typed, so that two submits can be compared without the text.
+#[must_use]
+pub fn text_digest(text: &str) -> Digest {
+    Digest::new(Sha256::digest(text.as_bytes()).into())
+}
+
 /// Hashes what a standing approval is bound to beside the tool's name: its schema.
 #[must_use]
 pub fn schema_digest(spec: &ToolSpec) -> Digest {

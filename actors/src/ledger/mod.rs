@@ -5,5 +5,5 @@ mod digest;
 mod transition;
 
 pub use chain::{ChainEnd, ChainError, Link, next_hash, verify};
-pub use digest::{canonical, digest, schema_digest};
+pub use digest::{canonical, digest, schema_digest, text_digest};
 pub use transition::{CallState, Ended, IllegalTransition, Proposal, Transition};

@@ -6,6 +6,7 @@ mod clock;
 mod model;
 mod store;
 mod tool;
+mod turn;
 
 use std::{future::Future, pin::Pin};
 
@@ -17,6 +18,7 @@ pub use store::{
     Transaction, Write,
 };
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
+pub use turn::{InterruptedSession, OpenTurn, StoredEnd, SubmittedTurn, TurnStep};
 
 /// A future behind a port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -10,13 +10,13 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::BoxFuture;
+use super::{BoxFuture, InterruptedSession, OpenTurn, SubmittedTurn, TurnStep};
 use crate::{
     failpoint::Failed,
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Digest, Effect, SessionId, Timestamp,
-        ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId,
+        Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
+        Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
     },
 };
 
@@ -47,6 +47,17 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
+
+    /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others; those of one
+    /// moment by the names of their sessions.
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
+
+    /// Gives the turn that was submitted to this session under this key.
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
     /// Gives the calls that match, in the order in which they were proposed.
     fn calls<'a>(
@@ -135,7 +146,7 @@ pub enum Write {
         /// When it was opened.
         at: Timestamp,
     },
-    /// A turn began.
+    /// A turn began. Refused while another is open, and where another was submitted under the same key.
     TurnStarted {
         /// The session.
         session: SessionId,
@@ -143,6 +154,21 @@ pub enum Write {
         turn: TurnId,
         /// When.
         at: Timestamp,
+        /// How it is run.
+        options: TurnOptions,
+        /// The hash of what the user typed.
+        text: Digest,
+    },
+    /// Something happened to a turn that has begun and not ended; refused for any other.
+    Turn {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// When.
+        at: Timestamp,
+        /// What.
+        step: TurnStep,
     },
     /// A turn ended.
     TurnEnded {
@@ -268,8 +294,8 @@ pub struct StoredSession {
     pub row: SessionRow,
     /// Its transcript, in order.
     pub messages: Vec<ChatMessage>,
-    /// The turn that has begun and not ended, if the process died in it.
-    pub open_turn: Option<TurnId>,
+    /// The turn that has begun and not ended.
+    pub open_turn: Option<OpenTurn>,
 }
 
 /// A session without its transcript.

@@ -63,4 +63,7 @@ pub enum Ending {
 pub enum Notice {
     /// More than eight user turns since the last clearing (seed 001).
     SuggestClear,
+    /// A call of a tool outside the store was cut off by the end of its process: nobody but a person can find out
+    /// whether it took effect (spec, section 7.4).
+    EffectUnknown,
 }

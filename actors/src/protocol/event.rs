@@ -83,6 +83,8 @@ pub enum EventKind {
     },
     /// The user cleared the chat.
     Cleared,
+    /// The turn goes on after its process had ended.
+    TurnResumed,
     /// The turn is over.
     TurnEnded {
         /// How.
@@ -136,4 +138,6 @@ pub enum TurnError {
     },
     /// The store could not keep the chat.
     Store,
+    /// It was cut off by the end of its process, again and again or without its chat.
+    CutOff,
 }

@@ -1,11 +1,11 @@
-//! Names of things: sessions, users, turns, completions, calls, and moments in time.
+//! Names of things: sessions, users, submits, turns, completions, calls, and moments in time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Why a text cannot be the name of a session or a user.
+/// Why a text cannot be the name of a session, a user or a submit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must have 1 to {max_bytes} bytes and no control characters", max_bytes = InvalidId::MAX_BYTES)]
 pub struct InvalidId {
@@ -71,6 +71,13 @@ text_id!(
     /// Names the person a session belongs to.
     UserId,
     "a user's id"
+);
+
+text_id!(
+    /// Names one submit of a text within its session, so that a repeated submit begins nothing. Chosen by whoever
+    /// submits; a fresh UUID is a good one.
+    IdempotencyKey,
+    "an idempotency key"
 );
 
 /// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in secret.

@@ -65,6 +65,11 @@ pub struct Limits {
     pub max_waiting_for_wake: usize,
     /// How long a session stays awake without a turn.
     pub session_idle: Duration,
+    /// How often a turn that makes no step forward is resumed: one that has taken its process with it so often will do
+    /// it again.
+    pub max_resumes: u32,
+    /// Interrupted sessions that are resumed at once after a start: fewer than completions may wait for a model.
+    pub max_resuming_sessions: usize,
     /// User turns after which clearing is suggested (seed 001).
     pub suggest_clear_after: u32,
     /// Restarts of one actor within `restart_window` before the runtime reports itself unhealthy.
@@ -106,6 +111,8 @@ impl Default for Limits {
             max_streaming_bytes: 256 * 1024,
             max_waiting_for_wake: 64,
             session_idle: Duration::from_secs(60),
+            max_resumes: 3,
+            max_resuming_sessions: 64,
             suggest_clear_after: 8,
             max_restarts: 8,
             restart_window: Duration::from_secs(60),

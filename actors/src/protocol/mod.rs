@@ -16,6 +16,7 @@ mod texts;
 mod tool_call;
 mod tool_spec;
 mod transcript;
+mod turn;
 
 pub use approval::{Approval, Grant};
 pub use chat::{ChatMessage, Content, Ending, Notice};
@@ -23,7 +24,9 @@ pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReaso
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
 pub use envelope::{call_envelope, envelope};
 pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
-pub use id::{CallId, CompletionId, InvalidId, SessionId, Timestamp, TurnId, UserId};
+pub use id::{
+    CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
+};
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
@@ -33,3 +36,4 @@ pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, prompt, visible};
+pub use turn::TurnOptions;

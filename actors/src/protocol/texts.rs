@@ -61,6 +61,8 @@ pub enum Text<'a> {
     Overloaded,
     /// The store is unavailable or full; nothing was run.
     StoreFailed,
+    /// The tool is not the one any more about which the person was asked.
+    ToolChanged,
     /// The call was recorded as begun, and nobody can tell how it ended.
     EndUnknown,
     /// More rounds were asked for than are allowed (seed 001).
@@ -69,6 +71,8 @@ pub enum Text<'a> {
     ModelFailed(&'a str),
     /// The turn could not be stored.
     TurnNotStored,
+    /// The turn was cut off and is not gone on with.
+    TurnCutOff,
     /// A system notice.
     Notice(Notice),
     /// Why a call was cancelled.
@@ -134,6 +138,10 @@ impl fmt::Display for Words<'_> {
                 "저장소를 쓸 수 없어 실행하지 않았습니다.",
                 "The store is not available, so nothing was run.",
             )),
+            Text::ToolChanged => f.write_str(pick(
+                "물어본 뒤에 도구가 바뀌어 실행하지 않았습니다.",
+                "Not run, because the tool has changed since the question was asked.",
+            )),
             Text::EndUnknown => f.write_str(pick(
                 "실행이 시작되었지만 결과를 확인할 수 없습니다. 적용되었을 수도 있습니다.",
                 "It had begun, but how it ended is not known. It may have taken effect.",
@@ -148,6 +156,14 @@ impl fmt::Display for Words<'_> {
             Text::TurnNotStored => f.write_str(pick(
                 "대화를 저장할 수 없어 중단했습니다.",
                 "Stopped, because the chat could not be stored.",
+            )),
+            Text::TurnCutOff => f.write_str(pick(
+                "도중에 끊겨 끝내지 못했습니다. 다시 말씀해 주세요.",
+                "It was cut off and could not be finished. Please say it again.",
+            )),
+            Text::Notice(Notice::EffectUnknown) => f.write_str(pick(
+                "도구를 실행하던 중에 끊겨, 적용되었는지 알 수 없습니다. 직접 확인해 주세요. 다시 실행하지는 않았습니다.",
+                "A tool was cut off while it ran, and whether it took effect is not known. Please check; it was not run again.",
             )),
             Text::Notice(Notice::SuggestClear) => f.write_str(pick(
                 "지난 대화를 정리할까요?",

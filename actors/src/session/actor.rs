@@ -1,6 +1,6 @@
 //! The shell of a SessionActor: what others ask of it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::{BTreeMap, HashMap};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
@@ -9,21 +9,19 @@ use tracing::debug;
 use uuid::Uuid;
 
 use super::{
-    awake::{AtDoor, Awake, Running, Waking},
+    awake::{AtDoor, Awake, Over, Running, Waking},
     chat::Chat,
-    msg::{
-        ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnOptions,
-        TurnRefused,
-    },
+    msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
     turn::{Turn, TurnInput},
     wiring::History,
 };
 use crate::{
     dispatcher::Dismissal,
     failpoint::failpoint,
+    ledger::text_digest,
     llm::LlmEvent,
     mailbox::answer,
-    port::Write,
+    port::{TurnStep, Write},
     protocol::{Content, OnDismiss, TurnId, visible},
 };
 
@@ -41,19 +39,26 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         waking: Waking,
     ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq } = waking;
+        let Waking { door, wiring, messages, last_seq, awaited, ended } = waking;
         me.send_after(wiring.around.limits.session_idle, || SessionMsg::Idle);
-        Ok(Awake {
+        let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
-            chat: Chat::load(messages, last_seq),
+            chat: Chat::load(messages, last_seq, awaited),
             handled: 0,
             turn: None,
+            lookups: 0,
+            unended: None,
             is_clearing: false,
             closing: None,
             error: None,
             active_at: Instant::now(),
-        })
+        };
+        if let Some(Over { end, locale, news }) = ended {
+            news.iter().for_each(|message| session.tell_message(message, locale));
+            session.error = session.tell_end(&end, locale);
+        }
+        Ok(session)
     }
 
     async fn handle(
@@ -66,7 +71,11 @@ impl Actor for SessionActor {
             SessionMsg::Ask { text, options, began, ended } => {
                 failpoint("session.ask").await?;
                 session.handled += 1;
-                session.ask(&me, text, options, began, ended);
+                session.ask(&me, Asked { text, options, began, ended });
+            }
+            SessionMsg::Running { ended, reply } => {
+                session.handled += 1;
+                answer(reply, session.attach(ended));
             }
             SessionMsg::Dismiss { reply } => {
                 failpoint("session.dismiss").await?;
@@ -86,6 +95,14 @@ impl Actor for SessionActor {
             SessionMsg::Close { reply } => {
                 failpoint("session.close").await?;
                 session.close(&me, reply);
+            }
+            SessionMsg::Resume(resumption) => {
+                failpoint("session.resume").await?;
+                session.resume(&me, *resumption);
+            }
+            SessionMsg::Submitted { asked, found } => {
+                failpoint("session.submitted").await?;
+                session.submitted(&me, *asked, found);
             }
             SessionMsg::Stored { written, result } => {
                 failpoint("session.stored").await?;
@@ -109,75 +126,115 @@ impl Actor for SessionActor {
 }
 
 impl Awake {
-    pub(super) fn ask(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        text: Arc<str>,
-        options: TurnOptions,
-        began: oneshot::Sender<Result<TurnId, TurnRefused>>,
-        ended: oneshot::Sender<TurnEnd>,
-    ) {
+    pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
         let max_bytes = self.wiring.around.limits.max_user_text_bytes;
-        if text.trim().is_empty() {
-            return answer(began, Err(TurnRefused::Empty));
+        let bytes = asked.text.len();
+        let refused = if asked.text.trim().is_empty() {
+            Some(TurnRefused::Empty)
+        } else if self.is_closing() {
+            Some(TurnRefused::Closed)
+        } else {
+            (bytes > max_bytes).then_some(TurnRefused::TooLong { bytes, max_bytes })
+        };
+        match refused {
+            Some(refused) => answer(asked.began, Err(refused)),
+            None if asked.options.key.is_some() => self.submit(me, asked),
+            None => self.begin(me, asked),
         }
-        if self.closing.is_some() || self.wiring.closing.is_cancelled() {
+    }
+
+    /// Begins a turn that nobody has submitted before.
+    pub(super) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
+        let Asked { text, options, began, ended } = asked;
+        if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }
         if self.turn.is_some() || self.is_clearing {
             return answer(began, Err(TurnRefused::Busy));
         }
-        if text.len() > max_bytes {
-            return answer(began, Err(TurnRefused::TooLong { bytes: text.len(), max_bytes }));
-        }
         let id = TurnId::new(Uuid::now_v7());
+        let hash = text_digest(&text);
         let message = self.message(id, Content::User { text });
         let started = Write::TurnStarted {
             session: self.place.door.session().clone(),
             turn: id,
             at: message.at,
+            options: options.clone(),
+            text: hash,
         };
         self.error = None;
         self.turn = Some(Running {
             id,
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
             dismissal: Dismissal { token: CancellationToken::new(), mode: options.on_dismiss },
+            cancelled: self.wiring.closing.child_token(),
             options,
-            began: Some(began),
-            ended,
+            text: hash,
+            began: Some(vec![began]),
+            ended: vec![ended],
+            proposed: BTreeMap::new(),
             completion: None,
             calls: HashMap::new(),
             questions: Vec::new(),
         });
-        self.store(me, vec![started], Outgoing { messages: vec![message], ..Outgoing::default() });
+        let writes = self.unended.iter().cloned().chain([started]).collect();
+        self.store(me, writes, Outgoing { messages: vec![message], ..Outgoing::default() });
+    }
+
+    /// No turn begins any more.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.is_some() || self.wiring.closing.is_cancelled()
     }
 
     pub(super) fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<(), DismissError> {
         let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else {
             return Err(DismissError::NoTurn);
         };
-        turn.dismissal.token.cancel();
+        turn.dismiss();
         if turn.dismissal.mode == OnDismiss::Finish {
             self.place.door.feed().close_subscriptions();
         }
         let spoken = self.place.door.feed().spoken();
         self.on(me, TurnInput::Dismissed { spoken });
+        // Where it goes on to its end, a crash on the way must not make it forget.
+        self.step(me, TurnStep::Dismissed);
         Ok(())
     }
 
+    /// Stores what happens to the turn that runs, unless its end is on the way to the store.
+    pub(super) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
+        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let step = Write::Turn { session, turn: turn.id, at, step };
+        self.store(me, vec![step], Outgoing::default());
+    }
+
+    /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and
+    /// those that run end first. A chat in memory ends with its process, and so does its turn.
     pub(super) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
-        if let Some(turn) = self.turn.as_mut() {
-            turn.core.stop_on_dismiss();
-            if self.dismiss(me).is_err() {
-                debug!("the turn's end is on the way to the store already");
+        match self.wiring.history {
+            History::Stored => {
+                self.on(me, TurnInput::Suspended);
+                self.place.door.feed().silence();
+                self.step(me, TurnStep::Suspended);
+            }
+            History::InMemory => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.core.stop_on_dismiss();
+                    if self.dismiss(me).is_err() {
+                        debug!("the turn's end is on the way to the store already");
+                    }
+                }
             }
         }
         self.end_if_closing(me);
     }
 
     pub(super) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
-        if self.turn.is_none()
+        let is_quiet =
+            self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
+        if is_quiet
             && !self.is_clearing
             && let Some(reply) = self.closing.take()
         {
@@ -227,7 +284,7 @@ impl Awake {
     /// Sleeps, if nothing has happened for long enough and all that was ever sent is handled.
     pub(super) fn idle(&mut self, me: &ActorRef<SessionMsg>) {
         let rest = self.wiring.around.limits.session_idle;
-        let is_busy = self.turn.is_some() || self.is_clearing;
+        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
         let may_sleep =
             self.wiring.history == History::Stored && !is_busy && self.active_at.elapsed() >= rest;
         if may_sleep && self.place.door.try_sleep(me.get_id(), self.handled) {

@@ -1,22 +1,29 @@
 //! What a session holds while it is awake, and what it leaves behind however it ends.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use ractor::ActorId;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     chat::Chat,
     door::Door,
-    msg::{TurnEnd, TurnOptions, TurnRefused},
+    msg::{TurnEnd, TurnRefused},
+    opening::open,
     turn::Turn,
     wiring::Wiring,
 };
 use crate::{
     dispatcher::{Dismissal, DispatchRequest},
-    port::ModelError,
-    protocol::{CallId, ChatMessage, CompletionId, Question, TurnEnding, TurnError, TurnId},
+    port::{LedgerRow, ModelError, OpenTurn, Write},
+    protocol::{
+        CallId, ChatMessage, CompletionId, Digest, Locale, Question, TurnEnding, TurnError, TurnId,
+        TurnOptions,
+    },
 };
 
 /// What a session wakes with.
@@ -26,6 +33,30 @@ pub struct Waking {
     pub(super) wiring: Arc<Wiring>,
     pub(super) messages: Vec<ChatMessage>,
     pub(super) last_seq: u64,
+    /// The places of the calls that go on.
+    pub(super) awaited: BTreeSet<u64>,
+    /// The turn that was left open and is over now.
+    pub(super) ended: Option<Over>,
+}
+
+/// A turn that was left open and is not gone on with.
+#[derive(Debug)]
+pub struct Over {
+    pub(super) end: TurnEnd,
+    pub(super) locale: Locale,
+    /// What became of its calls.
+    pub(super) news: Vec<ChatMessage>,
+}
+
+/// A turn that was left open and goes on.
+#[derive(Debug)]
+pub struct Resumption {
+    pub(super) open: OpenTurn,
+    /// The calls of its last round that are dispatched again, in order.
+    pub(super) calls: Vec<LedgerRow>,
+    pub(super) stops_loop: bool,
+    /// What became of the calls that nobody brings to their end.
+    pub(super) news: Vec<ChatMessage>,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
@@ -37,6 +68,10 @@ pub struct Awake {
     /// Messages through the door that were handled.
     pub(super) handled: u64,
     pub(super) turn: Option<Running>,
+    /// The end of a turn of a chat in memory that could not be stored when it ended: the next turn needs it.
+    pub(super) unended: Option<Write>,
+    /// Submits whose key the store is asked for.
+    pub(super) lookups: usize,
     pub(super) is_clearing: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
     pub(super) error: Option<String>,
@@ -49,9 +84,16 @@ pub(super) struct Running {
     pub(super) id: TurnId,
     pub(super) core: Turn,
     pub(super) options: TurnOptions,
+    /// The hash of what the user typed.
+    pub(super) text: Digest,
     pub(super) dismissal: Dismissal,
-    pub(super) began: Option<oneshot::Sender<Result<TurnId, TurnRefused>>>,
-    pub(super) ended: oneshot::Sender<TurnEnd>,
+    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    pub(super) cancelled: CancellationToken,
+    /// Who hears that the user's message is stored; `None` once it is.
+    pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
+    pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
+    /// The calls of the round that were not dispatched yet.
+    pub(super) proposed: BTreeMap<usize, DispatchRequest>,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: HashMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,
@@ -72,26 +114,57 @@ impl Running {
         }
     }
 
+    /// Nothing of it runs: it can be left as it is.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.began.is_none() && self.calls.values().all(|call| call.has_ended)
+    }
+
     /// Nobody is there any more for what it began: the model stops, open questions end, the results of handlers that
     /// run are discarded.
     pub(super) fn abandon(&mut self) {
         self.cancel_completion();
+        self.dismiss();
+    }
+
+    /// Nobody waits for its calls any more.
+    pub(super) fn dismiss(&self) {
         self.dismissal.token.cancel();
+        self.cancelled.cancel();
     }
 }
 
 impl Drop for Awake {
-    /// Killed or panicked in mid-turn: whoever subscribed hears that the turn is over, as the store will when the
-    /// session wakes. An end that is on its way there already is not contradicted.
+    /// Killed or panicked in mid-turn: whoever subscribed hears that the turn is over, and the session wakes at once to
+    /// tell the store. An end that is on its way there already is not contradicted. What was left open in order is left.
     fn drop(&mut self) {
-        let Some(mut turn) = self.turn.take() else { return };
-        turn.abandon();
+        let Some(mut turn) = self.turn.take().filter(|turn| !turn.core.is_suspended()) else {
+            return;
+        };
+        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
+        door.gives_up(turn.id);
         if turn.began.is_none() && !turn.core.is_over() {
-            self.place.door.feed().silence();
+            door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());
             self.tell_end(&TurnEnd { turn: turn.id, ending, error, usage }, turn.options.locale);
         }
+        door.died(self.place.actor);
+        // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
+        // goes on with the turn.
+        if Handle::try_current().is_ok() {
+            let tasks = wiring.tasks.clone();
+            drop(tasks.spawn(async move {
+                turn.abandon();
+                wake_again(&door, &wiring);
+            }));
+        }
+    }
+}
+
+/// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
+pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
+    if !wiring.closing.is_cancelled() && door.wake() {
+        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
     }
 }
 

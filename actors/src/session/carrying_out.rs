@@ -6,21 +6,30 @@ use tracing::{debug, error};
 use uuid::Uuid;
 
 use super::{
-    awake::{Awake, RunningCall},
+    awake::{Awake, Running, RunningCall},
     msg::{Outgoing, SessionMsg, TurnEnd},
     recover::recover,
     turn::{Sharing, TurnEffect, TurnInput},
+    wiring::History,
 };
 use crate::{
     dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
     llm::{LlmEvent, LlmMsg},
     mailbox::{Recipient, Reply},
-    port::{Deltas, ModelError, StoreError, Write},
+    port::{Deltas, ModelError, StoreError, TurnStep, Write},
     protocol::{
         CallId, ChatMessage, Completion, CompletionId, CompletionRequest, Content, EffectPolicy,
-        EventKind, Notice, Question, ToolCall, WantedCall, prompt,
+        Ending, EventKind, Notice, Question, ToolCall, TurnOptions, Usage, WantedCall, prompt,
     },
 };
+
+/// What a completion asked for.
+struct Called {
+    round: u32,
+    usage: Usage,
+    text: Option<String>,
+    calls: Vec<WantedCall>,
+}
 
 impl Awake {
     /// Lets the turn decide, and carries out what it decided.
@@ -37,12 +46,12 @@ impl Awake {
                         self.message(turn.id, Content::Model { text: text.into(), ending });
                     outgoing.messages.push(message);
                 }
-                TurnEffect::Dispatch { index, wanted } => {
-                    // What was said before the call is given to the store before it.
-                    if !outgoing.messages.is_empty() {
-                        self.store(me, Vec::new(), std::mem::take(&mut outgoing));
-                    }
-                    self.dispatch(me, index, wanted);
+                TurnEffect::Propose { round, usage, text, calls } => {
+                    self.propose(me, Called { round, usage, text, calls });
+                }
+                // A call that is withdrawn finds its turn dismissed, and so does not begin.
+                TurnEffect::Dispatch { index } | TurnEffect::Withdraw { index } => {
+                    self.dispatch(me, index);
                 }
                 TurnEffect::End { ending, error, usage } => {
                     let Some(turn) = &self.turn else { return };
@@ -51,14 +60,14 @@ impl Awake {
             }
         }
         if let Some(end) = outgoing.end.clone() {
-            self.store_end(me, end, outgoing);
+            self.store_end(me, &end, outgoing);
         }
     }
 
     pub(super) fn store_end(
         &mut self,
         me: &ActorRef<SessionMsg>,
-        end: TurnEnd,
+        end: &TurnEnd,
         mut outgoing: Outgoing,
     ) {
         self.place.door.feed().silence();
@@ -67,14 +76,7 @@ impl Awake {
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
         }
-        let ended = Write::TurnEnded {
-            session: self.place.door.session().clone(),
-            turn: end.turn,
-            at: self.wiring.around.clock.now(),
-            ending: end.ending,
-            error: end.error,
-            usage: end.usage,
-        };
+        let ended = end.write(self.place.door.session(), self.wiring.around.clock.now());
         self.store(me, vec![ended], outgoing);
     }
 
@@ -121,31 +123,90 @@ impl Awake {
         }
     }
 
-    pub(super) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize, wanted: WantedCall) {
+    /// Records what a completion asked for before any of it begins: together with the first step of its only call where
+    /// nothing was said, so that nobody waits for it; else on its own, so that what was said is shown at once.
+    fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
+        let Called { round, usage, text, calls } = called;
+        let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
+        let said = text.map(|text| {
+            let content = Content::Model { text: text.into(), ending: Ending::Complete };
+            self.message(turn, content)
+        });
+        let mut requests: Vec<_> =
+            calls.into_iter().filter_map(|wanted| self.request(me, wanted)).collect();
+        let Some(from) = requests.first().map(|request| request.seq) else { return };
+        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let step = TurnStep::Called { round, from, usage };
+        let round = Write::Turn { session: session.clone(), turn, at, step };
+        match (&said, &mut *requests) {
+            (None, [only]) => only.preamble = vec![round],
+            _ => {
+                let proposal = |request: &DispatchRequest| Write::Call {
+                    session: session.clone(),
+                    call: request.call.id,
+                    at,
+                    transition: request.proposal(),
+                };
+                let writes = std::iter::once(round).chain(requests.iter().map(proposal)).collect();
+                let messages = said.into_iter().collect();
+                self.store(me, writes, Outgoing { messages, ..Outgoing::default() });
+            }
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.proposed = requests.into_iter().enumerate().collect();
+        }
+    }
+
+    /// A new call of the turn, with its place in the transcript.
+    fn request(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        wanted: WantedCall,
+    ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let Some(turn) = self.turn.as_mut() else { return };
-        let call = ToolCall {
-            id: CallId::new(Uuid::now_v7()),
-            name: wanted.name.clone(),
-            arguments: wanted.arguments.clone(),
+        let WantedCall { name, arguments } = wanted;
+        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
+        self.turn.as_ref().map(|turn| self.request_in(turn, me, seq, call))
+    }
+
+    /// A call of this turn, as it is dispatched.
+    pub(super) fn request_in(
+        &self,
+        turn: &Running,
+        me: &ActorRef<SessionMsg>,
+        seq: u64,
+        call: ToolCall,
+    ) -> DispatchRequest {
+        let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
+        // A chat in memory ends with its process: nobody goes on with what it leaves.
+        let leave = match self.wiring.history {
+            History::Stored => self.wiring.closing.clone(),
+            History::InMemory => CancellationToken::new(),
         };
-        let id = call.id;
-        let time_zone = turn.options.time_zone.clone();
-        let request = DispatchRequest {
+        DispatchRequest {
             session: self.place.door.session().clone(),
             user: self.place.door.user().clone(),
             turn: turn.id,
             seq,
             call,
-            locale: turn.options.locale,
-            time_zone: time_zone.unwrap_or_else(|| turn.options.locale.time_zone().into()),
-            asker: turn.options.asker,
+            locale: *locale,
+            time_zone: time_zone.clone().unwrap_or_else(|| locale.time_zone().into()),
+            asker: *asker,
             dismissal: turn.dismissal.clone(),
+            cancelled: turn.cancelled.clone(),
             preamble: Vec::new(),
+            standing: None,
+            leave,
             news: Recipient::actor(me.clone()),
-        };
+        }
+    }
+
+    fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(request) = turn.proposed.remove(&index) else { return };
+        let ToolCall { id, name, arguments } = request.call.clone();
         turn.calls.insert(id, RunningCall { index, request: request.clone(), has_ended: false });
-        self.tell(EventKind::ToolCallProposed { call: id, wanted });
+        self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });
         let reply = self.reply(me, &request);
         // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
         drop(
@@ -197,20 +258,25 @@ impl Awake {
         self.on(me, input);
     }
 
+    /// Whether a call of this tool may run beside others.
+    pub(super) fn sharing_of(&self, tool: &str) -> Sharing {
+        let tool = self.wiring.around.registry.get(tool);
+        let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
+        if is_alone { Sharing::Alone } else { Sharing::Shared }
+    }
+
     /// The calls that are taken from a completion, each with whether it may run beside others.
     pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
-        let registry = &self.wiring.around.registry;
-        let is_alone = |name: &str| {
-            registry.get(name).is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read)
-        };
         let max = if self.wiring.model.info().has_parallel_calls {
             self.wiring.around.limits.max_calls_per_completion
         } else {
             1
         };
-        let sharing =
-            |call: &WantedCall| if is_alone(&call.name) { Sharing::Alone } else { Sharing::Shared };
-        calls.into_iter().take(max).map(|call| (call.clone(), sharing(&call))).collect()
+        let with_sharing = |call: WantedCall| {
+            let sharing = self.sharing_of(&call.name);
+            (call, sharing)
+        };
+        calls.into_iter().take(max).map(with_sharing).collect()
     }
 
     pub(super) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {
@@ -221,7 +287,16 @@ impl Awake {
                 turn.questions.retain(|question| question.call != call);
                 self.tell(EventKind::ConfirmationEnded { call, end });
             }
-            DispatcherEvent::Ended(end) => self.call_ended(me, *end),
+            DispatcherEvent::Ended(end) => {
+                self.call_ended(me, *end);
+                self.end_if_closing(me);
+            }
+            DispatcherEvent::Left { call } => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.calls.remove(&call);
+                }
+                self.end_if_closing(me);
+            }
             DispatcherEvent::Lost { call, .. } => {
                 let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call))
                 else {
@@ -254,7 +329,7 @@ impl Awake {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(me, None, None, cause);
+            return self.not_stored(me, None, None, &cause);
         }
         let message = ChatMessage {
             seq,

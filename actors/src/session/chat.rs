@@ -1,6 +1,6 @@
 //! The transcript of one chat in memory: numbers are given out in order, entries are shown in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{ChatMessage, Content, Notice, TurnId};
 
@@ -10,16 +10,29 @@ pub(super) struct Chat {
     messages: Vec<ChatMessage>,
     /// Stored, but an entry before them is not: calls that run side by side may end in another order.
     early: BTreeMap<u64, ChatMessage>,
-    /// The last entry that is in `messages`, or was skipped when the chat was loaded.
+    /// The last entry that is in `messages`, or was skipped.
     shown: u64,
+    /// Calls that were open when the chat was loaded and go on: entries behind them wait for theirs.
+    awaited: BTreeSet<u64>,
+    /// The last number that was given out before the chat was loaded. Up to here nothing but `awaited` still comes.
+    loaded: u64,
     /// The last number that was given out.
     reserved: u64,
 }
 
 impl Chat {
-    /// The chat as the store has it; `last_seq` is the highest number that was ever given out.
-    pub(super) fn load(messages: Vec<ChatMessage>, last_seq: u64) -> Self {
-        Self { messages, early: BTreeMap::new(), shown: last_seq, reserved: last_seq }
+    /// The chat as the store has it; `last_seq` is the highest number that was ever given out, `awaited` are the places
+    /// of the calls that go on.
+    pub(super) fn load(
+        mut messages: Vec<ChatMessage>,
+        last_seq: u64,
+        awaited: BTreeSet<u64>,
+    ) -> Self {
+        let shown = awaited.first().map_or(last_seq, |first| first - 1);
+        let begin = messages.partition_point(|message| message.seq <= shown);
+        let early = messages.split_off(begin).into_iter().map(|message| (message.seq, message));
+        let early = early.collect();
+        Self { messages, early, shown, awaited, loaded: last_seq, reserved: last_seq }
     }
 
     pub(super) fn messages(&self) -> &[ChatMessage] {
@@ -42,19 +55,25 @@ impl Chat {
         if message.seq <= self.shown {
             return Vec::new();
         }
+        self.awaited.remove(&message.seq);
         self.early.insert(message.seq, message);
         let mut shown = Vec::new();
-        while let Some(message) = self.early.remove(&(self.shown + 1)) {
-            self.shown += 1;
-            self.messages.push(message.clone());
-            shown.push(message);
+        loop {
+            let next = self.shown + 1;
+            if let Some(message) = self.early.remove(&next) {
+                self.messages.push(message.clone());
+                shown.push(message);
+            } else if next > self.loaded || self.awaited.contains(&next) {
+                return shown;
+            }
+            self.shown = next;
         }
-        shown
     }
 
     /// What has not arrived by now never will: later entries do not wait for it.
     pub(super) fn skip_missing(&mut self) {
         self.early.clear();
+        self.awaited.clear();
         self.shown = self.reserved;
     }
 
@@ -86,7 +105,7 @@ mod tests {
 
     #[test]
     fn entries_are_shown_in_order_whatever_the_order_of_their_arrival() {
-        let mut chat = Chat::load(vec![user(1)], 2);
+        let mut chat = Chat::load(vec![user(1)], 2, BTreeSet::new());
         assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [3, 4, 5]);
         let seqs =
             |shown: Vec<ChatMessage>| shown.iter().map(|message| message.seq).collect::<Vec<_>>();
@@ -96,8 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_a_loaded_chat_wait_for_the_calls_before_them_that_go_on_and_for_nothing_else() {
+        // 2 and 5 are calls that go on, 4 was given out and never stored.
+        let mut chat = Chat::load(vec![user(1), user(3), user(6)], 6, [2, 5].into());
+        let seqs = |chat: &Chat| chat.messages().iter().map(|m| m.seq).collect::<Vec<_>>();
+        assert_eq!((seqs(&chat), chat.reserve()), (vec![1], 7));
+        assert_eq!(chat.arrived(user(7)), []);
+        assert_eq!(chat.arrived(user(5)), []);
+        assert_eq!(chat.arrived(user(2)).len(), 5);
+        assert_eq!(seqs(&chat), [1, 2, 3, 5, 6, 7]);
+    }
+
+    #[test]
     fn what_was_given_up_holds_nothing_up_and_does_not_come_late() {
-        let mut chat = Chat::load(vec![user(1)], 1);
+        let mut chat = Chat::load(vec![user(1)], 1, BTreeSet::new());
         assert_eq!([chat.reserve(), chat.reserve()], [2, 3]);
         assert_eq!(chat.arrived(user(3)), []);
         chat.skip_missing();

@@ -11,7 +11,7 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
 use super::{Feed, SessionMsg};
-use crate::protocol::{Limits, SessionId, UserId};
+use crate::protocol::{Limits, SessionId, TurnId, UserId};
 
 /// The door of one session.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct Door {
     place: Mutex<Place>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
+    /// The last turn that subscribers were told is over, though the store may not have its end.
+    given_up: Mutex<Option<TurnId>>,
     max_waiting: usize,
 }
 
@@ -100,12 +102,33 @@ impl Door {
         Sent::WakeIt
     }
 
-    /// The session was loaded and its actor started.
-    pub fn woke(&self, actor: ActorRef<SessionMsg>) {
+    /// Its actor died in this turn.
+    pub(super) fn gives_up(&self, turn: TurnId) {
+        *self.given_up.lock().expect("no code under this lock panics") = Some(turn);
+    }
+
+    pub(super) fn given_up(&self) -> Option<TurnId> {
+        *self.given_up.lock().expect("no code under this lock panics")
+    }
+
+    /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
+    #[must_use]
+    pub fn wake(&self) -> bool {
+        let mut place = self.place();
+        let is_asleep = matches!(*place, Place::Asleep);
+        if is_asleep {
+            *place = Place::Waking(Vec::new());
+        }
+        is_asleep
+    }
+
+    /// The session was loaded and its actor started, which handles `first` before what waits at the door.
+    pub(super) fn woke(&self, actor: ActorRef<SessionMsg>, first: Option<SessionMsg>) {
         let mut place = self.place();
         let waiting = place.take_waiting();
         let sent = waiting.len() as u64;
-        for msg in waiting {
+        // Under the lock: a shutdown that this comes before finds the session awake.
+        for msg in first.into_iter().chain(waiting) {
             // An actor that died meanwhile drops it: whoever waits for an answer hears that.
             drop(actor.cast(msg));
         }
@@ -192,6 +215,7 @@ impl Doors {
             feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
             place: Mutex::new(Place::Asleep),
             unsettled: TaskTracker::new(),
+            given_up: Mutex::default(),
             max_waiting: limits.max_waiting_for_wake,
         });
         by_name.doors.insert(session.clone(), door.clone());

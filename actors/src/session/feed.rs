@@ -46,6 +46,8 @@ struct Recent {
     thinking: Kept,
     /// Subscriptions older than this hear nothing more.
     audience: u64,
+    /// Where the turn began to go on to which nobody has listened yet.
+    unheard: Option<u64>,
 }
 
 /// A text of which the beginning is kept, without holes.
@@ -77,6 +79,7 @@ impl Feed {
             text: Kept::default(),
             thinking: Kept::default(),
             audience: 0,
+            unheard: None,
         };
         Arc::new(Self {
             recent: Mutex::new(recent),
@@ -129,6 +132,11 @@ impl Feed {
             recent.silence();
         }
         let seq = recent.first + recent.events.len() as u64;
+        if kind == EventKind::TurnResumed {
+            recent.unheard = Some(seq);
+        } else if matches!(kind, EventKind::TurnEnded { .. }) {
+            recent.unheard = None;
+        }
         recent.events.push_back(Arc::new(SessionEvent { seq, turn, at, kind }));
         if recent.events.len() > self.max_events {
             recent.events.pop_front();
@@ -144,12 +152,23 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Reads from here on.
+    /// Reads from here on; the first who listens to a turn that goes on after a start, from where that began to.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
-        let recent = self.recent();
+        let mut recent = self.recent();
+        let next = recent.unheard.take();
+        self.subscribe_from(next, &recent)
+    }
+
+    /// Reads from here on, and is not counted as somebody who listens.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>) -> Subscription {
+        self.subscribe_from(None, &self.recent())
+    }
+
+    fn subscribe_from(self: &Arc<Self>, next: Option<u64>, recent: &Recent) -> Subscription {
         Subscription {
-            next: recent.first + recent.events.len() as u64,
+            next: next.unwrap_or(recent.first + recent.events.len() as u64),
             audience: recent.audience,
             heard: Heard { completion: recent.speaking, text: 0, thinking: 0 },
             changed: self.changed.subscribe(),
@@ -311,6 +330,25 @@ mod tests {
         tell(&feed, ended());
         assert_eq!(closed.next().await, None);
         assert_eq!(rest(&mut opened), ["event 1"]);
+    }
+
+    #[test]
+    fn the_first_who_listens_to_a_turn_that_goes_on_misses_nothing_of_it() {
+        let feed = Feed::new(8, 100);
+        tell(&feed, ended());
+        tell(&feed, EventKind::TurnResumed);
+        tell(&feed, EventKind::Cleared);
+        let mut watching = feed.watch();
+        let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
+        tell(&feed, ended());
+        assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
+        assert_eq!(
+            (rest(&mut second), rest(&mut watching)),
+            (vec!["event 4".into()], vec!["event 4".into()])
+        );
+        tell(&feed, EventKind::TurnResumed);
+        tell(&feed, ended());
+        assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");
     }
 
     #[test]

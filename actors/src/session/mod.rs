@@ -9,18 +9,21 @@ mod feed;
 mod msg;
 mod opening;
 mod recover;
+mod resume;
+mod resuming;
 mod storing;
+mod submitting;
 #[cfg(test)]
 mod tests;
 mod turn;
 mod wiring;
 
 pub use actor::SessionActor;
-pub use awake::Waking;
+pub use awake::{Over, Resumption, Waking};
 pub use door::{Door, Doors, Sent};
 pub use feed::{Feed, Item, Subscription};
 pub use msg::{
-    ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnOptions, TurnRefused,
+    Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
 pub use opening::{OpenError, open};
 pub use wiring::{History, Wiring};

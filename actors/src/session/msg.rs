@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use super::awake::Resumption;
 use crate::{
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
-    port::StoreError,
+    port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        Asker, ChatMessage, Locale, OnDismiss, Question, TurnEnding, TurnError, TurnId, Usage,
+        ChatMessage, Question, SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
+        Usage,
     },
 };
 
 /// What others may ask of a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub enum SessionMsg {
-    /// Begin a turn.
+    /// Begin a turn, or hear of the one that was submitted under the same key.
     Ask {
         /// What the user typed.
         text: Arc<str>,
@@ -26,6 +28,13 @@ pub enum SessionMsg {
         began: oneshot::Sender<Result<TurnId, TurnRefused>>,
         /// Hears how the turn ended.
         ended: oneshot::Sender<TurnEnd>,
+    },
+    /// Hear of the turn that runs.
+    Running {
+        /// Hears how it ended, if one runs.
+        ended: oneshot::Sender<TurnEnd>,
+        /// Hears which one runs.
+        reply: oneshot::Sender<Option<TurnId>>,
     },
     /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
     Dismiss {
@@ -42,10 +51,19 @@ pub enum SessionMsg {
         /// The state.
         reply: oneshot::Sender<SessionState>,
     },
-    /// The runtime shuts down: stop the turn that runs, begin no other, and end.
+    /// The runtime shuts down: leave the turn that runs to the next start, begin no other, and end.
     Close {
-        /// Hears when the turn has ended.
+        /// Hears when nothing of the turn runs any more.
         reply: oneshot::Sender<()>,
+    },
+    /// Go on with the turn that was left open. Comes before all else.
+    Resume(Box<Resumption>),
+    /// The store was asked for the turn of a key.
+    Submitted {
+        /// Who submits.
+        asked: Box<Asked>,
+        /// What the store says.
+        found: Result<Option<SubmittedTurn>, StoreError>,
     },
     /// A write of the session's own came back.
     Stored {
@@ -60,6 +78,15 @@ pub enum SessionMsg {
     Dispatcher(DispatcherEvent),
     /// The time after which the session may sleep has passed.
     Idle,
+}
+
+/// A wish for a turn.
+#[derive(Debug)]
+pub struct Asked {
+    pub(super) text: Arc<str>,
+    pub(super) options: TurnOptions,
+    pub(super) began: oneshot::Sender<Result<TurnId, TurnRefused>>,
+    pub(super) ended: oneshot::Sender<TurnEnd>,
 }
 
 /// What a session has given to the store and not yet shown.
@@ -85,19 +112,6 @@ impl From<DispatcherEvent> for SessionMsg {
     }
 }
 
-/// How a turn is run.
-#[derive(Debug, Clone, Default)]
-pub struct TurnOptions {
-    /// Whether anybody can be asked to confirm.
-    pub asker: Asker,
-    /// What dismissing means.
-    pub on_dismiss: OnDismiss,
-    /// The language of reasons, questions and notices.
-    pub locale: Locale,
-    /// The user's time zone; `None` takes Asia/Seoul for Korean, else UTC.
-    pub time_zone: Option<Arc<str>>,
-}
-
 /// Why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), where the store alone knows.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TurnRefused {
@@ -115,6 +129,9 @@ pub enum TurnRefused {
         /// How long it may be.
         max_bytes: usize,
     },
+    /// Another text was submitted under the same idempotency key.
+    #[error("the idempotency key was used for another text")]
+    OtherText,
     /// Too much waits for this session to wake.
     #[error("too much is waiting for this session")]
     Overloaded,
@@ -168,6 +185,19 @@ pub struct TurnEnd {
     pub error: Option<TurnError>,
     /// What its completions cost in all.
     pub usage: Usage,
+}
+
+impl TurnEnd {
+    pub(super) fn write(&self, session: &SessionId, at: Timestamp) -> Write {
+        Write::TurnEnded {
+            session: session.clone(),
+            turn: self.turn,
+            at,
+            ending: self.ending,
+            error: self.error.clone(),
+            usage: self.usage,
+        }
+    }
 }
 
 /// What a screen shows (spec, section 3).

@@ -7,15 +7,17 @@ use tracing::warn;
 use super::Wiring;
 use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    ledger::CallState,
     mailbox::Reply,
-    port::{LedgerFilter, Write},
+    port::{LedgerFilter, TurnStep, Write},
     protocol::{Fault, SessionId},
 };
 
-/// Dispatches the call again if the ledger has never heard of it, else brings it to the end that the ledger knows.
+/// Dispatches the call again if the ledger knows no more of it than its proposal, else brings it to the end that the
+/// ledger knows.
 ///
-/// A call that is not in the ledger has not begun: a reply is lost with a dispatcher's mailbox, or with a call's actors,
-/// and with those whatever they had not yet committed.
+/// Such a call has not begun: a reply is lost with a dispatcher's mailbox, or with a call's actors, and with those
+/// whatever they had not yet committed. Where a commit is on its way all the same, the ledger refuses the second run.
 pub(super) async fn recover(
     request: DispatchRequest,
     wiring: Arc<Wiring>,
@@ -28,8 +30,14 @@ pub(super) async fn recover(
         call: Some(call),
         ..LedgerFilter::default()
     };
-    let is_unheard = wiring.store.store().calls(&filter).await.is_ok_and(|rows| rows.is_empty());
-    if is_unheard {
+    let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
+    let standing = match &row {
+        Ok(row) => row.clone().map(Box::new),
+        Err(_) => request.standing.clone(),
+    };
+    let request = DispatchRequest { standing, ..request };
+    let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
+    if has_not_begun {
         let gone = wiring.dispatcher.actor();
         let again = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
         let Err(back) = wiring.dispatcher.send(again) else { return };
@@ -48,9 +56,18 @@ pub(super) async fn recover(
 /// Whether the store has a job of a session with this write in it. All of a job was written, or none.
 pub(super) async fn has_happened(session: &SessionId, part: &Write, wiring: &Wiring) -> bool {
     let Ok(Some(stored)) = wiring.store.store().session(session).await else { return false };
+    let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
     match part {
-        Write::TurnStarted { turn, .. } => stored.open_turn == Some(*turn),
-        Write::TurnEnded { turn, .. } => stored.open_turn != Some(*turn),
+        Write::TurnStarted { turn, .. } => open(*turn).is_some(),
+        Write::TurnEnded { turn, .. } => open(*turn).is_none(),
+        Write::Turn { turn, step: TurnStep::Called { round, .. }, .. } => {
+            open(*turn).is_some_and(|open| open.round >= *round)
+        }
+        Write::Turn { turn, step: TurnStep::Dismissed, .. } => {
+            open(*turn).is_some_and(|open| open.is_dismissed)
+        }
+        // What they count need not be exact.
+        Write::Turn { step: TurnStep::Resumed | TurnStep::Suspended, .. } => true,
         Write::Message { message, .. } => stored.messages.contains(message),
         Write::Revoke { .. } => {
             let filter = LedgerFilter {

@@ -5,7 +5,7 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use super::{
-    awake::{Awake, RunningCall},
+    awake::{Awake, RunningCall, wake_again},
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::has_happened,
     turn::TurnInput,
@@ -73,7 +73,7 @@ impl Awake {
                     self.show(me, message);
                 }
                 if let Some(end) = end {
-                    self.ended(end);
+                    self.ended(&end);
                 }
                 if let Some(reply) = clear {
                     self.is_clearing = false;
@@ -84,7 +84,7 @@ impl Awake {
                 }
                 self.end_if_closing(me);
             }
-            Err(cause) => self.not_stored(me, end, clear, cause),
+            Err(cause) => self.not_stored(me, end, clear, &cause),
         }
     }
 
@@ -95,7 +95,7 @@ impl Awake {
         me: &ActorRef<SessionMsg>,
         end: Option<TurnEnd>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
-        cause: StoreError,
+        cause: &StoreError,
     ) {
         error!(session = %self.place.door.session(), %cause, "failed to store the chat");
         self.is_clearing = false;
@@ -104,20 +104,29 @@ impl Awake {
         }
         if let Some(turn) = self.turn.as_mut() {
             turn.abandon();
+            self.place.door.gives_up(turn.id);
             if let Some(began) = turn.began.take() {
-                answer(began, Err(TurnRefused::Store(cause)));
+                if matches!(cause, StoreError::Refused { .. }) {
+                    self.unended = None;
+                }
+                for began in began {
+                    answer(began, Err(TurnRefused::Store(cause.clone())));
+                }
                 self.turn = None;
             } else {
                 let usage = end.map(|end| end.usage).unwrap_or_default();
                 let error = Some(TurnError::Store);
-                let turn = turn.id;
-                self.ended(TurnEnd { turn, ending: TurnEnding::Failed, error, usage });
+                let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
+                let at = self.wiring.around.clock.now();
+                self.unended = Some(end.write(self.place.door.session(), at));
+                self.ended(&end);
             }
         }
         match self.wiring.history {
             History::Stored => {
                 // Whoever comes from now on wakes the next actor, and is not lost with this one.
                 self.place.door.died(me.get_id());
+                wake_again(&self.place.door, &self.wiring);
                 me.stop(None);
             }
             History::InMemory => {
@@ -129,17 +138,20 @@ impl Awake {
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
-        if let Some(began) = turn.began.take() {
+        for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }
+        self.unended = None;
         self.on(me, TurnInput::Opened);
     }
 
-    pub(super) fn ended(&mut self, end: TurnEnd) {
+    pub(super) fn ended(&mut self, end: &TurnEnd) {
         let Some(turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.tell_end(&end, turn.options.locale);
-        answer(turn.ended, end);
+        self.error = self.tell_end(end, turn.options.locale);
+        for ended in turn.ended {
+            answer(ended, end.clone());
+        }
     }
 
     /// Tells how a turn ended, and gives its error in words.
@@ -158,19 +170,10 @@ impl Awake {
         let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
         let mut ended = Vec::new();
         for message in self.chat.arrived(message) {
-            let kind = match message.content {
-                Content::User { text } => EventKind::UserMessage { text },
-                Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
-                Content::ToolCall(record) => {
-                    ended.push((record.id, record.stops_loop()));
-                    EventKind::ToolCallEnded { record: *record }
-                }
-                Content::Notice { notice } => {
-                    EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
-                }
-                Content::Cleared => EventKind::Cleared,
-            };
-            self.place.door.feed().tell(message.turn, message.at, kind);
+            if let Content::ToolCall(record) = &message.content {
+                ended.push((record.id, record.stops_loop()));
+            }
+            self.tell_message(&message, locale);
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
@@ -178,6 +181,20 @@ impl Awake {
                 self.on(me, TurnInput::CallEnded { index, stops_loop });
             }
         }
+    }
+
+    /// Tells an entry that the store has.
+    pub(super) fn tell_message(&self, message: &ChatMessage, locale: Locale) {
+        let kind = match message.content.clone() {
+            Content::User { text } => EventKind::UserMessage { text },
+            Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+            Content::ToolCall(record) => EventKind::ToolCallEnded { record: *record },
+            Content::Notice { notice } => {
+                EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
+            }
+            Content::Cleared => EventKind::Cleared,
+        };
+        self.place.door.feed().tell(message.turn, message.at, kind);
     }
 
     pub(super) fn tell(&self, kind: EventKind) {
@@ -216,5 +233,6 @@ fn error_text(error: &TurnError, locale: Locale) -> String {
         TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
         TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
         TurnError::Store => Text::TurnNotStored.in_locale(locale),
+        TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
     }
 }

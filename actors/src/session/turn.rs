@@ -15,14 +15,33 @@ pub(super) struct Turn {
     phase: Phase,
 }
 
+/// How far a turn came that goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Progress {
+    /// Rounds whose completion asked for tools.
+    pub(super) round: u32,
+    /// What they have cost.
+    pub(super) usage: Usage,
+    /// The screen was dismissed.
+    pub(super) is_dismissed: bool,
+    /// A call of the last of these rounds asked for the end.
+    pub(super) stops_loop: bool,
+    /// The calls of that round that have not ended, in order.
+    pub(super) waiting: Vec<Sharing>,
+}
+
 #[derive(Debug)]
 enum Phase {
     /// The user's message is being stored.
     Opening,
+    /// The turn goes on in mid-round.
+    Reopening(Calls),
     /// The model is asked.
     Completing,
     /// Calls run.
     Calling(Calls),
+    /// The runtime ends before the turn does.
+    Suspended,
     /// The end was decided.
     Ended,
 }
@@ -30,7 +49,7 @@ enum Phase {
 /// The calls of one round, numbered in the order in which the model asked for them.
 #[derive(Debug, Default)]
 struct Calls {
-    waiting: VecDeque<(usize, WantedCall, Sharing)>,
+    waiting: VecDeque<(usize, Sharing)>,
     running: BTreeSet<usize>,
     runs_alone: bool,
     stops_loop: bool,
@@ -48,7 +67,7 @@ pub(super) enum Sharing {
 /// What happened.
 #[derive(Debug, Clone)]
 pub(super) enum TurnInput {
-    /// The user's message is stored.
+    /// The user's message is stored, or the turn goes on.
     Opened,
     /// The model came to its end.
     Completed { text: String, calls: Vec<(WantedCall, Sharing)>, usage: Usage },
@@ -58,6 +77,8 @@ pub(super) enum TurnInput {
     CallEnded { index: usize, stops_loop: bool },
     /// The screen was dismissed; this had been spoken.
     Dismissed { spoken: String },
+    /// The runtime ends: the turn is left as it is, to go on after the next start.
+    Suspended,
 }
 
 /// What is to be done.
@@ -69,8 +90,12 @@ pub(super) enum TurnEffect {
     CancelCompletion,
     /// Append a text of the model.
     Say { text: String, ending: Ending },
-    /// Bring this call to its end.
-    Dispatch { index: usize, wanted: WantedCall },
+    /// Record what this round's completion asked for, and what it said before.
+    Propose { round: u32, usage: Usage, text: Option<String>, calls: Vec<WantedCall> },
+    /// Bring this call of the round to its end.
+    Dispatch { index: usize },
+    /// Record that this call of the round does not begin any more.
+    Withdraw { index: usize },
     /// Store and tell the end of the turn.
     End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
 }
@@ -88,9 +113,27 @@ impl Turn {
         }
     }
 
+    /// A turn that came so far; [`TurnInput::Opened`] lets it go on.
+    pub(super) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
+        let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
+        let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
+        let waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
+        let phase = if round == 0 && waiting.is_empty() {
+            Phase::Opening
+        } else {
+            Phase::Reopening(Calls { waiting, stops_loop, ..Calls::default() })
+        };
+        Self { max_rounds, on_dismiss, round, usage, is_stopped, phase }
+    }
+
     /// The screen shows that the model is answering.
     pub(super) const fn is_streaming(&self) -> bool {
         !self.is_stopped && !self.is_over()
+    }
+
+    /// It is left as it is, to go on after the next start.
+    pub(super) const fn is_suspended(&self) -> bool {
+        matches!(self.phase, Phase::Suspended)
     }
 
     /// The end was decided.
@@ -98,7 +141,7 @@ impl Turn {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down.
+    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down, and the chat with it.
     pub(super) const fn stop_on_dismiss(&mut self) {
         self.on_dismiss = OnDismiss::Stop;
     }
@@ -106,11 +149,22 @@ impl Turn {
     /// Takes what happened and says what is to be done, in order.
     pub(super) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {
-            (_, Phase::Ended) => Vec::new(),
+            (_, Phase::Ended | Phase::Suspended) => Vec::new(),
+            (TurnInput::Suspended, phase) => {
+                let was = std::mem::replace(phase, Phase::Suspended);
+                matches!(was, Phase::Completing)
+                    .then_some(TurnEffect::CancelCompletion)
+                    .into_iter()
+                    .collect()
+            }
             (TurnInput::Opened, Phase::Opening) if self.is_stopped => {
                 vec![self.end(TurnEnding::Dismissed, None)]
             }
             (TurnInput::Opened, Phase::Opening) => self.next_round(),
+            (TurnInput::Opened, Phase::Reopening(calls)) => {
+                self.phase = Phase::Calling(std::mem::take(calls));
+                if self.is_stopped { self.stop_calling() } else { self.go_on_calling() }
+            }
             (TurnInput::Completed { text, calls, usage }, Phase::Completing) => {
                 self.usage.prompt_tokens += usage.prompt_tokens;
                 self.usage.cached_tokens += usage.cached_tokens;
@@ -134,12 +188,11 @@ impl Turn {
                     .chain([end])
                     .collect()
             }
-            (TurnInput::Dismissed { .. }, Phase::Calling(calls)) => {
-                calls.waiting.clear();
+            (TurnInput::Dismissed { .. }, Phase::Calling(_)) => {
                 self.is_stopped = true;
-                self.go_on_calling()
+                self.stop_calling()
             }
-            (TurnInput::Dismissed { .. }, Phase::Opening) => {
+            (TurnInput::Dismissed { .. }, Phase::Opening | Phase::Reopening(_)) => {
                 self.is_stopped = true;
                 Vec::new()
             }
@@ -149,7 +202,7 @@ impl Turn {
                 | TurnInput::Completed { .. }
                 | TurnInput::CompletionFailed { .. }
                 | TurnInput::CallEnded { .. },
-                Phase::Opening | Phase::Completing | Phase::Calling(_),
+                Phase::Opening | Phase::Reopening(_) | Phase::Completing | Phase::Calling(_),
             ) => Vec::new(),
         }
     }
@@ -164,14 +217,19 @@ impl Turn {
     }
 
     fn call(&mut self, text: String, calls: Vec<(WantedCall, Sharing)>) -> Vec<TurnEffect> {
-        let numbered = calls
-            .into_iter()
-            .enumerate()
-            .map(|(index, (wanted, sharing))| (index, wanted, sharing));
-        self.phase = Phase::Calling(Calls { waiting: numbered.collect(), ..Calls::default() });
-        let said =
-            (!text.trim().is_empty()).then_some(TurnEffect::Say { text, ending: Ending::Complete });
-        said.into_iter().chain(self.go_on_calling()).collect()
+        let (calls, sharing): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+        let waiting = sharing.into_iter().enumerate().collect();
+        self.phase = Phase::Calling(Calls { waiting, ..Calls::default() });
+        let text = (!text.trim().is_empty()).then_some(text);
+        let proposed = TurnEffect::Propose { round: self.round, usage: self.usage, text, calls };
+        std::iter::once(proposed).chain(self.go_on_calling()).collect()
+    }
+
+    /// What has not begun does not begin any more; the turn ends with what has.
+    fn stop_calling(&mut self) -> Vec<TurnEffect> {
+        let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
+        let withdrawn: Vec<_> = calls.withdraw().collect();
+        if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
     }
 
     /// Starts the calls whose turn it is; when all have ended, the next round or the end.
@@ -215,17 +273,25 @@ impl Calls {
     fn start(&mut self) -> Vec<TurnEffect> {
         let mut begun = Vec::new();
         while !self.runs_alone
-            && let Some((index, wanted, sharing)) = self.waiting.pop_front()
+            && let Some((index, sharing)) = self.waiting.pop_front()
         {
             if sharing == Sharing::Alone && !self.running.is_empty() {
-                self.waiting.push_front((index, wanted, sharing));
+                self.waiting.push_front((index, sharing));
                 break;
             }
             self.runs_alone = sharing == Sharing::Alone;
             self.running.insert(index);
-            begun.push(TurnEffect::Dispatch { index, wanted });
+            begun.push(TurnEffect::Dispatch { index });
         }
         begun
+    }
+
+    fn withdraw(&mut self) -> impl Iterator<Item = TurnEffect> {
+        let running = &mut self.running;
+        self.waiting.drain(..).map(|(index, _)| {
+            running.insert(index);
+            TurnEffect::Withdraw { index }
+        })
     }
 
     fn ended(&mut self, index: usize, stops_loop: bool) {

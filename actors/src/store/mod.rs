@@ -1,6 +1,6 @@
 //! The StoreActor: one queue before the store's writer, commits in groups, and the lease of the open transaction.
 //!
-//! The actor only queues. A tracked writer task begins a transaction, gives each job a savepoint of its own, commits
+//! The actor only queues. A tracked writer task begins a transaction, lets each job be undone by itself, commits
 //! once, and only then answers all. What queues up during a commit is the next group; nobody waits for a group to fill.
 
 mod actor;
@@ -8,7 +8,9 @@ mod handle;
 mod health;
 mod lease;
 mod msg;
+mod part;
 mod queue;
+mod run;
 mod writer;
 
 #[cfg(test)]

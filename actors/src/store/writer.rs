@@ -1,5 +1,5 @@
-//! One group: begin, each job in a savepoint of its own, one commit, then all answers. Runs in a tracked task, so none
-//! of the transaction's futures is ever dropped.
+//! One group: begin, each job so that it can be undone by itself, one commit, then all answers. Runs in a tracked task,
+//! so none of the transaction's futures is ever dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
 
@@ -12,11 +12,13 @@ use tracing::{error, warn};
 use super::{
     Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     lease::{End, Homecoming},
+    part::{Open, conclude, in_savepoint, savepoint},
+    run::Run,
 };
 use crate::{
     failpoint::failpoint,
     mailbox::answer,
-    port::{Store, StoreError, Transaction, Write},
+    port::{Store, StoreError, Write},
     protocol::Limits,
 };
 
@@ -53,8 +55,6 @@ enum Spoiler {
     Borrower,
 }
 
-type Open = Box<dyn Transaction>;
-
 impl Writer {
     pub(super) const fn new(
         store: Arc<dyn Store>,
@@ -82,7 +82,10 @@ impl Writer {
         let mut done = Vec::with_capacity(jobs.len());
         while let Some(job) = jobs.pop_front() {
             let next = match job {
-                Job::Write(job) => write_job(transaction, job, &mut done).await,
+                Job::Write(job) => {
+                    let run = Run::take(job, &mut jobs);
+                    write_run(transaction, run, &mut done, &mut jobs).await
+                }
                 Job::Lend(job) => self.lend(transaction, job, &mut done).await,
             };
             match next {
@@ -223,6 +226,41 @@ impl Drop for Overdue<'_> {
     }
 }
 
+/// Writes a run in one savepoint. Where something of it is refused, each job gets a savepoint of its own.
+async fn write_run(
+    transaction: Open,
+    run: Run,
+    done: &mut Vec<Done>,
+    not_begun: &mut VecDeque<Job>,
+) -> Result<Open, Spoiled> {
+    let refused = if run.is_single() {
+        transaction
+    } else {
+        match in_savepoint(transaction, run.writes()).await {
+            Ok((transaction, Ok(()))) => {
+                done.extend(run.apart().map(|job| job.done(Ok(()))));
+                return Ok(transaction);
+            }
+            Ok((transaction, Err(_))) => transaction,
+            Err(cause) => {
+                run.apart().for_each(|job| answer(job.reply, Err(unwritten(&cause))));
+                return Err(Spoiled { cause, by: Spoiler::Store });
+            }
+        }
+    };
+    let (mut transaction, mut jobs) = (refused, run.apart());
+    while let Some(job) = jobs.next() {
+        match write_job(transaction, job, done).await {
+            Ok(open) => transaction = open,
+            Err(spoiled) => {
+                jobs.rev().for_each(|job| not_begun.push_front(Job::Write(job)));
+                return Err(spoiled);
+            }
+        }
+    }
+    Ok(transaction)
+}
+
 async fn write_job(
     transaction: Open,
     job: WriteJob,
@@ -238,16 +276,6 @@ async fn write_job(
             Err(Spoiled { cause, by: Spoiler::Store })
         }
     }
-}
-
-async fn in_savepoint(mut transaction: Open, writes: &[Write]) -> Concluded {
-    savepoint(&mut transaction).await?;
-    conclude(transaction, writes).await
-}
-
-async fn savepoint(transaction: &mut Open) -> Result<(), StoreError> {
-    failpoint("writer.savepoint").await?;
-    transaction.savepoint().await
 }
 
 /// The record belongs to the savepoint of the borrower's writes: both are kept, or neither is.
@@ -283,30 +311,6 @@ async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
 fn broken(label: &str, cause: StoreError) -> Spoiled {
     error!(tool = label, error = &cause as &dyn Error, "a handler broke the store's transaction");
     Spoiled { cause, by: Spoiler::Borrower }
-}
-
-/// The open transaction and whether the job was refused; or why there is no transaction any more.
-type Concluded = Result<(Open, Result<(), StoreError>), StoreError>;
-
-/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses something.
-async fn conclude(mut transaction: Open, writes: &[Write]) -> Concluded {
-    failpoint("writer.write").await?;
-    match transaction.write_all(writes).await {
-        Ok(()) => {}
-        Err(refusal @ (StoreError::Illegal(_) | StoreError::Refused { .. })) => {
-            transaction.undo().await?;
-            return Ok((transaction, Err(refusal)));
-        }
-        Err(
-            failure @ (StoreError::Unavailable { .. }
-            | StoreError::Unknown { .. }
-            | StoreError::Overloaded
-            | StoreError::Silent),
-        ) => return Err(failure),
-    }
-    failpoint("writer.keep").await?;
-    transaction.keep().await?;
-    Ok((transaction, Ok(())))
 }
 
 /// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.

@@ -140,6 +140,7 @@ fn line(kind: &EventKind) -> String {
         EventKind::SystemNotice { text, .. } => format!("notice: {text}"),
         EventKind::Error { text, .. } => format!("error: {text}"),
         EventKind::Cleared => "cleared".to_owned(),
+        EventKind::TurnResumed => "turn resumed".to_owned(),
         EventKind::TurnEnded { ending, .. } => format!("turn ended {ending:?}"),
     }
 }

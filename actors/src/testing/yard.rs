@@ -21,12 +21,11 @@ use crate::{
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, Write},
     protocol::{
         Answer, AnswerError, Asker, CallId, Decision, Limits, Locale, Question, SessionId,
-        Timestamp, ToolCall, ToolOutcome, TurnId, UserId,
+        Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
-        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnOptions, TurnRefused,
-        Wiring, open,
+        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused, Wiring, open,
     },
     supervisor::{Children, Supervisor, Tree},
 };
@@ -163,7 +162,13 @@ impl Yard {
         let at = Timestamp::from_millis(0);
         let opened = vec![
             Write::Session { session: session.clone(), user: kim(), at },
-            Write::TurnStarted { session: session.clone(), turn, at },
+            Write::TurnStarted {
+                session: session.clone(),
+                turn,
+                at,
+                options: TurnOptions::default(),
+                text: ledger::text_digest(""),
+            },
         ];
         self.tree.store.write(opened).await.unwrap();
         let (news, heard) = mpsc::unbounded_channel();
@@ -181,7 +186,10 @@ impl Yard {
             time_zone: "UTC".into(),
             asker: Asker::Person,
             dismissal: Dismissal::default(),
+            cancelled: Default::default(),
             preamble: Vec::new(),
+            standing: None,
+            leave: Default::default(),
             news: Recipient::channel(news),
         };
         OneCall { request, heard }
@@ -245,6 +253,7 @@ impl OneCall {
             match self.next().await {
                 DispatcherEvent::Asked { .. } | DispatcherEvent::QuestionEnded { .. } => {}
                 DispatcherEvent::Ended(end) => return *end,
+                DispatcherEvent::Left { call } => panic!("{call} was left"),
                 DispatcherEvent::Lost { call, .. } => panic!("the reply about {call} was lost"),
             }
         }

@@ -21,6 +21,9 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Chat: in a terminal with line editing; else each line of standard input is a turn.
+    ///
+    /// SIGTERM ends it in order and with exit code 0, within 35 seconds: no new turn, the model stops, tools that run
+    /// finish. A turn and its question stay open, and go on with --session.
     Chat(Chat),
     /// Print the tools as JSON.
     Tools(Tools),

@@ -59,6 +59,12 @@ pub(crate) enum Text<'a> {
     Missed,
     /// Nobody can be asked here.
     NobodyToAsk,
+    /// A question from before is open, and nobody can be asked here.
+    QuestionWaits,
+    /// A turn goes on that was cut off.
+    GoesOn,
+    /// The program was asked to end: how to go on.
+    LeftOpen(&'a SessionId),
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
     /// What a verification of the ledger cannot tell.
@@ -166,6 +172,15 @@ impl Text<'_> {
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",
                 "no terminal to ask in: what must be confirmed does not run; use --confirm approve or deny",
             ),
+            Self::QuestionWaits => pick(
+                "전에 물어본 질문이 대답을 기다립니다. 터미널에서 열거나 --confirm approve 또는 deny를 쓰세요.",
+                "a question from before waits for an answer: open the session in a terminal, or use --confirm approve or deny",
+            ),
+            Self::GoesOn => pick("끊긴 데서 이어서 합니다.", "Goes on where it was cut off."),
+            Self::LeftOpen(id) => match locale {
+                Locale::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
+                Locale::En => format!("ended as asked: go on with --session {id}"),
+            },
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
                 "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",

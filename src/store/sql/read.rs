@@ -2,8 +2,11 @@
 
 use madang_actors::{
     ledger::{ChainEnd, Link},
-    port::{LedgerFilter, LedgerRow, SessionRow, StoreError, StoredSession},
-    protocol::{ChatMessage, SessionId, Timestamp, UserId},
+    port::{
+        InterruptedSession, LedgerFilter, LedgerRow, SessionRow, StoreError, StoredSession,
+        SubmittedTurn,
+    },
+    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, UserId},
 };
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
@@ -31,10 +34,10 @@ pub(super) async fn session(
     // A session without messages gives one row. The session's own columns come again with each message, which costs
     // little beside a second moment in time.
     let rows = sqlx::query(
-        "SELECT s.user AS owner, s.opened_at, \
-         (SELECT turn FROM madang_turns WHERE session = $1 AND ended_at IS NULL ORDER BY began_at DESC LIMIT 1) \
-         AS open_turn, m.seq AS place, m.turn AS message_turn, m.at, m.content, c.* \
+        "SELECT s.user AS owner, s.opened_at, o.turn AS open_turn, o.options, o.key, o.text, o.round, o.round_from, \
+         o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, m.content, c.* \
          FROM madang_sessions AS s \
+         LEFT JOIN madang_turns AS o ON o.session = s.session AND o.ended_at IS NULL \
          LEFT JOIN madang_messages AS m ON m.session = s.session \
          LEFT JOIN madang_calls AS c ON c.call = m.call \
          WHERE s.session = $1 ORDER BY m.seq",
@@ -46,7 +49,7 @@ pub(super) async fn session(
     let Some(first) = rows.first() else { return Ok(None) };
     let user = row::user(column(first, "owner")?)?;
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
-    let open_turn = column::<Option<&str>>(first, "open_turn")?.map(row::turn).transpose()?;
+    let open_turn = row::open_turn(first)?;
     let mut messages = Vec::with_capacity(rows.len());
     let mut last_seq = 0;
     for row in &rows {
@@ -56,6 +59,45 @@ pub(super) async fn session(
     }
     let row = SessionRow { session: session.clone(), user, opened_at, last_seq };
     Ok(Some(StoredSession { row, messages, open_turn }))
+}
+
+/// The sessions whose turn is open.
+pub(super) async fn interrupted(
+    db: &mut SqliteConnection,
+) -> Result<Vec<InterruptedSession>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT t.session, t.turn, s.user FROM madang_turns AS t \
+         JOIN madang_sessions AS s ON s.session = t.session \
+         WHERE t.ended_at IS NULL ORDER BY t.began_at, t.session",
+    )
+    .fetch_all(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    let interrupted = |row: &SqliteRow| {
+        Ok(InterruptedSession {
+            session: row::session(column(row, "session")?)?,
+            user: row::user(column(row, "user")?)?,
+            turn: row::turn(column(row, "turn")?)?,
+        })
+    };
+    rows.iter().map(interrupted).collect()
+}
+
+/// The turn of a key.
+pub(super) async fn submitted(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    key: &IdempotencyKey,
+) -> Result<Option<SubmittedTurn>, StoreError> {
+    let row = sqlx::query(
+        "SELECT turn, text, ending, error, usage FROM madang_turns WHERE session = $1 AND key = $2",
+    )
+    .bind(session.as_str())
+    .bind(key.as_str())
+    .fetch_optional(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    row.as_ref().map(row::submitted).transpose()
 }
 
 /// An entry of the transcript: its own content, or the call that has its place, once that has ended.

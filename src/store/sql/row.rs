@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use madang_actors::{
     ledger::{CallState, ChainEnd, Link, Transition},
-    port::{LedgerRow, StoreError},
-    protocol::{CallId, Digest, SessionId, Timestamp, TurnId, UserId},
+    port::{LedgerRow, OpenTurn, StoreError, StoredEnd, SubmittedTurn},
+    protocol::{CallId, Digest, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -94,6 +94,37 @@ pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
 /// A user's id.
 pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
+}
+
+/// The turn that is open, from the columns of `madang_turns`; `None` where an outer join found none.
+pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError> {
+    let Some(id) = column::<Option<&str>>(row, "open_turn")? else { return Ok(None) };
+    let key = column::<Option<&str>>(row, "key")?.map(IdempotencyKey::new).transpose();
+    let key = key.map_err(|cause| unreadable("a key", cause))?;
+    Ok(Some(OpenTurn {
+        turn: turn(id)?,
+        options: TurnOptions { key, ..from_json(column(row, "options")?)? },
+        text: digest(column(row, "text")?)?,
+        round: column(row, "round")?,
+        from: number(column(row, "round_from")?, "round_from")?,
+        usage: from_json(column(row, "usage")?)?,
+        is_dismissed: column::<Option<i64>>(row, "dismissed_at")?.is_some(),
+        resumes: column(row, "resumes")?,
+    }))
+}
+
+/// A turn and how it ended.
+pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
+    let error = column::<Option<&str>>(row, "error")?.map(from_json).transpose()?;
+    let end = match column::<Option<&str>>(row, "ending")?.map(from_name).transpose()? {
+        Some(ending) => Some(StoredEnd { ending, error, usage: from_json(column(row, "usage")?)? }),
+        None => None,
+    };
+    Ok(SubmittedTurn {
+        turn: turn(column(row, "turn")?)?,
+        text: digest(column(row, "text")?)?,
+        end,
+    })
 }
 
 /// The columns of `madang_calls`; `None` where an outer join found none.

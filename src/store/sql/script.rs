@@ -5,6 +5,9 @@ use sqlx::{AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type, sqlite::Sqlite
 /// Statements in one script.
 const LONG: u64 = 32;
 
+/// Statements in a script that is worth keeping prepared: a longer one is many jobs, which never come like this again.
+const SHORT: u64 = 8;
+
 /// Statements and what is bound in them. Each must change exactly one row.
 #[derive(Debug, Default)]
 pub(super) struct Script {
@@ -61,7 +64,8 @@ impl Script {
     /// Runs the statements one after the other, up to the first that fails.
     pub(super) async fn run(&mut self, db: &mut SqliteConnection) -> sqlx::Result<Changed> {
         let Self { sql, arguments, statements } = std::mem::take(self);
-        let done = sqlx::query_with(AssertSqlSafe(sql), arguments).execute(db).await?;
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
+        let done = query.persistent(statements <= SHORT).execute(db).await?;
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }

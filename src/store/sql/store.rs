@@ -9,10 +9,10 @@ use madang_actors::{
     failpoint::failpoint,
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, ConnectionType, LedgerFilter, LedgerRow, Reader, Store, StoreError,
-        StoredSession, Transaction,
+        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
+        StoreError, StoredSession, SubmittedTurn, Transaction,
     },
-    protocol::{SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, UserId},
 };
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
@@ -216,6 +216,18 @@ impl Store for SqliteStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         Box::pin(async { read::session(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        Box::pin(async { read::interrupted(self.0.own_reader().await?.db()).await })
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        Box::pin(async { read::submitted(self.0.own_reader().await?.db(), session, key).await })
     }
 
     fn calls<'a>(

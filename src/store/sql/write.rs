@@ -3,8 +3,8 @@
 use madang_actors::{
     failpoint::is_planted,
     ledger::{ChainEnd, Transition, next_hash},
-    port::{LedgerFilter, LedgerRow, StoreError, Write},
-    protocol::{CallId, Content, SessionId, Timestamp, UserId},
+    port::{LedgerFilter, LedgerRow, StoreError, TurnStep, Write},
+    protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
 use sqlx::SqliteConnection;
 
@@ -79,6 +79,9 @@ fn describe(writes: &[Write]) -> String {
         Write::TurnEnded { session, turn, .. } => {
             format!("turn {turn} is open in session {session}")
         }
+        Write::Turn { session, turn, step, .. } => {
+            format!("turn {turn} is open in session {session} and can be {step:?}")
+        }
         Write::Message { session, message } => {
             format!("place {} of session {session} is free", message.seq)
         }
@@ -104,12 +107,19 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
         }
-        Write::TurnStarted { session, turn, at } => {
+        Write::TurnStarted { session, turn, at, options, text } => {
             script.statements(
                 1,
-                "INSERT INTO madang_turns (session, turn, began_at) VALUES ($1, $2, $3)",
+                "INSERT INTO madang_turns (session, turn, began_at, options, key, text, usage) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
             );
             script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
+            script.bind(row::json(options)).bind(options.key.as_ref().map(IdempotencyKey::as_str));
+            script.bind(text.bytes().as_slice()).bind(row::json(&Usage::default()));
+        }
+        Write::Turn { session, turn, at, step } => {
+            turn_step(script, step, *at)?;
+            script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::TurnEnded { session, turn, at, ending, error, usage } => {
             script.statements(
@@ -143,6 +153,40 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A step of an open turn, without the turn, which is bound last.
+fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), StoreError> {
+    match step {
+        TurnStep::Called { round, from, usage } => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET round = $1, round_from = $2, usage = $3, resumes = 0 \
+                 WHERE session = $4 AND turn = $5 AND ended_at IS NULL AND round = $1 - 1",
+            );
+            script.bind(*round).bind(place(*from)?).bind(row::json(usage));
+        }
+        TurnStep::Dismissed => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET dismissed_at = $1 WHERE session = $2 AND turn = $3 AND ended_at IS NULL",
+            );
+            script.bind(at.millis());
+        }
+        TurnStep::Resumed => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET resumes = resumes + 1 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            );
+        }
+        TurnStep::Suspended => {
+            script.statements(
+                1,
+                "UPDATE madang_turns SET resumes = 0 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            );
+        }
+    }
+    Ok(())
+}
+
 /// What must be known before a fact can be written.
 enum Fact<'a> {
     /// Nothing.
@@ -171,6 +215,7 @@ impl<'a> Fact<'a> {
             }
             Write::Session { .. }
             | Write::TurnStarted { .. }
+            | Write::Turn { .. }
             | Write::TurnEnded { .. }
             | Write::Message { .. } => Self::Plain,
         }

@@ -10,6 +10,8 @@ mod calls;
 mod chat;
 mod ending;
 #[cfg(target_os = "linux")]
+mod resume;
+#[cfg(target_os = "linux")]
 mod terminal;
 mod verify;
 

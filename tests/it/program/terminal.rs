@@ -7,14 +7,25 @@ use serde_json::json;
 use super::{Home, Running, add_habit};
 
 /// What stands before what a person types.
-const PROMPT: &str = "> ";
+pub(super) const PROMPT: &str = "> ";
 
 /// A chat in a terminal, at its first prompt.
 pub(super) fn chat(home: &Home, completions: &[serde_json::Value], options: &str) -> Running {
+    let (mut chat, _) = start(home, completions, options);
+    chat.until_shown(PROMPT);
+    chat
+}
+
+/// A chat in a terminal, with the number of its process.
+pub(super) fn start(
+    home: &Home,
+    completions: &[serde_json::Value],
+    options: &str,
+) -> (Running, u32) {
     let script = home.script(completions);
     // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
     let program = env!("CARGO_BIN_EXE_madang");
-    let command = format!("exec {program} chat --script {} {options}", script.display());
+    let command = format!("echo $$; exec {program} chat --script {} {options}", script.display());
     let mut terminal = Command::new("script");
     terminal.args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"]);
     terminal.current_dir(home.folder.path());
@@ -24,8 +35,8 @@ pub(super) fn chat(home: &Home, completions: &[serde_json::Value], options: &str
         ("TERM", "xterm"),
     ]);
     let mut chat = Running::start(terminal);
-    chat.until_shown(PROMPT);
-    chat
+    let process = chat.until("\n").trim().parse().unwrap();
+    (chat, process)
 }
 
 #[test]

@@ -5,7 +5,12 @@ use serde_json::{Value, json};
 use super::{SHORT, yard_with};
 use crate::{
     confirm,
-    dispatcher::{check::check, clear::clear, record::Record, run::run},
+    dispatcher::{
+        check::check,
+        clear::clear,
+        record::Record,
+        run::{Ran, run},
+    },
     ledger::{CallState, Transition},
     mailbox::Recipient,
     port::Store,
@@ -42,7 +47,8 @@ async fn swapped(yard: &Yard, call: &mut OneCall, decision: Decision, planted: V
     let mut cleared = cleared.unwrap();
     cleared.plant(planted);
     let end = run(cleared, &mut record, &around, &Recipient::nobody()).await;
-    kind(&end.expect("the call ends in time"))
+    let Ran::Ended(end) = end else { panic!("the call ends in time") };
+    kind(&end)
 }
 
 #[tokio::test]

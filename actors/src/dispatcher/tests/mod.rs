@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use super::{DispatcherMsg, settle};
+use super::{DispatcherEvent, DispatcherMsg, settle};
 use crate::{
     protocol::{
         Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
@@ -346,5 +346,30 @@ async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
     request.seq = 2;
     let settled = settle(&yard.tree.around, request, &Fault::REPLY_LOST).await;
     assert_eq!(kind(&settled), "handler_error, None", "it had not begun");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_screen_nor_for_a_runtime_that_ends()
+ {
+    let gate = Gate::new();
+    let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = Yard::new([tool]).await;
+    let mut running = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    let mut dismissed = yard.begin("mail", "{}").await;
+    dismissed.request.dismissal.token.cancel();
+    assert_eq!(kind(&dismissed.end().await), "dismissed, None");
+    let mut left = yard.begin("mail", "{}").await;
+    left.request.leave.cancel();
+    let event = left.next().await;
+    assert!(
+        matches!(event, DispatcherEvent::Left { call } if call == left.request.call.id),
+        "{event:?}"
+    );
+    gate.open();
+    assert_eq!(kind(&running.end().await), "ok, Committed");
+    assert_eq!(runs.count(), 1);
     yard.settled().await;
 }

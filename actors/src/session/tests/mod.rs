@@ -1,6 +1,7 @@
 //! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
 
 mod interleavings;
+mod resume;
 mod turn;
 
 use std::{sync::Arc, time::Duration};

@@ -140,3 +140,36 @@ async fn a_group_closes_after_its_time_and_the_rest_is_the_next() {
     waits.await.unwrap();
     assert_eq!(house.store.commits() - before, 2);
 }
+
+#[tokio::test]
+async fn among_many_writes_that_go_in_one_step_a_refused_one_is_undone_alone() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let mut group = Vec::new();
+    for seq in 1..=100 {
+        group.push(house.handle.begin_write(say(seq, &seq.to_string())));
+        if seq % 30 == 0 {
+            // The second write of the job is refused, so its first must go, too.
+            group.push(
+                house.handle.begin_write([say(1_000 + seq, "half"), say(seq, "again")].concat()),
+            );
+        }
+    }
+    house.barrier().await;
+    let before = house.store.commits();
+    drop(paused);
+    first.await.unwrap();
+    let mut refused = 0;
+    for write in group {
+        match write.await {
+            Ok(()) => {}
+            Err(StoreError::Refused { .. }) => refused += 1,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    assert_eq!((refused, house.store.commits() - before), (3, 2));
+    let expected: Vec<String> = (1..=100).map(|seq| seq.to_string()).collect();
+    assert_eq!(house.texts().await, expected);
+}

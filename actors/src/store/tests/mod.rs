@@ -12,12 +12,12 @@ use uuid::Uuid;
 
 use super::{Lease, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth};
 use crate::{
-    ledger::{Ended, Proposal, Transition},
+    ledger::{Ended, Proposal, Transition, text_digest},
     mailbox::Address,
     port::{Store, Write},
     protocol::{
         CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
-        ToolOutcome, TurnId, UserId,
+        ToolOutcome, TurnId, TurnOptions, UserId,
     },
     testing::{MemoryConnection, MemoryStore},
 };
@@ -51,7 +51,16 @@ async fn house_with(limits: Limits) -> House {
     let handle = StoreHandle::new(Address::new(actor.clone()), port, &limits);
     let opened = Write::Session { session: session(), user: user(), at: at() };
     handle
-        .write(vec![opened, Write::TurnStarted { session: session(), turn: turn(), at: at() }])
+        .write(vec![
+            opened,
+            Write::TurnStarted {
+                session: session(),
+                turn: turn(),
+                at: at(),
+                options: TurnOptions::default(),
+                text: text_digest("hi"),
+            },
+        ])
         .await
         .unwrap();
     House { store, handle, actor, ended, tasks, health }

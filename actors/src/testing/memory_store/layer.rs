@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::{
     ledger::{ChainEnd, Link},
-    port::{LedgerFilter, LedgerRow, SessionRow, StoredSession},
-    protocol::{
-        CallId, ChatMessage, SessionId, Timestamp, TurnEnding, TurnError, TurnId, Usage, UserId,
+    port::{
+        InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,
+        StoredSession, SubmittedTurn,
     },
+    protocol::{CallId, ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
 
 /// What is committed, or what one savepoint changes.
@@ -28,6 +29,8 @@ pub(super) struct Layer {
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
     pub(super) turns: BTreeMap<TurnId, Turn>,
+    /// The turn that has begun and not ended; the outer `None` where this layer changes nothing of it.
+    pub(super) open: Option<Option<TurnId>>,
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) links: Vec<Link>,
 }
@@ -36,16 +39,8 @@ pub(super) struct SessionTable {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) began: Timestamp,
-    pub(super) end: Option<TurnEnd>,
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct TurnEnd {
-    pub(super) at: Timestamp,
-    pub(super) ending: TurnEnding,
-    pub(super) error: Option<TurnError>,
-    pub(super) usage: Usage,
+    pub(super) open: OpenTurn,
+    pub(super) end: Option<StoredEnd>,
 }
 
 /// A place in the transcript.
@@ -81,12 +76,39 @@ impl Layer {
             Entry::Message(message) => Some((**message).clone()),
             Entry::Call(call) => self.calls.get(call)?.entry(),
         });
-        let open = table.turns.iter().filter(|(_, turn)| turn.end.is_none());
         Some(StoredSession {
             row: SessionRow { session: session.clone(), user, opened_at, last_seq },
             messages: messages.collect(),
-            open_turn: open.max_by_key(|(_, turn)| turn.began).map(|(id, _)| *id),
+            open_turn: table.open_turn().map(|turn| turn.open.clone()),
         })
+    }
+
+    /// The sessions whose turn is open, the one that began first before the others.
+    pub(super) fn interrupted(&self) -> Vec<InterruptedSession> {
+        let mut open: Vec<_> = self
+            .sessions
+            .iter()
+            .filter_map(|(session, table)| {
+                let (turn, (user, _)) = (table.open_turn()?, table.opened.as_ref()?);
+                let (session, user) = (session.clone(), user.clone());
+                Some((turn.began, InterruptedSession { session, user, turn: turn.open.turn }))
+            })
+            .collect();
+        let place = |(began, open): &(Timestamp, InterruptedSession)| {
+            (*began, open.session.as_str().to_owned())
+        };
+        open.sort_by_key(place);
+        open.into_iter().map(|(_, interrupted)| interrupted).collect()
+    }
+
+    /// The turn of a key.
+    pub(super) fn submitted(
+        &self,
+        session: &SessionId,
+        key: &IdempotencyKey,
+    ) -> Option<SubmittedTurn> {
+        let turn = self.sessions.get(session)?.turn_of(key)?;
+        Some(SubmittedTurn { turn: turn.open.turn, text: turn.open.text, end: turn.end.clone() })
     }
 
     /// The calls of a filter, in the order in which they were proposed.
@@ -115,9 +137,20 @@ impl Layer {
 }
 
 impl SessionTable {
+    /// The turn that has begun and not ended.
+    pub(super) fn open_turn(&self) -> Option<&Turn> {
+        self.turns.get(&self.open.flatten()?)
+    }
+
+    /// The turn that was submitted under this key.
+    pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Turn> {
+        self.turns.values().find(|turn| turn.open.options.key.as_ref() == Some(key))
+    }
+
     fn absorb(&mut self, newer: Self) {
         self.opened = newer.opened.or_else(|| self.opened.take());
         self.turns.extend(newer.turns);
+        self.open = newer.open.or(self.open);
         self.entries.extend(newer.entries);
         self.links.extend(newer.links);
     }

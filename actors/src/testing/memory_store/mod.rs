@@ -18,10 +18,10 @@ use transaction::MemoryTransaction;
 use crate::{
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, ConnectionType, LedgerFilter, LedgerRow, Reader, Store, StoreError,
-        StoredSession, Transaction,
+        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
+        StoreError, StoredSession, SubmittedTurn, Transaction,
     },
-    protocol::{SessionId, UserId},
+    protocol::{IdempotencyKey, SessionId, UserId},
 };
 
 /// A store in memory. One transaction is open at a time; clones share everything.
@@ -152,6 +152,18 @@ impl Store for MemoryStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         Box::pin(async { Ok(self.0.read(|committed| committed.stored_session(session))) })
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(Layer::interrupted)) })
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.submitted(session, key))) })
     }
 
     fn calls<'a>(

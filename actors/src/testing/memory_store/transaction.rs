@@ -6,12 +6,12 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     Committed, MemoryConnection, Shared,
-    layer::{Entry, Layer, SessionTable, Turn, TurnEnd},
+    layer::{Entry, Layer, SessionTable, Turn},
 };
 use crate::{
     ledger::{ChainEnd, Link, Transition, next_hash},
-    port::{BoxFuture, LedgerRow, StoreError, Transaction, Write},
-    protocol::{CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, UserId},
+    port::{BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write},
+    protocol::{CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId},
 };
 
 pub(super) struct MemoryTransaction {
@@ -84,9 +84,22 @@ impl MemoryTransaction {
     fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Session { session, user, at } => self.open_session(session, user, *at),
-            Write::TurnStarted { session, turn, at } => self.start_turn(session, *turn, *at),
-            Write::TurnEnded { session, turn, at, ending, error, usage } => {
-                let end = TurnEnd { at: *at, ending: *ending, error: error.clone(), usage: *usage };
+            Write::TurnStarted { session, turn, at, options, text } => {
+                let open = OpenTurn {
+                    turn: *turn,
+                    options: options.clone(),
+                    text: *text,
+                    round: 0,
+                    from: 0,
+                    usage: Usage::default(),
+                    is_dismissed: false,
+                    resumes: 0,
+                };
+                self.start_turn(session, Turn { began: *at, open, end: None })
+            }
+            Write::Turn { session, turn, step, .. } => self.turn_step(session, *turn, step),
+            Write::TurnEnded { session, turn, ending, error, usage, .. } => {
+                let end = StoredEnd { ending: *ending, error: error.clone(), usage: *usage };
                 self.end_turn(session, *turn, end)
             }
             Write::Message { session, message } => self.append(session, message),
@@ -133,31 +146,59 @@ impl MemoryTransaction {
         Ok(())
     }
 
-    fn start_turn(
+    fn start_turn(&mut self, session: &SessionId, turn: Turn) -> Result<(), StoreError> {
+        self.must_be_open(session)?;
+        let id = turn.open.turn;
+        if self.turn(session, id).is_some() {
+            return Err(StoreError::refused(format!("turn {id} has begun already")));
+        }
+        if self.find(session, |table| table.open).flatten().is_some() {
+            return Err(StoreError::refused(format!("session {session} is in a turn")));
+        }
+        if let Some(key) = &turn.open.options.key
+            && self.find(session, |table| table.turn_of(key).map(drop)).is_some()
+        {
+            return Err(StoreError::refused(format!("key {key} names another turn")));
+        }
+        let table = self.table(session);
+        table.turns.insert(id, turn);
+        table.open = Some(Some(id));
+        Ok(())
+    }
+
+    fn turn_step(
         &mut self,
         session: &SessionId,
-        turn: TurnId,
-        at: Timestamp,
+        id: TurnId,
+        step: &TurnStep,
     ) -> Result<(), StoreError> {
-        self.must_be_open(session)?;
-        if self.turn(session, turn).is_some() {
-            return Err(StoreError::refused(format!("turn {turn} has begun already")));
+        let mut turn = self.open_turn(session, id)?;
+        let open = &mut turn.open;
+        match step {
+            TurnStep::Called { round, .. } if *round != open.round + 1 => {
+                return Err(StoreError::refused(format!("round {round} is not next in turn {id}")));
+            }
+            TurnStep::Called { round, from, usage } => {
+                (open.round, open.from, open.usage, open.resumes) = (*round, *from, *usage, 0);
+            }
+            TurnStep::Dismissed => open.is_dismissed = true,
+            TurnStep::Resumed => open.resumes += 1,
+            TurnStep::Suspended => open.resumes = 0,
         }
-        self.table(session).turns.insert(turn, Turn { began: at, end: None });
+        self.table(session).turns.insert(id, turn);
         Ok(())
     }
 
     fn end_turn(
         &mut self,
         session: &SessionId,
-        turn: TurnId,
-        end: TurnEnd,
+        id: TurnId,
+        end: StoredEnd,
     ) -> Result<(), StoreError> {
-        let open = self.turn(session, turn).filter(|turn| turn.end.is_none());
-        let Some(Turn { began, .. }) = open else {
-            return Err(StoreError::refused(format!("turn {turn} is not open")));
-        };
-        self.table(session).turns.insert(turn, Turn { began, end: Some(end) });
+        let turn = self.open_turn(session, id)?;
+        let table = self.table(session);
+        table.turns.insert(id, Turn { end: Some(end), ..turn });
+        table.open = Some(None);
         Ok(())
     }
 
@@ -229,6 +270,11 @@ impl MemoryTransaction {
 
     fn turn(&self, session: &SessionId, turn: TurnId) -> Option<Turn> {
         self.find(session, |table| table.turns.get(&turn).cloned())
+    }
+
+    fn open_turn(&self, session: &SessionId, id: TurnId) -> Result<Turn, StoreError> {
+        let open = self.turn(session, id).filter(|turn| turn.end.is_none());
+        open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
     fn last_step(&self, session: &SessionId, call: CallId) -> Option<Transition> {

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    ledger::{Ended, Proposal, Transition},
-    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, Write},
+    ledger::{Ended, Proposal, Transition, text_digest},
+    port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, TurnStep, Write},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, SessionId,
-        Timestamp, ToolOutcome, TurnEnding, TurnId, Usage, UserId,
+        Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
     },
 };
 
@@ -45,7 +45,24 @@ pub(super) fn began(name: &str, number: u128) -> Write {
         session: session(name),
         turn: turn(number),
         at: at(i64::try_from(number).expect("small")),
+        options: TurnOptions::default(),
+        text: text_digest("hi"),
     }
+}
+
+/// A turn of this key and text.
+pub(super) fn submitted(name: &str, number: u128, options: TurnOptions, text: &str) -> Write {
+    Write::TurnStarted {
+        session: session(name),
+        turn: turn(number),
+        at: at(i64::try_from(number).expect("small")),
+        options,
+        text: text_digest(text),
+    }
+}
+
+pub(super) fn turn_step(name: &str, number: u128, step: TurnStep) -> Write {
+    Write::Turn { session: session(name), turn: turn(number), at: at(5), step }
 }
 
 pub(super) fn ended(name: &str, number: u128) -> Write {

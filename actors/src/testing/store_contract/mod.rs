@@ -15,12 +15,14 @@ mod facts;
 mod ledger;
 mod savepoints;
 mod transcript;
+mod turns;
 
 pub use approvals::*;
 pub use chain::*;
 pub use ledger::*;
 pub use savepoints::*;
 pub use transcript::*;
+pub use turns::*;
 
 /// Makes a `#[tokio::test]` of each promise of the store contract. Takes an async closure that gives an empty store in
 /// an `Arc`.
@@ -36,6 +38,11 @@ macro_rules! store_contract {
             a_message_needs_a_turn_that_has_begun,
             a_turn_begins_once_and_ends_once,
             the_open_turn_is_the_one_that_has_not_ended,
+            a_session_is_in_one_turn_at_a_time,
+            an_open_turn_says_how_far_it_came,
+            a_step_of_a_turn_that_is_not_open_is_refused,
+            a_turn_is_found_by_its_key_and_a_key_is_used_once,
+            interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_their_beginning,
             every_step_of_a_call_is_projected,
             an_illegal_step_is_refused_and_changes_nothing,
             the_same_step_again_changes_nothing,

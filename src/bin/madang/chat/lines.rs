@@ -6,6 +6,7 @@ use super::{
     input::{Line, Lines},
     printable::printable,
     screen::Screen,
+    signals::Asked,
     summary::summary,
     talk::{Next, Talk},
 };
@@ -16,12 +17,28 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
     let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
     let mut lines = Lines::of_stdin().map_err(unreadable)?;
     let locale = talk.options.locale;
+    let mut next = talk.go_on(screen).await?;
     loop {
+        match next {
+            Next::Turn => {}
+            Next::Leave => return Err(stopped(&talk)),
+            Next::Terminate => {
+                let id = talk.session.id();
+                output::remark(&Text::LeftOpen(id).in_locale(locale));
+                return Ok(());
+            }
+        }
         let line = tokio::select! {
             line = lines.next() => line.map_err(unreadable)?,
-            _ = talk.signals.next() => return Err(stopped(&talk)),
+            asked = talk.signals.next() => {
+                next = match asked {
+                    Asked::Interrupt => Next::Leave,
+                    Asked::Terminate => Next::Terminate,
+                };
+                continue;
+            }
         };
-        let next = match line {
+        next = match line {
             None => return Ok(()),
             Some(Line::Text(text)) => talk.turn(text, screen).await?,
             Some(Line::NotUtf8 { line }) => {
@@ -34,10 +51,6 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
                 Next::Turn
             }
         };
-        match next {
-            Next::Turn => {}
-            Next::Leave | Next::Terminate => return Err(stopped(&talk)),
-        }
     }
 }
 
@@ -71,6 +84,7 @@ impl Plain {
             | EventKind::ConfirmationAsked { .. }
             | EventKind::ConfirmationEnded { .. }
             | EventKind::Cleared
+            | EventKind::TurnResumed
             | EventKind::TurnEnded { .. } => None,
         }
     }

@@ -72,6 +72,20 @@ impl Talk {
         Self { session, options, signals, events, answers }
     }
 
+    /// Follows the turn that was cut off when the program ended before, if it goes on, to its end.
+    pub(super) async fn go_on(&mut self, screen: &mut dyn Screen) -> Result<Next, Failure> {
+        match self.session.turn().await.map_err(Failure::of)? {
+            Some(turn) => self.follow(turn, screen).await,
+            None => {
+                // It may have ended already.
+                while let Some(item) = self.events.try_next() {
+                    screen.show(&item)?;
+                }
+                Ok(Next::Turn)
+            }
+        }
+    }
+
     /// Takes a turn and follows it to its end. A text that is refused is no reason to stop.
     pub(super) async fn turn(
         &mut self,
@@ -88,7 +102,8 @@ impl Talk {
             Err(TurnRefused::Overloaded | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
-            Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed)) => {
+            // The program gives no keys.
+            Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed | TurnRefused::OtherText)) => {
                 let id = self.session.id();
                 Err(Failure::of_store(format!("failed to go on with session {id}"), error))
             }
@@ -187,12 +202,16 @@ impl Talk {
             *asking = Some((Box::new(question.clone()), Keys::listen().await));
         }
         screen.show(&item)?;
-        if let Some(question) = question {
-            match self.answers {
-                Answers::Yes => self.answer(question, Decision::Approve, screen).await,
-                Answers::No => self.answer(question, Decision::Deny, screen).await,
-                Answers::Ask | Answers::Nobody => {}
+        match (question, self.answers) {
+            (Some(question), Answers::Yes) => {
+                self.answer(question, Decision::Approve, screen).await;
             }
+            (Some(question), Answers::No) => self.answer(question, Decision::Deny, screen).await,
+            // It was asked where somebody could answer, before the program ended.
+            (Some(_), Answers::Nobody) => {
+                screen.say(&Text::QuestionWaits.in_locale(self.options.locale));
+            }
+            (Some(_), Answers::Ask) | (None, _) => {}
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, Locale, Question,
+    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, Locale, Notice, Question,
     Text as LibraryText, TurnEnding, plain,
 };
 
@@ -35,20 +35,19 @@ pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
     if !earlier.is_empty() {
         screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
     }
-    loop {
+    let mut next = talk.go_on(&mut screen).await?;
+    screen.stop_waiting();
+    while next == Next::Turn {
         let typed = tokio::select! {
             typed = screen.editor.line() => typed?,
             _ = talk.signals.next() => return Ok(()),
         };
-        let next = match typed {
+        next = match typed {
             Typed::Line(line) => enter(line, &mut talk, &mut screen).await?,
             Typed::Leave => Next::Leave,
         };
-        match next {
-            Next::Turn => {}
-            Next::Leave | Next::Terminate => return Ok(()),
-        }
     }
+    Ok(())
 }
 
 /// What begins with a slash is a command, all else a turn.
@@ -158,9 +157,14 @@ impl Terminal {
                 self.wait();
                 Ok(())
             }
-            EventKind::SystemNotice { text, .. } => {
+            EventKind::SystemNotice { notice: Notice::SuggestClear, text } => {
                 self.dim(&format!("{text} {}", Text::HowToClear.in_locale(locale)))
             }
+            EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
+                self.below()?;
+                output::line(&text.clone().red().to_string())
+            }
+            EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
             EventKind::Error { text, .. } => {
                 self.below()?;
                 output::line(&printable(text).red().to_string())

@@ -10,18 +10,30 @@ CREATE TABLE madang_sessions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE madang_turns (
-    session  TEXT    NOT NULL REFERENCES madang_sessions (session),
-    turn     TEXT    NOT NULL,
-    began_at INTEGER NOT NULL,
-    ended_at INTEGER,
-    ending   TEXT,
-    error    TEXT,
-    usage    TEXT,
+    session      TEXT    NOT NULL REFERENCES madang_sessions (session),
+    turn         TEXT    NOT NULL,
+    began_at     INTEGER NOT NULL,
+    options      TEXT    NOT NULL,
+    key          TEXT,
+    -- The hash of what the user typed.
+    text         BLOB    NOT NULL CHECK (length(text) = 32),
+    -- The last round whose completion asked for tools, and the place of its first call.
+    round        INTEGER NOT NULL DEFAULT 0 CHECK (round >= 0),
+    round_from   INTEGER NOT NULL DEFAULT 0 CHECK ((round > 0) = (round_from > 0)),
+    dismissed_at INTEGER,
+    resumes      INTEGER NOT NULL DEFAULT 0,
+    ended_at     INTEGER,
+    ending       TEXT,
+    error        TEXT,
+    usage        TEXT    NOT NULL,
     PRIMARY KEY (session, turn),
-    CHECK ((ended_at IS NULL) = (ending IS NULL) AND (ended_at IS NULL) = (usage IS NULL))
+    CHECK ((ended_at IS NULL) = (ending IS NULL))
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX madang_open_turns ON madang_turns (session) WHERE ended_at IS NULL;
+-- A session is in one turn at a time.
+CREATE UNIQUE INDEX madang_open_turns ON madang_turns (session) WHERE ended_at IS NULL;
+-- A repeated submit is the same turn.
+CREATE UNIQUE INDEX madang_turns_of_keys ON madang_turns (session, key) WHERE key IS NOT NULL;
 
 -- The transcript. A tool call has its place from its proposal on and no content of its own: the ledger has it.
 CREATE TABLE madang_messages (

@@ -3,11 +3,11 @@
 use std::sync::{Arc, LazyLock};
 
 use madang_actors::{
-    ledger::{Ended, Proposal, Transition},
+    ledger::{Ended, Proposal, Transition, text_digest},
     port::{Store, StoreError, Write},
     protocol::{
         CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
-        ToolOutcome, TurnId, UserId,
+        ToolOutcome, TurnId, TurnOptions, UserId,
     },
     store::{Keep, Lease, StoreHandle},
     testing::lone_store,
@@ -46,7 +46,13 @@ impl House {
 
     pub(super) async fn chat(&self, name: &str) {
         let opened = Write::Session { session: session(name), user: user(), at: at() };
-        let began = Write::TurnStarted { session: session(name), turn: turn(), at: at() };
+        let began = Write::TurnStarted {
+            session: session(name),
+            turn: turn(),
+            at: at(),
+            options: TurnOptions::default(),
+            text: text_digest("hi"),
+        };
         self.handle.write(vec![opened, began]).await.unwrap();
     }
 

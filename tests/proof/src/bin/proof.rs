@@ -7,6 +7,7 @@ use std::{
     error::Error,
     io::{Write as _, stdout},
     process::ExitCode,
+    sync::{Arc, Mutex},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,7 +17,7 @@ use madang_proof::{
     kill::{self, Campaign, Orders},
     power::{Synced, Trial},
 };
-use tokio::time::Instant;
+use tokio::{task::JoinSet, time::Instant};
 
 const USAGE: &str = "usage: proof kill|power|fuzz|all [--kills N] [--trials N] [--seconds N] [--seed N]
 
@@ -52,11 +53,11 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let findings = match command.as_str() {
         "kill" => kill(dose).await?,
         "power" => power(dose).await,
-        "fuzz" => fuzz(dose)?,
+        "fuzz" => fuzz(dose).await?,
         "all" => {
             let mut findings = kill(dose).await?;
             findings.add(power(dose).await);
-            findings.add(fuzz(dose)?);
+            findings.add(fuzz(dose).await?);
             findings
         }
         _ => return Err(USAGE.into()),
@@ -83,34 +84,64 @@ impl Dose {
     }
 }
 
+/// Files on which processes are killed side by side: a driver mostly waits.
+const SIDE_BY_SIDE: u64 = 4;
+
 async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
-    let campaign = Campaign {
-        program: std::env::current_exe()?,
-        seed: dose.seed,
-        kills: dose.kills,
-        kills_a_file: 20,
-        chats: 8,
-        bug: None,
-    };
-    let mut clock = Clock::new();
-    let figures = campaign
-        .run(|figures| {
-            clock.found(&figures.findings);
-            clock.say(|| {
-                let kills = format!("{} of {} kills", figures.kills, dose.kills);
-                format!("kill   {kills}, {}", counts(&figures.findings))
-            });
-        })
-        .await;
-    clock.found(&figures.findings);
-    let (at_points, files) = (figures.kills_at_points, figures.files);
+    let program = std::env::current_exe()?;
+    let shared = Arc::new(Mutex::new((Clock::new(), vec![])));
+    let mut drivers = JoinSet::new();
+    for number in 0..SIDE_BY_SIDE {
+        let campaign = Campaign {
+            program: program.clone(),
+            seed: dose.seed.wrapping_add(number),
+            kills: dose.kills / SIDE_BY_SIDE + u64::from(number < dose.kills % SIDE_BY_SIDE),
+            kills_a_file: 20,
+            chats: 8,
+            bug: None,
+        };
+        let shared = shared.clone();
+        let place = usize::try_from(number)?;
+        drivers.spawn(async move {
+            let tell = |figures: &kill::Figures| {
+                let (clock, all) = &mut *shared.lock().expect("no code under this lock panics");
+                all.resize(all.len().max(place + 1), kill::Figures::default());
+                all[place] = figures.clone();
+                clock.found(&figures.findings);
+                clock.say(|| {
+                    let all = sum(all);
+                    format!(
+                        "kill   {} of {} kills, {}",
+                        all.kills,
+                        dose.kills,
+                        counts(&all.findings)
+                    )
+                });
+            };
+            campaign.run(tell).await
+        });
+    }
+    let mut all = Vec::new();
+    while let Some(figures) = drivers.join_next().await {
+        all.push(figures?);
+    }
+    let all = sum(&all);
+    let (clock, _) = &mut *shared.lock().expect("no code under this lock panics");
+    clock.found(&all.findings);
+    let (at_points, files) = (all.kills_at_points, all.files);
     clock.end(&format!(
         "kill   {} kills ({at_points} at chosen points) on {files} files, {} effects acknowledged: {}",
-        figures.kills,
-        figures.acknowledged,
-        counts(&figures.findings),
+        all.kills,
+        all.acknowledged,
+        counts(&all.findings),
     ));
-    Ok(figures.findings)
+    Ok(all.findings.clone())
+}
+
+fn sum(all: &[kill::Figures]) -> kill::Figures {
+    let mut sum = kill::Figures::default();
+    all.iter().cloned().for_each(|figures| sum.add(figures));
+    sum
 }
 
 async fn power(dose: Dose) -> Findings {
@@ -140,11 +171,13 @@ async fn power(dose: Dose) -> Findings {
     findings
 }
 
-fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
+async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     for target in Target::ALL {
         println!("fuzz   {} for {} s", target.name(), dose.seconds);
         let time = Duration::from_secs(dose.seconds);
-        let ended = Hunt { target, seed: dose.seed, executions: u64::MAX, time }.run()?;
+        let hunt = Hunt { target, seed: dose.seed, executions: u64::MAX, time };
+        // Dispatch is driven by a runtime of its own, which cannot be entered from within this one.
+        let ended = tokio::task::spawn_blocking(move || hunt.run()).await??;
         let (name, seconds) = (target.name(), ended.took.as_secs());
         println!("fuzz   {name}: {} inputs, {} ways, {seconds} s", ended.executions, ended.ways);
     }

@@ -40,7 +40,7 @@ pub struct Campaign {
 /// Nothing of a child takes this long.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A child that does not come by its point is killed after this.
-const MISSED: Duration = Duration::from_millis(600);
+const MISSED: Duration = Duration::from_millis(400);
 /// Turns of a chat: more than any child lives to see.
 const TURNS: u64 = 10_000;
 

@@ -23,3 +23,14 @@ pub struct Figures {
     /// What is wrong.
     pub findings: Findings,
 }
+
+impl Figures {
+    /// Adds those of another campaign.
+    pub fn add(&mut self, other: Self) {
+        self.kills += other.kills;
+        self.kills_at_points += other.kills_at_points;
+        self.files += other.files;
+        self.acknowledged += other.acknowledged;
+        self.findings.add(other.findings);
+    }
+}

@@ -1,6 +1,10 @@
 //! Chats on a recorded disk, then cuts at many moments, each opened and compared with what had been acknowledged by then.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use madang::store::{OpenError, SqliteStore};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
@@ -145,8 +149,17 @@ impl Trial {
                 return findings;
             }
         };
-        let yard = Yard::start(folder, store, Points::default(), None, Arc::new(|_| ())).await;
-        let yard = yard.expect("a runtime starts");
+        // What is answered from here on is said as well.
+        let said = Arc::new(Mutex::new(book.clone()));
+        let notes = said.clone();
+        let say: Say = Arc::new(move |line| noted(&notes).note(line));
+        let yard = match Yard::start(folder, store, Points::default(), None, say).await {
+            Ok(yard) => yard,
+            Err(error) => {
+                findings.damaged.insert(format!("no runtime starts on the database: {error}"));
+                return findings;
+            }
+        };
         for number in 0..self.chats {
             if let Err(error) = Chat::open(&yard, number).await {
                 findings.stuck.insert(format!("chat {number} does not open again: {error}"));
@@ -155,9 +168,14 @@ impl Trial {
         if let Err(error) = yard.shutdown().await {
             findings.stuck.insert(error.to_string());
         }
-        findings.add(audit(folder, book, Moment::AtRest).await);
+        let book = noted(&said).clone();
+        findings.add(audit(folder, &book, Moment::AtRest).await);
         findings
     }
+}
+
+fn noted(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
+    book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Synced {

@@ -120,6 +120,7 @@ impl Chat {
             | EventKind::ConfirmationEnded { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
+            | EventKind::TurnResumed
             | EventKind::Cleared => {}
         }
         Ok(Turn::GoesOn)

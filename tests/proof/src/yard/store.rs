@@ -2,10 +2,15 @@
 
 use std::any::Any;
 
-use madang::{LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture};
+use madang::{
+    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture,
+};
 use madang_actors::{
     ledger::{ChainEnd, Link},
-    port::{ConnectionType, Reader, StoredSession, Transaction, Write},
+    port::{
+        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
+        Write,
+    },
 };
 
 use super::point::{Point, Points};
@@ -62,6 +67,18 @@ impl<S: Store> Store for MortalStore<S> {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         self.store.session(session)
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        self.store.interrupted()
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        self.store.submitted(session, key)
     }
 
     fn calls<'a>(

@@ -29,9 +29,9 @@ async fn killed(seed: u64, kills: u64) -> Figures {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_is_killed_loses_nothing_doubles_nothing_and_reports_the_truth() {
-    let (one, other) = tokio::join!(killed(SEED, 24), killed(SEED + 1, 24));
+    let (one, other) = tokio::join!(killed(SEED, 18), killed(SEED + 1, 18));
     let acknowledged = one.acknowledged + other.acknowledged;
-    assert!(acknowledged > 200, "too little happened to prove anything: {acknowledged}");
+    assert!(acknowledged > 150, "too little happened to prove anything: {acknowledged}");
     assert!(one.kills_at_points > 0, "some died at points of their choice");
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use madang::{LedgerFilter, Store, StoreError, testing::MemoryConnection};
+use madang::{IdempotencyKey, LedgerFilter, Store, StoreError, testing::MemoryConnection};
 use madang_actors::{ledger::verify, port::Transaction};
 use sqlx::{
     SqlSafeStr, SqliteConnection,
@@ -207,6 +207,11 @@ async fn everything(store: &dyn Store) -> String {
                 all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
             }
         }
+    }
+    all.push(format!("{:?}", store.interrupted().await.unwrap()));
+    for (name, key) in SESSIONS.iter().flat_map(|name| [(name, "a"), (name, "b")]) {
+        let key = IdempotencyKey::new(key).unwrap();
+        all.push(format!("{:?}", store.submitted(&session(name), &key).await.unwrap()));
     }
     let mut reader = store.reader().await.unwrap();
     all.push(format!("{:?}", values_of(reader.connection()).await));

@@ -2,11 +2,12 @@
 
 use madang::{
     Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
-    Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, Usage, UserId,
+    IdempotencyKey, Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId,
+    TurnOptions, Usage, UserId,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
-    port::Write,
+    port::{TurnStep, Write},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
 fn open_chats() -> Vec<Write> {
     let opened =
         |(name, owner)| Write::Session { session: session(name), user: user(owner), at: at(1) };
-    let began = |name| Write::TurnStarted { session: session(name), turn: turn(1), at: at(1) };
+    let began = |name| started(name, 1, None);
     [("s", "kim"), ("t", "lee")].map(opened).into_iter().chain(SESSIONS.map(began)).collect()
 }
 
@@ -79,11 +80,10 @@ fn write() -> impl Strategy<Value = Write> {
         2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
             Write::Session { session: session(name), user: user(owner), at: at(millis) }
         }),
-        // No two turns begin at one moment: which is the open one would be anybody's guess.
-        2 => (name(), 1..=TURNS).prop_map(|(name, number)| Write::TurnStarted {
-            session: session(name),
-            turn: turn(number),
-            at: at(number.cast_signed()),
+        2 => (name(), 1..=TURNS, select(vec![None, Some("a"), Some("b")]))
+            .prop_map(|(name, number, key)| started(name, number, key)),
+        2 => (name(), 1..=TURNS, millis(), turn_step()).prop_map(|(name, number, millis, step)| {
+            Write::Turn { session: session(name), turn: turn(number), at: at(millis), step }
         }),
         2 => (name(), 1..=TURNS, millis(), ending, error).prop_map(|(name, number, millis, ending, error)| {
             let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
@@ -100,6 +100,30 @@ fn write() -> impl Strategy<Value = Write> {
         8 => (name(), 1..=CALLS, millis(), step()).prop_map(|(name, number, millis, step)| {
             Write::Call { session: session(name), call: call(number), at: at(millis), transition: step }
         }),
+    ]
+}
+
+fn started(name: &str, number: u64, key: Option<&str>) -> Write {
+    let key = key.map(|key| IdempotencyKey::new(key).unwrap());
+    Write::TurnStarted {
+        session: session(name),
+        turn: turn(number),
+        at: at(number.cast_signed()),
+        options: TurnOptions { key, ..TurnOptions::default() },
+        text: digest(1),
+    }
+}
+
+fn turn_step() -> impl Strategy<Value = TurnStep> {
+    prop_oneof![
+        (1..4_u32, 1..=PLACES).prop_map(|(round, from)| TurnStep::Called {
+            round,
+            from,
+            usage: Usage { prompt_tokens: round, cached_tokens: 0, completion_tokens: 1 },
+        }),
+        Just(TurnStep::Dismissed),
+        Just(TurnStep::Resumed),
+        Just(TurnStep::Suspended),
     ]
 }
 

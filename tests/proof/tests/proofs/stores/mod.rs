@@ -8,12 +8,15 @@ mod facts;
 use std::{any::Any, cell::RefCell};
 
 use madang::{
-    LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, store::SqliteStore,
-    testing::MemoryStore, tool::BoxFuture,
+    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId,
+    store::SqliteStore, testing::MemoryStore, tool::BoxFuture,
 };
 use madang_actors::{
     ledger::{ChainEnd, Link},
-    port::{ConnectionType, Reader, StoredSession, Transaction, Write},
+    port::{
+        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
+        Write,
+    },
 };
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
@@ -100,6 +103,18 @@ impl Store for Forgetful {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         self.0.session(session)
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        self.0.interrupted()
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        self.0.submitted(session, key)
     }
 
     fn calls<'a>(

@@ -1,0 +1,62 @@
+//! Plain writes that stand next to one another in a group and are written in one savepoint: fewer trips to the store.
+
+use std::collections::VecDeque;
+
+use super::{Job, WriteJob};
+use crate::port::Write;
+
+/// Jobs in one run: a group looks at its clock between runs.
+const LONGEST: usize = 64;
+
+/// Plain writes that stand next to one another.
+pub(super) struct Run {
+    jobs: Vec<WriteJob>,
+    /// Those of all jobs, in order; each job has its own again once they are taken apart.
+    writes: Vec<Write>,
+    /// How many of them each job has.
+    lengths: Vec<usize>,
+}
+
+impl Run {
+    /// Takes this job and the plain writes that wait right behind it.
+    pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<Job>) -> Self {
+        let mut run = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
+        run.push(first);
+        while run.jobs.len() < LONGEST {
+            match waiting.pop_front() {
+                Some(Job::Write(job)) => run.push(job),
+                Some(other @ Job::Lend(_)) => {
+                    waiting.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        run
+    }
+
+    fn push(&mut self, mut job: WriteJob) {
+        self.lengths.push(job.writes.len());
+        self.writes.append(&mut job.writes);
+        self.jobs.push(job);
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        self.jobs.len() == 1
+    }
+
+    /// What all of them write.
+    pub(super) fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// The jobs, each with its own writes.
+    pub(super) fn apart(self) -> impl DoubleEndedIterator<Item = WriteJob> {
+        let Self { mut jobs, writes, lengths } = self;
+        let mut writes = writes.into_iter();
+        for (job, length) in jobs.iter_mut().zip(lengths) {
+            job.writes = writes.by_ref().take(length).collect();
+        }
+        jobs.into_iter()
+    }
+}

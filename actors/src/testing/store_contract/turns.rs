@@ -1,0 +1,145 @@
+//! What a store promises of turns that are open: one at a time, with all that is needed to go on.
+
+use super::facts::{
+    began, chat, ended, opened, proposed, refused, session, step, stored, submitted, turn,
+    turn_step, user, written,
+};
+use crate::{
+    ledger::text_digest,
+    port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
+    protocol::{
+        Asker, IdempotencyKey, Locale, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage,
+    },
+};
+
+fn keyed(key: &str) -> TurnOptions {
+    let key = Some(IdempotencyKey::new(key).expect("a short key"));
+    TurnOptions { key, ..TurnOptions::default() }
+}
+
+const SPENT: Usage = Usage { prompt_tokens: 7, cached_tokens: 2, completion_tokens: 5 };
+
+fn called(round: u32, from: u64) -> TurnStep {
+    TurnStep::Called { round, from, usage: SPENT }
+}
+
+/// A second turn is refused while one is open, also within one job.
+pub async fn a_session_is_in_one_turn_at_a_time(store: &dyn Store) {
+    chat(store, "s").await;
+    refused(store, &[began("s", 2)]).await;
+    refused(store, &[ended("s", 1), began("s", 2), began("s", 3)]).await;
+    written(store, &[ended("s", 1), began("s", 2)]).await;
+    written(store, &[opened("t", "lee"), began("t", 3)]).await;
+    assert_eq!(stored(store, "s").await.open_turn.map(|open| open.turn), Some(turn(2)));
+}
+
+/// All that is needed to go on with a turn comes back as it was written, step by step.
+pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
+    let options = TurnOptions {
+        asker: Asker::Person,
+        on_dismiss: OnDismiss::Finish,
+        locale: Locale::En,
+        time_zone: Some("Asia/Seoul".into()),
+        ..keyed("열쇠 🔑")
+    };
+    written(store, &[opened("s", "kim"), submitted("s", 1, options.clone(), "hi")]).await;
+    let mut expected = OpenTurn {
+        turn: turn(1),
+        options,
+        text: text_digest("hi"),
+        round: 0,
+        from: 0,
+        usage: Usage::default(),
+        is_dismissed: false,
+        resumes: 0,
+    };
+    let open = async || stored(store, "s").await.open_turn;
+    assert_eq!(open().await.as_ref(), Some(&expected));
+
+    written(store, &[turn_step("s", 1, TurnStep::Resumed)]).await;
+    written(store, &[turn_step("s", 1, TurnStep::Resumed)]).await;
+    expected.resumes = 2;
+    assert_eq!(open().await.as_ref(), Some(&expected));
+
+    // A round is a step forward: what it took to come here counts no more.
+    written(store, &[turn_step("s", 1, called(1, 2)), step("s", 1, 2, proposed(2))]).await;
+    (expected.round, expected.from, expected.usage, expected.resumes) = (1, 2, SPENT, 0);
+    assert_eq!(open().await.as_ref(), Some(&expected));
+
+    written(store, &[turn_step("s", 1, TurnStep::Resumed)]).await;
+    written(store, &[turn_step("s", 1, TurnStep::Suspended)]).await;
+    assert_eq!(open().await.as_ref(), Some(&expected));
+
+    written(store, &[turn_step("s", 1, TurnStep::Dismissed)]).await;
+    expected.is_dismissed = true;
+    assert_eq!(open().await.as_ref(), Some(&expected));
+}
+
+/// Rounds come in their order, each once, and a turn that has ended takes no step.
+pub async fn a_step_of_a_turn_that_is_not_open_is_refused(store: &dyn Store) {
+    chat(store, "s").await;
+    refused(store, &[turn_step("s", 1, called(2, 3))]).await;
+    written(store, &[turn_step("s", 1, called(1, 3))]).await;
+    refused(store, &[turn_step("s", 1, called(1, 3))]).await;
+    refused(store, &[turn_step("s", 2, TurnStep::Resumed)]).await;
+    written(store, &[ended("s", 1)]).await;
+    for late in [called(2, 4), TurnStep::Dismissed, TurnStep::Resumed, TurnStep::Suspended] {
+        refused(store, &[turn_step("s", 1, late)]).await;
+    }
+}
+
+/// A key names one turn of its session for ever, with how it ended.
+pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store) {
+    written(store, &[opened("s", "kim"), opened("t", "lee")]).await;
+    let find = async |name: &str, key: &str| {
+        let key = IdempotencyKey::new(key).expect("a short key");
+        store.submitted(&session(name), &key).await.expect("the store can be read")
+    };
+    written(store, &[submitted("s", 1, keyed("a"), "hi")]).await;
+    let mut expected = SubmittedTurn { turn: turn(1), text: text_digest("hi"), end: None };
+    assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
+    assert_eq!((find("s", "b").await, find("t", "a").await), (None, None));
+
+    let error = TurnError::Model { kind: "Offline".to_owned() };
+    let failed = Write::TurnEnded {
+        session: session("s"),
+        turn: turn(1),
+        at: super::facts::at(9),
+        ending: TurnEnding::Failed,
+        error: Some(error.clone()),
+        usage: SPENT,
+    };
+    written(store, &[failed]).await;
+    let end = StoredEnd { ending: TurnEnding::Failed, error: Some(error), usage: SPENT };
+    expected.end = Some(end);
+    assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
+
+    refused(store, &[submitted("s", 2, keyed("a"), "hi")]).await;
+    refused(
+        store,
+        &[submitted("s", 2, keyed("b"), "hi"), ended("s", 2), submitted("s", 3, keyed("b"), "hi")],
+    )
+    .await;
+    written(store, &[submitted("s", 2, keyed("b"), "hi"), submitted("t", 3, keyed("a"), "hi")])
+        .await;
+    // Turns without a key are any number.
+    written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
+}
+
+/// After a start, whoever has the right to can go on with what was cut off.
+pub async fn interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_their_beginning(
+    store: &dyn Store,
+) {
+    assert_eq!(store.interrupted().await.expect("the store can be read"), []);
+    written(store, &[opened("s", "kim"), opened("t", "lee"), opened("u", "kim")]).await;
+    written(store, &[began("t", 3)]).await;
+    written(store, &[began("s", 2)]).await;
+    written(store, &[began("u", 1), ended("u", 1)]).await;
+    let of = |name: &str, owner: &str, number| InterruptedSession {
+        session: session(name),
+        user: user(owner),
+        turn: turn(number),
+    };
+    let found = store.interrupted().await.expect("the store can be read");
+    assert_eq!(found, [of("s", "kim", 2), of("t", "lee", 3)]);
+}

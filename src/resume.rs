@@ -1,0 +1,111 @@
+//! After a start: the sessions that were cut off in mid-turn, and the calls that nobody will bring to their end.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use madang_actors::{
+    dispatcher::{DispatchRequest, settle},
+    port::{InterruptedSession, LedgerFilter, StoreError},
+    protocol::{EventKind, Fault, SessionId, UserId},
+    session::{Door, Item, SessionMsg},
+    supervisor::Tree,
+};
+use tokio::{sync::oneshot, task::JoinSet};
+use tracing::warn;
+
+use crate::{
+    Runtime,
+    runtime::{Delivery, Inner},
+};
+
+/// The sessions that were cut off in mid-turn before this start and have not woken yet.
+#[derive(Debug)]
+pub(crate) struct Interrupted(Mutex<HashMap<SessionId, UserId>>);
+
+impl Interrupted {
+    /// Reads them, and ends the calls that stand open though their turn is over: direct ones, whose caller went with
+    /// its process.
+    pub(crate) async fn find(tree: &Tree) -> Result<Self, StoreError> {
+        let store = tree.store.store();
+        let interrupted = store.interrupted().await?;
+        let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
+        let open = LedgerFilter { only_open: true, ..LedgerFilter::default() };
+        for row in store.calls(&open).await? {
+            if turns.contains(&row.turn) {
+                continue;
+            }
+            let call = row.call;
+            let end = settle(&tree.around, DispatchRequest::of(row), &Fault::REPLY_LOST).await;
+            warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
+        }
+        let by_name = |InterruptedSession { session, user, .. }| (session, user);
+        Ok(Self(Mutex::new(interrupted.into_iter().map(by_name).collect())))
+    }
+
+    /// True once for each.
+    pub(crate) fn take(&self, session: &SessionId) -> bool {
+        self.sessions().remove(session).is_some()
+    }
+
+    fn take_any(&self) -> Option<(SessionId, UserId)> {
+        let mut sessions = self.sessions();
+        let session = sessions.keys().next()?.clone();
+        sessions.remove_entry(&session)
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, UserId>> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+}
+
+impl Runtime {
+    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on though nobody opens
+    /// it: `Limits::max_resuming_sessions` at a time. Gives how many, once each of them has come to its end or waits for
+    /// a person.
+    ///
+    /// Dropping the future wakes no more of them; those that woke go on.
+    pub async fn resume_open(&self) -> usize {
+        let (mut running, mut count) = (JoinSet::new(), 0);
+        loop {
+            while running.len() < self.inner().limits.max_resuming_sessions.max(1)
+                && let Some((session, user)) = self.inner().interrupted.take_any()
+            {
+                let doors = &self.inner().doors;
+                let Some(door) = doors.door(&session, &user, &self.inner().limits) else {
+                    continue;
+                };
+                count += 1;
+                running.spawn(goes_on(self.inner().clone(), door));
+            }
+            if running.join_next().await.is_none() {
+                return count;
+            }
+        }
+    }
+}
+
+/// Wakes a session and waits until its turn has ended or waits for a person.
+async fn goes_on(runtime: Arc<Inner>, door: Arc<Door>) {
+    let mut heard = door.feed().watch();
+    let ((reply, running), (ended, mut end)) = (oneshot::channel(), oneshot::channel());
+    let sent = runtime.send(&door, SessionMsg::Running { ended, reply });
+    // Without an answer it did not wake, and with `None` no turn is left.
+    let (Delivery::Sent, Ok(Some(_))) = (sent, running.await) else { return };
+    loop {
+        let item = tokio::select! {
+            _ = &mut end => return,
+            item = heard.next() => item,
+        };
+        match item {
+            Some(Item::Event(event)) => {
+                if matches!(event.kind, EventKind::ConfirmationAsked { .. }) {
+                    return;
+                }
+            }
+            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. }) => {}
+            None => return,
+        }
+    }
+}

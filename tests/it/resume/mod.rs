@@ -1,0 +1,11 @@
+//! After any crash a session reopens and its turn goes on: nothing that ended is run again, what was asked is asked
+//! again, and what nobody can know goes to the person (spec 7.4).
+#![cfg(feature = "sqlite")]
+
+mod calls;
+mod everywhere;
+mod keys;
+mod life;
+mod questions;
+mod shutdown;
+mod turns;

@@ -1,0 +1,191 @@
+//! Questions: asked again as they were, for as long as they were.
+
+use std::{sync::Arc, time::Duration};
+
+use expect_test::expect;
+use madang::{AnswerError, Asker, Decision, Effect, Locale, Question, TurnOptions};
+
+use super::life::{World, ask, changed_save, read, tools};
+
+/// The process ends while this tool's question is open.
+fn cut_off_at_a_question(world: &World, tool: &str) -> Question {
+    let mut life = world.start();
+    let question = life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &[tool]).await;
+        probe.question().await
+    });
+    world.crash(life);
+    question
+}
+
+#[test]
+fn an_open_question_is_asked_again_and_its_approval_runs_the_call_once() {
+    let world = World::new();
+    let mut asked = cut_off_at_a_question(&world, "save");
+    // It may be cut off any number of times.
+    for _ in 0..2 {
+        let mut life = world.start();
+        life.run(async |life| {
+            let (session, mut probe) = life.session().await;
+            let again = probe.question().await;
+            assert_eq!(again, asked, "call, arguments, digest and moment are the same");
+            assert_eq!(session.state().await.unwrap().question.as_ref(), Some(&again));
+            asked = again;
+        });
+        world.crash(life);
+    }
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        let question = probe.question().await;
+        session.answer(&question, Decision::Approve).await.unwrap();
+        assert_eq!(session.answer(&question, Decision::Approve).await, Err(AnswerError::NotOpen));
+        life.model_says("Saved.", &mut probe).await;
+        expect![[r#"
+            turn resumed
+            proposed save {}
+            asked save {}
+            answered Approve
+            call save {} -> {"status":"ok","data":{"done":true}} effect Committed
+            model: Saved. (Complete)
+            turn ended Answered"#]]
+        .assert_eq(&probe.lines());
+        assert_eq!(world.notes(), [question.call.to_string()]);
+    });
+    life.shut_down();
+}
+
+#[test]
+fn a_question_that_was_asked_again_can_be_denied() {
+    let world = World::new();
+    cut_off_at_a_question(&world, "burn");
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        let question = probe.question().await;
+        session.answer(&question, Decision::Deny).await.unwrap();
+        let completion = life.script.next().await;
+        expect![[r#"
+            user: go
+            burn: {"status":"cancelled","reason":"user did not confirm"}"#]]
+        .assert_eq(&read(completion.request()));
+        completion.say("Not done.");
+        probe.until_turns_ended(1).await;
+    });
+    assert_eq!(world.begun("burn"), 0);
+    life.shut_down();
+}
+
+#[test]
+fn a_question_expires_when_it_would_have_though_nobody_was_there() {
+    let mut world = World::new();
+    cut_off_at_a_question(&world, "save");
+    world.later = world.limits.confirmation_timeout;
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        life.model_says("Too late.", &mut probe).await;
+        expect![[r#"
+            turn resumed
+            proposed save {}
+            call save {} -> {"status":"cancelled","reason":"expired"} effect None
+            model: Too late. (Complete)
+            turn ended Answered"#]]
+        .assert_eq(&probe.lines());
+    });
+    assert!(world.notes().is_empty());
+    life.shut_down();
+}
+
+#[test]
+fn a_question_is_open_again_only_for_the_rest_of_its_time() {
+    let mut world = World::new();
+    cut_off_at_a_question(&world, "save");
+    world.later = world.limits.confirmation_timeout - Duration::from_millis(1_500);
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        probe.question().await;
+        life.model_says("Too late.", &mut probe).await;
+        assert!(probe.lines().contains("question ended Expired"), "{}", probe.lines());
+    });
+    life.shut_down();
+}
+
+#[test]
+fn an_approval_expires_with_its_question() {
+    let mut world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &["slow_save"]).await;
+        let question = probe.question().await;
+        session.answer(&question, Decision::Approve).await.unwrap();
+        life.gate.begun(1).await;
+    });
+    world.crash(life);
+    world.later = world.limits.confirmation_timeout;
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        let completion = life.script.next().await;
+        assert!(read(completion.request()).contains(r#""status":"cancelled""#));
+        completion.say("Too late.");
+        probe.until_turns_ended(1).await;
+        assert_eq!(life.ledger().await[0].effect, Some(Effect::None));
+    });
+    assert_eq!((world.begun("slow_save"), world.notes().len()), (1, 0));
+    life.shut_down();
+}
+
+#[test]
+fn what_was_asked_about_a_tool_that_has_changed_does_not_run() {
+    let mut world = World::new();
+    cut_off_at_a_question(&world, "save");
+    world.tools = || {
+        let mut changed = tools();
+        changed.retain(|tool| &*tool.spec().name != "save");
+        changed.push(Arc::new(changed_save()));
+        changed
+    };
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        life.model_says("Well.", &mut probe).await;
+        expect![[r#"
+            turn resumed
+            proposed save {}
+            call save {} -> {"status":"error","code":"tool_changed","reason":"Not run, because the tool has changed since the question was asked."} effect None
+            model: Well. (Complete)
+            turn ended Answered"#]]
+        .assert_eq(&probe.lines());
+    });
+    assert!(world.notes().is_empty());
+    life.shut_down();
+}
+
+#[test]
+fn how_a_turn_is_run_is_the_same_after_the_crash() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        let options =
+            TurnOptions { asker: Asker::Nobody, locale: Locale::Ko, ..TurnOptions::default() };
+        session.ask_with("go", options).await.unwrap();
+        life.unfinished().await;
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        life.model_calls("", &["save", "nowhere"]).await;
+        life.model_says("아무도 없어요.", &mut probe).await;
+        let lines = probe.lines();
+        assert!(lines.contains("unreachable") && lines.contains("알 수 없는 도구"), "{lines}");
+    });
+    life.shut_down();
+}

@@ -1,0 +1,158 @@
+//! An orderly end: nothing is cut off that runs, nothing is answered for the person, and the next start goes on.
+
+use std::time::{Duration, SystemTime};
+
+use expect_test::expect;
+use madang::{Decision, Effect, SessionError, SessionId, Store, TurnRefused};
+
+use super::life::{World, ask, effects, read};
+
+#[test]
+fn a_question_stays_open_over_an_orderly_end() {
+    let world = World::new();
+    let mut life = world.start();
+    let begin = SystemTime::now();
+    let question = life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        let turn = ask(&session, "go").await;
+        life.model_calls("", &["save", "mail"]).await;
+        let question = probe.question().await;
+        life.runtime.shutdown().await.unwrap();
+        assert!(matches!(turn.ended().await, Err(SessionError::Closed)));
+        assert!(!probe.lines().contains("ended"), "nobody is told an end: {}", probe.lines());
+        assert!(matches!(session.ask("more").await, Err(TurnRefused::Closed)));
+        question
+    });
+    assert!(begin.elapsed().unwrap() < Duration::from_secs(10), "it does not wait for the person");
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let stored = life.store.session(&SessionId::new("s").unwrap()).await.unwrap().unwrap();
+        assert_eq!(stored.open_turn.unwrap().resumes, 0);
+        let (session, mut probe) = life.session().await;
+        assert_eq!(probe.question().await, question);
+        session.answer(&question, Decision::Approve).await.unwrap();
+        life.model_says("Saved.", &mut probe).await;
+        let rows = life.ledger().await;
+        assert_eq!(effects(&rows).into_values().collect::<Vec<_>>(), [Some(Effect::Committed); 2]);
+        assert_eq!(world.notes(), [question.call.to_string()]);
+    });
+    assert_eq!(world.begun("mail"), 1);
+    life.shut_down();
+}
+
+#[test]
+fn handlers_that_run_finish_and_their_outcome_is_used_after_the_next_start() {
+    for tool in ["slow_mail", "slow_note", "slow_look"] {
+        let world = World::new();
+        let mut life = world.start();
+        life.run(async |life| {
+            let (session, _) = life.session().await;
+            ask(&session, "go").await;
+            life.model_calls("", &[tool, "mail"]).await;
+            life.gate.begun(1).await;
+            let (ended, ()) = tokio::join!(life.runtime.shutdown(), async {
+                for _ in 0..100 {
+                    tokio::task::yield_now().await; // time enough to end, if it did not wait
+                }
+                life.gate.open();
+            });
+            ended.unwrap();
+        });
+        life.end();
+        assert_eq!(world.begun("mail"), 0, "what had not begun does not begin");
+        let mut life = world.start();
+        life.run(async |life| {
+            let (_, mut probe) = life.session().await;
+            let completion = life.script.next().await;
+            let told = read(completion.request());
+            let ok = r#"{"status":"ok","data":{"done":true}}"#;
+            assert_eq!(told, format!("user: go\n{tool}: {ok}\nmail: {ok}"));
+            completion.say("Done.");
+            probe.until_turns_ended(1).await;
+        });
+        assert_eq!((world.begun(tool), world.begun("mail")), (1, 1));
+        life.shut_down();
+    }
+}
+
+#[test]
+fn a_model_that_speaks_is_stopped_and_asked_again() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        let completion = life.script.next().await;
+        completion.delta("Hel");
+        probe.until_streamed("Hel").await;
+        let (ended, ()) = tokio::join!(life.runtime.shutdown(), completion.cancelled());
+        ended.unwrap();
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        life.model_says("Hello.", &mut probe).await;
+        expect![[r#"
+            turn resumed
+            model: Hello. (Complete)
+            turn ended Answered"#]]
+        .assert_eq(&probe.lines());
+        assert_eq!(session.state().await.unwrap().messages.len(), 2);
+    });
+    life.shut_down();
+}
+
+#[test]
+fn what_nobody_opened_stays_as_it_was_over_any_number_of_orderly_ends() {
+    let world = World::new();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, _) = life.session().await;
+        ask(&session, "go").await;
+        life.unfinished().await;
+    });
+    world.crash(life);
+    for _ in 0..5 {
+        world.start().shut_down();
+    }
+    // And one that is asked to end while it wakes.
+    for _ in 0..5 {
+        let mut life = world.start();
+        life.run(async |life| {
+            let _session = life.runtime.session("kim", "s").await.unwrap();
+            life.runtime.shutdown().await.unwrap();
+        });
+        world.crash(life);
+    }
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        life.model_says("Done.", &mut probe).await;
+    });
+    life.shut_down();
+}
+
+#[test]
+fn threads_that_end_without_an_orderly_end_dismiss_nothing() {
+    let world = World::new();
+    let mut life = world.start();
+    let question = life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        life.model_calls("", &["save"]).await;
+        probe.question().await
+    });
+    // As where an embedder's `main` returns: the store has let go of its lock, and nobody said no.
+    life.end();
+    let mut life = world.start();
+    life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        assert_eq!(probe.question().await, question);
+        session.answer(&question, Decision::Approve).await.unwrap();
+        life.model_says("Saved.", &mut probe).await;
+    });
+    assert_eq!(world.notes().len(), 1);
+    life.shut_down();
+}
