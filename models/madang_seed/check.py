@@ -1,4 +1,4 @@
-"""Checks a GGUF against the training: the template writes the same text, its vocabulary gives the same tokens."""
+"""Checks a GGUF against the training: the same text and tokens, and scores as near as eight bits allow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from pathlib import Path
 import gguf
 import jinja2
 import regex
+import torch
 
-from . import vocabulary
+from . import restore, vocabulary
 from .chat import pieces
 from .generate import plain
 from .mixture import Mixture, dialogue
+from .model import Network, Shape, document_mask
+
+# How far scores may be moved by rounding the weights to eight bits, and how many best tokens it may change.
+TOLERANCE = 0.05
+CHANGED = 0.02
 
 
 class FileVocabulary:
@@ -53,6 +59,7 @@ def check(model: Path, run: Path | None, number: int) -> None:
     template = environment.from_string(reader.get_field("tokenizer.chat_template").contents())
     file = FileVocabulary(reader)
     trained = vocabulary.Encoder(vocabulary.load(run / "vocabulary.json")) if run else None
+    read_back = vocabulary.Encoder(restore.tokenizer(reader))
     rng = random.Random(42)
     for _ in range(number):
         messages = dialogue(rng, Mixture(novelty=0.4))
@@ -62,9 +69,34 @@ def check(model: Path, run: Path | None, number: int) -> None:
         for piece in written:
             if piece.special:
                 assert piece.text in file.tokens, piece.text
-            elif trained:
-                assert file.encode(piece.text) == trained.text(piece.text), piece.text
-    print(f"{model}: template{' and vocabulary' if run else ''} agree with the training on {number} dialogues")
+            else:
+                tokens = file.encode(piece.text)
+                assert tokens == read_back.text(piece.text), piece.text
+                assert trained is None or tokens == trained.text(piece.text), piece.text
+    print(f"{model}: template and vocabulary agree with the training on {number} dialogues")
+    if run:
+        compare_scores(restore.network(reader), run, trained or read_back)
+
+
+@torch.no_grad()
+def compare_scores(stored: Network, run: Path, encoder: vocabulary.Encoder, number: int = 20) -> None:
+    """Raises where the weights of the file, read back, score dialogues differently than those of the run."""
+    state = torch.load(run / "checkpoint.pt", weights_only=True)
+    trained = Network(Shape(**state["shape"]))
+    trained.load_state_dict(state["average"])
+    rng = random.Random(43)
+    moved = changed = scale = 0.0
+    for _ in range(number):
+        ids = torch.tensor([encoder.dialogue(dialogue(rng, Mixture(short=1.0)))[0]])
+        mask = document_mask(torch.ones_like(ids), torch.float32)
+        wanted, found = (one.logits(one(ids, mask, torch.float32)) for one in (trained, stored))
+        moved += float((wanted - found).square().mean())
+        scale += float(wanted.square().mean())
+        changed += float((wanted.argmax(-1) != found.argmax(-1)).float().mean())
+    share = (moved / scale) ** 0.5
+    assert share < TOLERANCE, f"scores differ by {share:.3f} of their size"
+    assert changed / number < CHANGED, f"{changed / number:.1%} of the best tokens differ"
+    print(f"scores of the file differ by {share:.2%} of their size, {changed / number:.2%} of the best tokens do")
 
 
 def main() -> None:

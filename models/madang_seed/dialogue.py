@@ -49,7 +49,7 @@ class Dialogue:
 
     def ask(self, templates: list[str], **slots: object) -> str:
         """Puts a request into words."""
-        return self.polish(choose(self.rng, self.own(templates), **slots))
+        return self.careless(self.polish(choose(self.rng, self.own(templates), **slots)), *slots.values())
 
     def own(self, templates: list[str]) -> list[str]:
         """Templates with the macros of the user's language."""
@@ -72,6 +72,16 @@ class Dialogue:
                 text += "?"
         elif text[-1:] in "어아야지까나요니" and "뭐" in text and rng.random() < 0.3:
             text += "?"
+        return text
+
+    def careless(self, text: str, *copied: object) -> str:
+        """Now and then misspells common words, but none that stands in what is to be copied."""
+        if self.rng.random() > 0.08:
+            return text
+        kept = " ".join(str(value) for value in copied)
+        for word, spellings in self.phrases.MISSPELT.items():
+            if word in text and word not in kept and self.rng.random() < 0.6:
+                text = text.replace(word, self.rng.choice(spellings), 1)
         return text
 
     def squeezed(self, text: str) -> str:

@@ -25,7 +25,7 @@ def export(folder: Path, target: Path) -> None:
     weights: dict[str, torch.Tensor] = state["average"]
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(str(target), "llama")
-    _describe(writer, shape, state["tokens"])
+    _describe(writer, shape, state["tokens"], state["warm"])
     _add_vocabulary(writer, json.loads((folder / "vocabulary.json").read_text(encoding="utf-8")))
     _add_weights(writer, shape, weights)
     writer.write_header_to_file()
@@ -34,9 +34,9 @@ def export(folder: Path, target: Path) -> None:
     writer.close()
 
 
-def _describe(writer: gguf.GGUFWriter, shape: Shape, tokens: int) -> None:
+def _describe(writer: gguf.GGUFWriter, shape: Shape, tokens: int, warm: bool) -> None:
     writer.add_name("Madang seed")
-    trained = f"trained on {tokens / 1e6:.1f} M tokens of generated dialogues"
+    trained = f"trained on {tokens / 1e6:.1f} M tokens of generated dialogues{' from an earlier one' if warm else ''}"
     writer.add_description(f"A demonstration model for Madang's life toolkit, {trained}.")
     writer.add_license("MIT OR Apache-2.0")
     writer.add_languages(["ko", "en"])

@@ -25,18 +25,18 @@ _SYSTEM = [
 
 # Each kind with its weight among requests that end at their first call, and among whole conversations.
 _KINDS: list[tuple[Turn, int, int]] = [
-    (search, 20, 30),
-    (search_then, 10, 30),
-    (search_and_add, 3, 4),
+    (search, 24, 24),
+    (search_then, 10, 34),
+    (search_and_add, 2, 4),
     (detail, 11, 11),
-    (add, 18, 18),
-    (add_unknown, 3, 4),
-    (list_habits, 6, 8),
-    (log, 16, 12),
-    (log_by_title, 5, 8),
-    (streak, 6, 6),
-    (streak_by_title, 4, 5),
-    (small_talk, 17, 12),
+    (add, 30, 18),
+    (add_unknown, 5, 5),
+    (list_habits, 5, 14),
+    (log, 14, 10),
+    (log_by_title, 4, 10),
+    (streak, 5, 6),
+    (streak_by_title, 3, 6),
+    (small_talk, 33, 13),
 ]
 _TURNS = [kind for kind, _, _ in _KINDS]
 _SHORT = [weight for _, weight, _ in _KINDS]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from . import vocabulary
+from . import restore, vocabulary
 from .chat import END_OF_TEXT, SPECIAL_TOKENS
 from .lexicon import noun
 from .mixture import Mixture, dialogue
@@ -25,8 +25,11 @@ from .packing import LENGTHS, TOKENS_PER_BATCH, Encoded, Packer
 
 WARM_UP_STEPS = 80
 BATCHES_PER_STEP = 4
-DECAY_SHARE = 0.4
+DECAY_SHARE = 0.5
 AVERAGE = 0.985
+# A run that starts from a trained model has copying behind it, and a full rate would undo much of it.
+WARM_PROGRESS = 0.3
+WARM_RATE = 0.5
 
 
 def mixture(progress: float) -> Mixture:
@@ -35,7 +38,7 @@ def mixture(progress: float) -> Mixture:
         return Mixture(short=0.88, novelty=0.5, more_turns=0.2)
     if progress < 0.6:
         return Mixture(short=0.93, novelty=0.35, more_turns=0.3)
-    return Mixture(short=0.68, novelty=0.25, more_turns=0.2)
+    return Mixture(short=0.82, novelty=0.25, more_turns=0.2)
 
 
 def drill_share(progress: float) -> float:
@@ -65,16 +68,28 @@ class Run:
     """A training run, which can be stopped and resumed at any time."""
 
     def __init__(
-        self, folder: Path, minutes: float, tokens: float, seed: int, threads: int, compiled: bool = True
+        self,
+        folder: Path,
+        minutes: float,
+        tokens: float,
+        seed: int,
+        threads: int,
+        compiled: bool = True,
+        origin: Path | None = None,
     ) -> None:
         self.folder, self.minutes, self.token_goal = folder, minutes, tokens
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "vocabulary.json"
-        if not path.exists():
+        model = restore.open_file(origin) if origin else None
+        if model:
+            restore.tokenizer(model).save(str(path))
+        elif not path.exists():
             vocabulary.build().save(str(path))
         self.encoder = vocabulary.Encoder(vocabulary.load(path))
         torch.manual_seed(seed)
-        self.network = Network(Shape(vocabulary=self.encoder.tokenizer.get_vocab_size()))
+        shape = Shape(vocabulary=self.encoder.tokenizer.get_vocab_size())
+        self.network = restore.network(model) if model else Network(shape)
+        self.warm = model is not None
         self.optimizer = Optimizer(self.network)
         # Each row length is compiled once; that takes a minute or two and makes a step a quarter faster.
         self.forward = torch.compile(self.network, dynamic=False) if compiled else self.network
@@ -98,11 +113,21 @@ class Run:
         by_tokens = self.tokens / self.token_goal if self.token_goal else 0.0
         return min(1.0, max(by_time, by_tokens))
 
+    @property
+    def lesson(self) -> float:
+        """The place in the curriculum, which a warm start enters late."""
+        return WARM_PROGRESS + (1 - WARM_PROGRESS) * self.progress if self.warm else self.progress
+
+    @property
+    def rate(self) -> float:
+        """The share of the peak rate of the next step."""
+        return rate(self.progress, self.optimizer.steps + 1) * (WARM_RATE if self.warm else 1.0)
+
     def example(self) -> Encoded:
         """The next dialogue or drill."""
-        if self.rng.random() < drill_share(self.progress):
+        if self.rng.random() < drill_share(self.lesson):
             return drill(self.rng, self.encoder)
-        return self.encoder.dialogue(dialogue(self.rng, mixture(self.progress)))
+        return self.encoder.dialogue(dialogue(self.rng, mixture(self.lesson)))
 
     @property
     def checkpoint(self) -> Path:
@@ -119,6 +144,7 @@ class Run:
             "steps": self.optimizer.steps,
             "elapsed": self.elapsed,
             "tokens": self.tokens,
+            "warm": self.warm,
         }
         part = self.checkpoint.with_suffix(".part")
         torch.save(state, part)
@@ -130,13 +156,13 @@ class Run:
         self.network.load_state_dict(state["network"])
         self.average.load_state_dict(state["average"])
         self.optimizer.state, self.optimizer.steps = state["optimizer"], state["steps"]
-        self.elapsed, self.tokens = state["elapsed"], state["tokens"]
+        self.elapsed, self.tokens, self.warm = state["elapsed"], state["tokens"], state["warm"]
         self.rng.seed(self.tokens)
 
     def step(self) -> float:
         """One step over a few batches; returns the mean loss."""
         losses, counts = zip(*self.workers.map(self._differentiate, range(BATCHES_PER_STEP)), strict=True)
-        self.optimizer.step(rate(self.progress, self.optimizer.steps + 1), self.workers.map)
+        self.optimizer.step(self.rate, self.workers.map)
         with torch.no_grad():
             share = 1 - min(AVERAGE, self.optimizer.steps / (self.optimizer.steps + 10))
             for kept, current in zip(self.average.parameters(), self.network.parameters(), strict=True):
@@ -205,14 +231,22 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 2)
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the folder")
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--resume", action="store_true", help="go on from the checkpoint in the folder")
+    start.add_argument("--from", dest="origin", type=Path, help="start from the weights and the vocabulary of a GGUF")
     parser.add_argument("--eager", action="store_true", help="do not compile the network (needs no C++ compiler)")
     arguments = parser.parse_args()
     if not arguments.minutes and not arguments.tokens:
         parser.error("say how long: --minutes or --tokens")
     torch.set_num_threads(1)
     run = Run(
-        arguments.out, arguments.minutes, arguments.tokens, arguments.seed, arguments.threads, not arguments.eager
+        arguments.out,
+        arguments.minutes,
+        arguments.tokens,
+        arguments.seed,
+        arguments.threads,
+        not arguments.eager,
+        arguments.origin,
     )
     if arguments.resume:
         run.resume()

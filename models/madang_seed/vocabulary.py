@@ -63,7 +63,7 @@ def build(seed: int = 7, dialogues: int = 30_000) -> Tokenizer:
     tokens = [*_ALPHABET.values(), *(left + right for left, right in merges)]
     vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *tokens])}
     assert len(vocabulary) == SIZE, len(vocabulary)
-    return _tokenizer(vocabulary, merges)
+    return assemble(vocabulary, merges)
 
 
 def _latin_merges(text: str, number: int) -> list[tuple[str, str]]:
@@ -82,7 +82,8 @@ def _latin_merges(text: str, number: int) -> list[tuple[str, str]]:
     return [tuple(pair) for pair in learnt][:number]
 
 
-def _tokenizer(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+def assemble(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
+    """The tokenizer of given tokens and merges."""
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

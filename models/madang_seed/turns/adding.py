@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import answers, envelopes
 from ..catalogue import catalogue
 from ..dialogue import Dialogue
 from ..envelopes import Data, Habit
 from ..grammar import choose
 from .keeping import record_day
-from .words import any_item, fail, number_for, title_of
+from .words import any_item, fail, number_for, other_language, title_of
 
 
 def add_item(d: Dialogue, item_id: str, title: str, **given: str) -> None:
@@ -79,54 +81,84 @@ def add(d: Dialogue) -> None:
     item = any_item(d)
     title = title_of(d, item)
     own_title = item.title[d.language]
-    if rng.random() < 0.45:
+    if rng.random() < 0.36:
         d.user(d.in_passing(d.ask(d.phrases.ADD, t=title, q=d.quoted(title))))
         add_item(d, item.id, own_title)
         return
     if rng.random() < 0.06:
         title = item.id
-    given: dict[str, str] = {}
-    parts: list[str] = []
-    wanted = [
-        key
-        for key in ("anchor_when", "anchor_after_what", "dose_text", "level", "framed")
-        if rng.random() < (0.5 if key == "framed" else 0.3)
-    ]
-    if not wanted:
-        wanted = ["framed"]
-    if "anchor_when" in wanted and "anchor_after_what" in wanted and rng.random() < 0.7:
-        wanted.remove("anchor_after_what")
-    for key in wanted:
-        if key == "level":
-            value = rng.choice(("L0", "L1", "L2", "L3", "L3", "L3"))
-            given["frame_level"] = value
-            parts.append(choose(rng, d.phrases.ADD_PARTS["level"], l=value if rng.random() < 0.85 else value.lower()))
-        elif key == "framed":
-            value = envelopes.framed_text(rng, d.language, d.novelty)
-            given["framed_text"] = value
-            parts.append(choose(rng, d.phrases.ADD_PARTS["framed"], f=d.quoted(value)))
-        elif key == "anchor_when":
-            value = envelopes.anchor_when(rng, d.language)
-            given[key] = value
-            at = value if d.language == "ko" or value[0].isdigit() or value in _AT else ""
-            if at:
-                parts.append(choose(rng, d.phrases.ADD_PARTS["when"], w=value))
-            else:
-                parts.append(value)
-        elif key == "anchor_after_what":
-            value = envelopes.anchor_after(rng, d.language, d.novelty)
-            given[key] = value
-            parts.append(choose(rng, d.phrases.ADD_PARTS["after"], a=value))
-        else:
-            value = envelopes.dose(rng, d.language)
-            given[key] = value
-            parts.append(choose(rng, d.phrases.ADD_PARTS["dose"], d=value))
-    rng.shuffle(parts)
-    joined = parts[0] + "".join(rng.choice((" ", " ", ", ")) + part for part in parts[1:])
+    given, parts = _particulars(d)
+    text = _with_particulars(d, title, parts)
+    if "framed_text" not in given and rng.random() < 0.08:
+        # At the end of a message a sentence needs no quotation marks.
+        given["framed_text"] = framed_text(d)
+        text = text.rstrip(".!?~ ") + choose(rng, d.phrases.ADD_TEXT, f=given["framed_text"])
     # The framed text is copied as it stands, so nothing is tidied here but doubled spaces.
-    text = choose(rng, d.own(d.phrases.ADD_FULL), t=title, q=d.quoted(title), parts=joined)
-    d.user(" ".join(text.split()))
+    d.user(d.in_passing(" ".join(text.split())))
     add_item(d, item.id, own_title, **given)
 
 
-_AT = frozenset(("noon", "lunchtime", "midnight", "sunrise", "weekends"))
+# How often each particular is given; an empty draw becomes a sentence.
+_WANTED = {"anchor_when": 0.4, "anchor_after_what": 0.25, "dose_text": 0.42, "frame_level": 0.3, "framed_text": 0.5}
+
+
+def _particulars(d: Dialogue) -> tuple[dict[str, str], list[str]]:
+    """Particulars of a habit and how each is put into words, in any order."""
+    rng = d.rng
+    wanted = [key for key, share in _WANTED.items() if rng.random() < share] or ["framed_text"]
+    if "anchor_when" in wanted and "anchor_after_what" in wanted and rng.random() < 0.6:
+        wanted.remove(rng.choice(("anchor_after_what", "anchor_when")))
+    given = {key: _VALUES[key](d) for key in wanted}
+    parts = [_put(d, key, value) for key, value in given.items()]
+    if "frame_level" in given:
+        given["frame_level"] = given["frame_level"].upper()
+    rng.shuffle(parts)
+    return given, parts
+
+
+def framed_text(d: Dialogue) -> str:
+    """A sentence of the user, now and then in the other language."""
+    return envelopes.framed_text(d.rng, other_language(d), d.novelty)
+
+
+_VALUES: dict[str, Callable[[Dialogue], str]] = {
+    "anchor_when": lambda d: envelopes.anchor_when(d.rng, d.language),
+    "anchor_after_what": lambda d: envelopes.anchor_after(d.rng, d.language, d.novelty),
+    "dose_text": lambda d: envelopes.dose(d.rng, d.language),
+    "frame_level": lambda d: d.rng.choice(("L0", "L1", "L2", "L2", "L3", "L3", "L3", "l2", "l3")),
+    "framed_text": framed_text,
+}
+
+
+def _put(d: Dialogue, key: str, value: str) -> str:
+    """One particular in words."""
+    phrases = d.phrases.ADD_PARTS
+    if key == "frame_level":
+        return choose(d.rng, phrases["level"], l=value)
+    if key == "framed_text":
+        return choose(d.rng, phrases["framed"], f=d.quoted(value))
+    if key == "dose_text":
+        return choose(d.rng, phrases["dose"], d=value)
+    if key == "anchor_after_what":
+        bare = d.language == "ko" and value.endswith(("나서", "다음"))
+        return choose(d.rng, phrases["bare_after" if bare else "after"], a=value)
+    at = d.language == "ko" or value[0].isdigit() or value in _AT or value.startswith(("half past", "quarter to"))
+    return choose(d.rng, phrases["when" if at else "bare_when"], w=value)
+
+
+def _with_particulars(d: Dialogue, title: str, parts: list[str]) -> str:
+    """The request with its particulars in one place, or some before and some behind the title."""
+    rng = d.rng
+    quoted = d.quoted(title)
+    joined = lambda some: some[0] + "".join(rng.choice((" ", " ", ", ", d.phrases.AND)) + one for one in some[1:])  # noqa: E731
+    if len(parts) < 2 or rng.random() < 0.4:
+        text = choose(rng, d.own(d.phrases.ADD_FULL), t=title, q=quoted, parts=joined(parts))
+    else:
+        cut = rng.randint(1, len(parts) - 1)
+        element = quoted if rng.random() < 0.45 else title
+        some, others = joined(parts[:cut]), joined(parts[cut:])
+        text = choose(rng, d.own(d.phrases.ADD_SPLIT), e=element, some=some, others=others)
+    return text[:1].upper() + text[1:] if rng.random() < 0.4 else text
+
+
+_AT = frozenset(("noon", "lunchtime", "midnight", "sunrise", "dawn", "dusk", "sunset", "teatime", "mid-afternoon"))

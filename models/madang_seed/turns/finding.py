@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .. import answers, envelopes
 from ..catalogue import CATEGORIES, Item, catalogue
 from ..dialogue import Dialogue
@@ -15,8 +17,7 @@ from .words import any_item, fail, keyword_for, maybe_quoted, title_of
 
 def _search_request(d: Dialogue) -> tuple[str, Data]:
     rng = d.rng
-    kinds = [_by_category, _by_complaint, _by_aim, _by_keyword, _by_category_word, _by_both, _by_number, _everything]
-    request, arguments = rng.choices(kinds, (30, 10, 8, 40, 3, 8, 13, 5))[0](d)
+    request, arguments = rng.choices(list(_SEARCHES), list(_SEARCHES.values()))[0](d)
     return d.in_passing(request), arguments
 
 
@@ -43,9 +44,17 @@ def _by_aim(d: Dialogue) -> tuple[str, Data]:
     return d.squeezed(d.ask(d.phrases.BY_AIM, v=aim)), {"category": category}
 
 
+def _by_situation(d: Dialogue) -> tuple[str, Data]:
+    category, _ = _category(d)
+    situation = choose(d.rng, d.phrases.SITUATIONS[category])
+    return d.squeezed(d.ask(d.phrases.BY_SITUATION, s=situation)), {"category": category}
+
+
 def _by_keyword(d: Dialogue) -> tuple[str, Data]:
     keyword = keyword_for(d)
-    return d.ask(d.phrases.BY_KEYWORD, k=keyword, q=maybe_quoted(d, keyword)), {"keyword": keyword}
+    besides, too = (noun(d.rng, d.language, 0.1) for _ in range(2))
+    text = d.ask(d.phrases.BY_KEYWORD, k=keyword, q=maybe_quoted(d, keyword), n=besides, m=too)
+    return text, {"keyword": keyword}
 
 
 def _by_category_word(d: Dialogue) -> tuple[str, Data]:
@@ -75,6 +84,18 @@ def _by_number(d: Dialogue) -> tuple[str, Data]:
 def _everything(d: Dialogue) -> tuple[str, Data]:
     return d.squeezed(d.ask(d.phrases.EVERYTHING)), {}
 
+
+_SEARCHES: dict[Callable[[Dialogue], tuple[str, Data]], int] = {
+    _by_category: 26,
+    _by_complaint: 16,
+    _by_situation: 5,
+    _by_aim: 10,
+    _by_keyword: 44,
+    _by_category_word: 3,
+    _by_both: 9,
+    _by_number: 12,
+    _everything: 6,
+}
 
 _QUOTED_KEYWORD = {
     "ko": [
@@ -235,9 +256,9 @@ def _query(d: Dialogue, row: Row) -> None:
 def detail(d: Dialogue) -> None:
     """Details of a named item, then perhaps adding it."""
     rng = d.rng
-    if rng.random() < 0.08:
+    if rng.random() < 0.14:
         word = keyword_for(d)
-        d.user(d.ask(d.phrases.DETAIL[:2], t=word, q=d.quoted(word)))
+        d.user(d.ask(d.phrases.DETAIL_UNKNOWN, k=word, q=d.quoted(word)))
         _search_with(d, {"keyword": word}, invent=0.4)
         return
     item = any_item(d)

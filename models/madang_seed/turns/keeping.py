@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from .. import answers, envelopes
 from ..catalogue import catalogue
 from ..dialogue import Dialogue
 from ..envelopes import Data, Habit
 from ..grammar import choose
-from .words import any_item, fail, number_for, title_of
+from ..requests_en import MONTHS
+from .words import any_item, fail, number_for, other_language, title_of
 
 
 def list_habits(d: Dialogue) -> None:
     """The active habits, then perhaps something about one of them."""
     rng = d.rng
     d.user(d.in_passing(d.squeezed(d.ask(d.phrases.LIST))))
-    active = _list(d, rng.choice((0, 1, 2, 3, 4)))
+    active = _list(d, rng.choice((0, 1, 1, 1, 2, 2, 3, 4)))
     if active is None:
         return
     d.say(answers.listed(d.language, active))
@@ -78,22 +81,40 @@ def log(d: Dialogue) -> None:
         day = envelopes.date(rng)
         given["date"] = day
         templates = phrases.LOG_DATE_DONE if value == "done" else phrases.LOG_DATE_BLANK
-        text = d.ask(templates, id=habit_id, date=_written_date(d, day))
+        text = d.ask(templates, id=habit_id, date=written_date(d, day))
     else:
-        text = d.in_passing(d.squeezed(d.ask(phrases.LOG_DONE if value == "done" else phrases.LOG_BLANK, id=habit_id)))
-    if rng.random() < 0.22:
-        words = envelopes.note(rng, d.language, d.novelty)
+        text = d.squeezed(d.ask(phrases.LOG_DONE if value == "done" else phrases.LOG_BLANK, id=habit_id))
+    text = _number_in_words(d, text)
+    if rng.random() < 0.3:
+        words = envelopes.note(rng, other_language(d, 0.08), d.novelty)
         given["note"] = words
         text = choose(rng, phrases.LOG_NOTE, log=text.rstrip(".!?~"), n=words, nq=d.quoted(words))
-    d.user(text)
+    d.user(d.in_passing(text))
     record_day(d, habit_id, value, **given)
 
 
-def _written_date(d: Dialogue, day: str) -> str:
-    if d.language == "ko" and d.rng.random() < 0.35:
-        year, month, dom = day.split("-")
-        return f"{year}년 {int(month)}월 {int(dom)}일"
-    return day
+def written_date(d: Dialogue, day: str) -> str:
+    """A date as people write it, mostly as the tool wants it."""
+    if d.rng.random() < 0.6:
+        return day
+    year, month, dom = (int(part) for part in day.split("-"))
+    if d.rng.random() < 0.25:
+        return d.rng.choice((f"{year}/{month:02}/{dom:02}", f"{year}.{month:02}.{dom:02}", f"{year}/{month}/{dom}"))
+    if d.language == "ko":
+        return d.rng.choice((f"{year}년 {month}월 {dom}일", f"{year}년 {month}월 {dom}일", f"{year}. {month}. {dom}."))
+    name = MONTHS[month - 1]
+    return d.rng.choice((f"{name} {dom}, {year}", f"{name} {dom} {year}", f"{dom} {name} {year}"))
+
+
+def _number_in_words(d: Dialogue, text: str) -> str:
+    """Now and then writes the number of a habit as a word."""
+    if d.rng.random() > 0.12:
+        return text
+    if d.language == "ko":
+        return re.sub(r"(?<!\d)([1-9])번째 습관", lambda found: f"{d.phrases.COUNTED[int(found[1])]} 번째 습관", text)
+    return re.sub(
+        r"\b((?:habit|number) )([1-9])\b(?!-)", lambda found: found[1] + d.phrases.COUNTED[int(found[2])], text
+    )
 
 
 def log_by_title(d: Dialogue) -> None:
@@ -134,7 +155,7 @@ def _named_habit(d: Dialogue, templates: list[str]) -> tuple[Habit | None, str]:
 def streak(d: Dialogue) -> None:
     """The streak of a habit that is named by its number."""
     habit_id = number_for(d.rng)
-    d.user(d.in_passing(d.squeezed(d.ask(d.phrases.STREAK, id=habit_id))))
+    d.user(d.in_passing(_number_in_words(d, d.squeezed(d.ask(d.phrases.STREAK, id=habit_id)))))
     _streak(d, habit_id, any_item(d).title[d.locale])
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .. import answers
+from .. import answers, envelopes
 from ..dialogue import Dialogue
 from ..grammar import choose
-from ..lexicon import NAMES, noun
+from ..outside import OUTSIDE, request
 from ..requests_en import MONTHS
+from .keeping import written_date
 from .words import any_item, number_for, title_of
 
 
@@ -19,24 +20,29 @@ def small_talk(d: Dialogue) -> None:
         "thanks": phrases.THANKS,
         "bye": phrases.BYE,
         "who": phrases.WHO,
-        "outside": phrases.OUTSIDE,
+        "outside": OUTSIDE[d.language],
+        "nevermind": phrases.CHAT,
         "delete": phrases.DELETE,
         "which_add": phrases.ADD_NOTHING,
         "which_log": phrases.LOG_NOTHING,
         "which_streak": phrases.STREAK_NOTHING,
         "which_date": phrases.LOG_WHEN,
     }[kind]
+    if kind == "outside":
+        d.user(d.in_passing(d.polish(request(rng, d.language, d.own(templates)))))
+        d.say(choose(rng, answers.SMALL_TALK[d.language][kind]))
+        return
     title = title_of(d, any_item(d))
     slots = {
         "id": number_for(rng),
         "t": title,
-        "k": noun(rng, d.language, 0.2),
         "x": rng.randint(1, 99),
-        "y": rng.randint(1, 99),
+        "nq": d.quoted(envelopes.note(rng, d.language, 0.2)),
+        "date": written_date(d, envelopes.date(rng)),
         "mo": rng.randint(1, 12),
         "da": rng.randint(1, 28),
-        "name": rng.choice(NAMES[d.language]),
         "month": rng.choice(MONTHS),
+        "weekday": rng.choice(phrases.WEEKDAYS),
     }
     d.user(d.ask(templates, **slots))
     d.say(choose(rng, answers.SMALL_TALK[d.language][kind]))
@@ -49,22 +55,10 @@ def thanks(d: Dialogue) -> None:
 
 
 _TALK = [
-    "greet",
-    "thanks",
-    "who",
-    "who",
-    "outside",
-    "outside",
-    "outside",
-    "delete",
-    "delete",
-    "which_add",
-    "which_add",
-    "which_log",
-    "which_log",
-    "which_streak",
-    "which_streak",
-    "which_date",
-    "which_date",
-    "bye",
+    *["greet", "thanks", "bye", "nevermind", "who", "who"],
+    *["outside"] * 15,
+    *["delete"] * 3,
+    *["which_add", "which_log"] * 2,
+    *["which_streak"] * 2,
+    *["which_date"] * 3,
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 from .. import answers, envelopes
 from ..catalogue import Item, catalogue
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from ..lexicon import ADJECTIVES, NOUNS, invented, noun
+from ..lexicon import NOUNS, TERMS, compound, invented
 
 
 def keyword_for(d: Dialogue) -> str:
@@ -16,24 +17,35 @@ def keyword_for(d: Dialogue) -> str:
     rng = d.rng
     taken = d.phrases.CATEGORY_WORDS
     while True:
+        language = other_language(d, 0.06)
         roll = rng.random()
-        if roll < d.novelty:
-            word = invented(rng, d.language)
-        elif roll < d.novelty + 0.25:
-            word = rng.choice(rng.choice(catalogue()).keywords[d.language])
+        if roll < 0.38:
+            word = compound(rng, language, d.novelty)
+        elif roll < 0.38 + 0.5 * d.novelty:
+            word = invented(rng, language)
+        elif roll < 0.55 + 0.4 * d.novelty:
+            word = rng.choice(rng.choice(catalogue()).keywords[language])
         else:
-            word = rng.choice(NOUNS[d.language])
-        if rng.random() < 0.2:
-            other = noun(rng, d.language, d.novelty)
-            word = rng.choice((f"{rng.choice(ADJECTIVES[d.language])} {word}", f"{word} {other}", f"{other} {word}"))
-        if not any(word == known for words in taken.values() for known in words) and word not in _AMBIGUOUS:
-            return word
+            word = rng.choice(NOUNS[language] if rng.random() < 0.97 else TERMS)
+        if any(word in words for words in taken.values()) or word in _AMBIGUOUS or word.lower() in _titles():
+            continue
+        return word
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(title.lower() for item in catalogue() for title in item.title.values())
 
 
 _AMBIGUOUS = frozenset(
     "관계 휴식 체력 피로 긴장 공부 몰입 대화 빛 마음 낮 밤 잠 일 "
     "light sleep relaxing eating focus work study rest relaxation".split()
 )
+
+
+def other_language(d: Dialogue, share: float = 0.12) -> str:
+    """The language of the user, or with the given probability the other one."""
+    return d.language if d.rng.random() >= share else ("en" if d.language == "ko" else "ko")
 
 
 def any_item(d: Dialogue) -> Item:
