@@ -221,10 +221,9 @@ async fn leave_open(runtime: Runtime) {
 
 /// What the call was to write, as the model asked for it.
 fn token(record: &CallRecord) -> String {
-    let arguments = match &record.arguments {
-        Value::String(raw) => serde_json::from_str(raw).expect("the model writes JSON"),
-        checked => checked.clone(),
-    };
+    let raw = record.arguments.as_str();
+    let parsed = raw.map(|raw| serde_json::from_str(raw).expect("the model writes JSON"));
+    let arguments: Value = parsed.unwrap_or_else(|| record.arguments.clone());
     arguments["token"].as_str().expect("every call has a token").to_owned()
 }
 
