@@ -11,8 +11,9 @@ use std::{
 };
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EffectPolicy, Item,
-    LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding, TurnRefused,
+    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EffectPolicy,
+    IdempotencyKey, Item, LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding,
+    TurnOptions, TurnRefused,
     store::SqliteStore,
     testing::{Probe, ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
@@ -59,6 +60,13 @@ impl House {
         let mut reader = self.store.reader().await.unwrap();
         let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
         sqlx::query_scalar("SELECT call FROM effects ORDER BY rowid").fetch_all(db).await.unwrap()
+    }
+
+    /// What a query counts.
+    async fn count(&self, sql: &'static str) -> i64 {
+        let mut reader = self.store.reader().await.unwrap();
+        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+        sqlx::query_scalar(sql).fetch_one(db).await.unwrap()
     }
 
     /// Waits until nothing runs, and compares what the ledger says with what is in the tables.
@@ -292,6 +300,109 @@ async fn clear_dropped_clears_the_chat_or_does_not() {
     })
     .await;
     house.close().await;
+}
+
+#[tokio::test]
+async fn ask_dropped_and_asked_again_under_its_key_is_one_turn() {
+    let house = House::new("add_row").await;
+    after_every_poll(async |polls| {
+        let session = house.session(polls).await;
+        let key = Some(IdempotencyKey::new("one").unwrap());
+        let ask =
+            || session.ask_with("go", TurnOptions { key: key.clone(), ..TurnOptions::default() });
+        let begun = dropped_after(polls, ask()).await;
+        assert_eq!(ask().await.unwrap().ended().await.unwrap().ending, TurnEnding::Answered);
+        assert_eq!(session.state().await.unwrap().messages.len(), 3);
+        assert_eq!(house.effects(&session).await, 1);
+        begun.is_some()
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
+    let house = House::new("save_row").await;
+    after_every_poll(async |polls| {
+        let session = house.session(polls).await;
+        let mut probe = Probe::new(session.subscribe());
+        let turn = session.ask("go").await.unwrap();
+        let question = probe.question().await;
+        session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        turn.ended().await.unwrap();
+        let seen = dropped_after(polls, session.grants()).await;
+        let revoked = dropped_after(polls, session.revoke("save_row")).await;
+        session.revoke("save_row").await.unwrap();
+        assert!(session.grants().await.unwrap().is_empty());
+        let turn = session.ask("again").await.unwrap();
+        let question = probe.question().await;
+        session.answer(&question, Decision::Deny).await.unwrap();
+        turn.ended().await.unwrap();
+        assert_eq!(house.effects(&session).await, 1);
+        seen.is_some() && revoked.is_some()
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_transaction_dropped_is_committed_once_or_not_begun() {
+    let house = House::new("add_row").await;
+    let transaction = async |sql: &'static str| {
+        let run = async move |db: &mut SqliteConnection| sqlx::query(sql).execute(db).await;
+        house.runtime.transaction(run).await.unwrap();
+    };
+    transaction("CREATE TABLE own (number INTEGER)").await;
+    after_every_poll(async |polls| {
+        let before = house.count("SELECT count(*) FROM own").await;
+        let run = async |db: &mut SqliteConnection| {
+            sqlx::query("INSERT INTO own VALUES (1)").execute(db).await
+        };
+        let ended = dropped_after(polls, house.runtime.transaction(run)).await;
+        house.settled().await;
+        let written = house.count("SELECT count(*) FROM own").await - before;
+        assert_eq!(written, i64::from(polls > 0));
+        ended.is_some()
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened() {
+    after_every_poll(async |polls| {
+        let house = House::new("save_row").await;
+        for id in 0..2 {
+            let session = house.session(id).await;
+            let mut probe = Probe::new(session.subscribe());
+            session.ask("go").await.unwrap();
+            probe.question().await;
+        }
+        house.runtime.shutdown().await.unwrap();
+        let store = SqliteStore::open(house.folder.path().join("house.db"), []).await.unwrap();
+        let model = ScriptedModel::repeating([ScriptedCompletion::text("Done.")]);
+        let builder = Runtime::builder().model(model).store(store.clone()).tools(tools());
+        let runtime = builder.start().await.unwrap();
+        let house = House { runtime, store, folder: house.folder };
+        let resumed = dropped_after(polls, house.runtime.resume_open()).await;
+        for id in 0..2 {
+            let session = house.session(id).await;
+            let mut question = None;
+            until(async || {
+                question = session.state().await.unwrap().question;
+                question.is_some()
+            })
+            .await;
+            session.answer(&question.unwrap(), Decision::Approve).await.unwrap();
+            if let Some(turn) = session.turn().await.unwrap() {
+                turn.ended().await.unwrap();
+            }
+            assert_eq!(house.effects(&session).await, 1);
+        }
+        house.close().await;
+        resumed.is_some()
+    })
+    .await;
 }
 
 #[tokio::test]
