@@ -180,7 +180,14 @@ async fn go_on(
     }
     let now = around.clock.now();
     let Some(expires_at) = asked.expires_at.filter(|expires_at| now < *expires_at) else {
-        return Err((checked, NotCleared::because(CancelReason::Expired)));
+        // A yes that came in time and could not be used in time is no silence.
+        let not_cleared = if asked.state == CallState::Approved {
+            let reason = Text::Overloaded.in_locale(checked.request().locale);
+            NotCleared::unrun(ToolOutcome::error("overloaded", reason))
+        } else {
+            NotCleared::because(CancelReason::Expired)
+        };
+        return Err((checked, not_cleared));
     };
     if asked.state == CallState::Approved {
         return Ok(ClearedCall::approved(checked, expires_at));

@@ -115,7 +115,7 @@ fn a_question_is_open_again_only_for_the_rest_of_its_time() {
 }
 
 #[test]
-fn an_approval_expires_with_its_question() {
+fn an_approval_that_was_not_used_in_time_runs_nothing_and_is_told_apart_from_silence() {
     let mut world = World::new();
     let mut life = world.start();
     life.run(async |life| {
@@ -132,7 +132,7 @@ fn an_approval_expires_with_its_question() {
     life.run(async |life| {
         let (_, mut probe) = life.session().await;
         let completion = life.script.next().await;
-        assert!(read(completion.request()).contains(r#""status":"cancelled""#));
+        assert!(read(completion.request()).contains(r#""code":"overloaded""#));
         completion.say("Too late.");
         probe.until_turns_ended(1).await;
         assert_eq!(life.ledger().await[0].effect, Some(Effect::None));
