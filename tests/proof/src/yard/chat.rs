@@ -55,7 +55,8 @@ impl Chat {
         if let Some(question) = &state.question {
             chat.decide(question).await;
         }
-        if state.is_streaming {
+        // A turn that was dismissed streams no more, and may still be waiting for a handler.
+        if chat.session.turn().await?.is_some() {
             chat.stay(None).await?;
         }
         Ok(chat)
