@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use madang::{
     AnswerError, Decision, DismissError, EventKind, Item, Question, Session, SessionError,
-    Subscription, TurnRefused,
+    Subscription, TurnId, TurnRefused,
 };
 
 use super::{Yard, plan::TurnPlan, point::Point};
@@ -56,8 +56,8 @@ impl Chat {
             chat.decide(question).await;
         }
         // A turn that was dismissed streams no more, and may still be waiting for a handler.
-        if chat.session.turn().await?.is_some() {
-            chat.stay(None).await?;
+        if let Some(turn) = chat.session.turn().await? {
+            chat.stay(turn.id(), None).await?;
         }
         Ok(chat)
     }
@@ -71,16 +71,18 @@ impl Chat {
         self.yard.points.pass(Point::TurnBegan);
         self.say(Line::Began { turn: turn.id() });
         let leaves_after = dice.once_in(16).then(|| dice.below(8));
-        self.stay(leaves_after).await
+        self.stay(turn.id(), leaves_after).await
     }
 
-    async fn stay(&mut self, leaves_after: Option<u64>) -> Result<(), ChatError> {
+    /// Hears everything up to the end of this turn. That of another may still wait to be heard: one that was resumed
+    /// can have ended before anybody asked about it.
+    async fn stay(&mut self, turn: TurnId, leaves_after: Option<u64>) -> Result<(), ChatError> {
         let stay = async {
             for number in 0.. {
                 if leaves_after == Some(number) {
                     self.leave().await;
                 }
-                if self.hear().await? == Turn::Over {
+                if self.hear().await? == Some(turn) {
                     break;
                 }
             }
@@ -98,10 +100,10 @@ impl Chat {
         }
     }
 
-    /// Hears the next event and says what it tells.
-    async fn hear(&mut self) -> Result<Turn, ChatError> {
+    /// Hears the next event and says what it tells. Gives the turn that ended with it.
+    async fn hear(&mut self) -> Result<Option<TurnId>, ChatError> {
         let Item::Event(event) = self.events.next().await.ok_or(ChatError::Silent)? else {
-            return Ok(Turn::GoesOn);
+            return Ok(None);
         };
         match &event.kind {
             EventKind::ConfirmationAsked { question } => self.decide(question).await,
@@ -113,7 +115,7 @@ impl Chat {
             }
             EventKind::TurnEnded { .. } => {
                 self.say(Line::Ended { turn: event.turn });
-                return Ok(Turn::Over);
+                return Ok(Some(event.turn));
             }
             EventKind::UserMessage { .. }
             | EventKind::ModelMessage { .. }
@@ -124,7 +126,7 @@ impl Chat {
             | EventKind::TurnResumed
             | EventKind::Cleared => {}
         }
-        Ok(Turn::GoesOn)
+        Ok(None)
     }
 
     /// Says yes to three of four. What is decided follows from the token, so that a question that comes again after a
@@ -157,10 +159,4 @@ impl Chat {
     fn say(&self, line: Line) {
         (self.yard.say)(line);
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    GoesOn,
-    Over,
 }
