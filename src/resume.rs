@@ -8,8 +8,8 @@ use std::{
 use madang_actors::{
     dispatcher::{DispatchRequest, settle},
     port::{InterruptedSession, LedgerFilter, StoreError},
-    protocol::{EventKind, Fault, SessionId, UserId},
-    session::{Door, Item, SessionMsg},
+    protocol::{EventKind, Fault, SessionId, TurnId, UserId},
+    session::{Door, Item, SessionMsg, Subscription, TurnEnd},
     supervisor::Tree,
 };
 use tokio::{sync::oneshot, task::JoinSet};
@@ -77,7 +77,7 @@ impl Runtime {
                     continue;
                 };
                 count += 1;
-                running.spawn(goes_on(self.inner().clone(), door));
+                running.spawn(goes_on(self.inner(), &door));
             }
             if running.join_next().await.is_none() {
                 return count;
@@ -86,11 +86,21 @@ impl Runtime {
     }
 }
 
-/// Wakes a session and waits until its turn has ended or waits for a person.
-async fn goes_on(runtime: Arc<Inner>, door: Arc<Door>) {
-    let mut heard = door.feed().watch();
-    let ((reply, running), (ended, mut end)) = (oneshot::channel(), oneshot::channel());
-    let sent = runtime.send(&door, SessionMsg::Running { ended, reply });
+/// Wakes a session; the future waits until its turn has ended or waits for a person. Sent before it is polled: whoever
+/// takes a session out of the list and is dropped has woken it all the same.
+fn goes_on(runtime: &Inner, door: &Arc<Door>) -> impl Future<Output = ()> + Send + 'static {
+    let heard = door.feed().watch();
+    let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
+    let sent = runtime.send(door, SessionMsg::Running { ended, reply });
+    follow(sent, running, heard, end)
+}
+
+async fn follow(
+    sent: Delivery,
+    running: oneshot::Receiver<Option<TurnId>>,
+    mut heard: Subscription,
+    mut end: oneshot::Receiver<TurnEnd>,
+) {
     // Without an answer it did not wake, and with `None` no turn is left.
     let (Delivery::Sent, Ok(Some(_))) = (sent, running.await) else { return };
     loop {
