@@ -2,205 +2,21 @@
 //! twice, nothing is left running, and the session goes on.
 #![cfg(feature = "sqlite")]
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
-    time::Duration,
-};
+mod house;
+
+use std::time::Duration;
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EffectPolicy,
-    IdempotencyKey, Item, LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding,
-    TurnOptions, TurnRefused,
+    AnswerError, Call, ClearError, Confirm, Decision, DismissError, IdempotencyKey, Item, Limits,
+    Runtime, Store, TurnEnding, TurnOptions, TurnRefused,
     store::SqliteStore,
     testing::{Probe, ScriptedCompletion, ScriptedModel},
-    tool::{self, NoArguments, ToolContext, ToolResult},
 };
-use madang_actors::ledger::verify;
-use serde_json::{Value, json};
 use sqlx::SqliteConnection;
-use tempfile::TempDir;
 
-use crate::support::{PATIENCE, kim};
+use crate::support::kim;
 
-/// More polls than any of these futures needs: one that takes more waits for something that does not come.
-const MOST_POLLS: usize = 200;
-
-/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks. The rows
-/// have no unique key that would hide a double.
-struct House {
-    runtime: Runtime,
-    store: SqliteStore,
-    folder: TempDir,
-}
-
-impl House {
-    async fn new(name: &str) -> Self {
-        Self::with_limits(name, Limits::default()).await
-    }
-
-    /// In every session the model calls this tool and says "Done.", again and again.
-    async fn with_limits(name: &str, limits: Limits) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("house.db"), []).await.unwrap();
-        let runtime = builder(store.clone(), name).limits(limits).start().await.unwrap();
-        let made = Call::new(kim(), "make_table", "{}").confirm(Confirm::Always(Decision::Approve));
-        assert!(runtime.dispatch(made).await.unwrap().outcome().unwrap().is_ok());
-        Self { runtime, store, folder }
-    }
-
-    async fn session(&self, id: usize) -> Session {
-        self.runtime.session("kim", &format!("s{id}")).await.unwrap()
-    }
-
-    /// The calls that wrote a row, in the order of the rows.
-    async fn rows(&self) -> Vec<String> {
-        let mut reader = self.store.reader().await.unwrap();
-        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
-        sqlx::query_scalar("SELECT call FROM effects ORDER BY rowid").fetch_all(db).await.unwrap()
-    }
-
-    /// What a query counts.
-    async fn count(&self, sql: &'static str) -> i64 {
-        let mut reader = self.store.reader().await.unwrap();
-        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
-        sqlx::query_scalar(sql).fetch_one(db).await.unwrap()
-    }
-
-    /// Waits until nothing runs, and compares what the ledger says with what is in the tables.
-    async fn settled(&self) {
-        // The dispatcher takes calls in their order: behind this one, all before it are counted as running.
-        self.runtime.dispatch(Call::new(kim(), "barrier", "{}")).await.unwrap();
-        until(async || self.runtime.running_tasks() == 0).await;
-        let calls = self.runtime.ledger(&LedgerFilter::default()).await.unwrap();
-        let mut committed = Vec::new();
-        for call in &calls {
-            assert!(call.outcome.is_some(), "{call:?} has no end");
-            if call.effect == Some(Effect::Committed) && &*call.name != "make_table" {
-                committed.push(call.call.to_string());
-            }
-            let (links, end) = self.store.links(&call.session).await.unwrap();
-            verify(&call.session, &links, &end).unwrap();
-        }
-        let mut rows = self.rows().await;
-        committed.sort();
-        rows.sort();
-        assert_eq!(rows, committed, "the ledger and the table tell the same");
-    }
-
-    /// How many rows the calls of a session wrote.
-    async fn effects(&self, session: &Session) -> usize {
-        let filter =
-            LedgerFilter { session: Some(session.id().clone()), ..LedgerFilter::default() };
-        let calls = self.runtime.ledger(&filter).await.unwrap();
-        calls.iter().filter(|call| call.effect == Some(Effect::Committed)).count()
-    }
-
-    async fn close(self) {
-        self.settled().await;
-        self.runtime.shutdown().await.unwrap();
-        assert_eq!(self.runtime.running_tasks(), 0, "no task is left");
-    }
-}
-
-fn builder(store: SqliteStore, name: &str) -> madang::Builder {
-    let model = ScriptedModel::repeating([
-        ScriptedCompletion::call(name, &json!({})),
-        ScriptedCompletion::text("Done."),
-    ]);
-    Runtime::builder().model(model).store(store).tools(tools())
-}
-
-fn tools() -> Vec<Arc<dyn tool::Tool>> {
-    vec![
-        Arc::new(tool::transactional("make_table", "Makes the table.", make_table)),
-        Arc::new(
-            tool::transactional("add_row", "Adds a row.", add_row).effect(EffectPolicy::Write),
-        ),
-        Arc::new(tool::transactional("save_row", "Adds a row, when told to.", add_row)),
-    ]
-}
-
-async fn make_table(
-    _: NoArguments,
-    db: &mut SqliteConnection,
-    _: &ToolContext,
-) -> ToolResult<Value> {
-    sqlx::query("CREATE TABLE effects (call TEXT NOT NULL)").execute(db).await?;
-    Ok(json!({}))
-}
-
-async fn add_row(
-    _: NoArguments,
-    db: &mut SqliteConnection,
-    ctx: &ToolContext,
-) -> ToolResult<Value> {
-    let call = ctx.call.to_string();
-    sqlx::query("INSERT INTO effects (call) VALUES ($1)").bind(call).execute(db).await?;
-    Ok(json!({ "added": true }))
-}
-
-/// Polls a future at most this often, and drops it then; `None` if it had not ended.
-async fn dropped_after<F: Future>(polls: usize, future: F) -> Option<F::Output> {
-    let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending if left == 0 => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
-    })
-    .await
-}
-
-/// Tries it with 0 polls, 1, 2, ... until the future came to its end by itself: the attempt says whether it did.
-async fn after_every_poll(mut attempt: impl AsyncFnMut(usize) -> bool) {
-    for polls in 0..MOST_POLLS {
-        let has_ended = tokio::time::timeout(PATIENCE, attempt(polls)).await;
-        if has_ended.unwrap_or_else(|_| panic!("hangs when dropped after {polls} polls")) {
-            assert!(polls > 0, "nothing ends without a poll");
-            return;
-        }
-    }
-    panic!("still not at its end after {MOST_POLLS} polls");
-}
-
-/// Waits for a state that comes by itself.
-async fn until(mut is_true: impl AsyncFnMut() -> bool) {
-    let waited = async {
-        while !is_true().await {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waited).await.expect("the state comes");
-}
-
-/// Begins a turn as soon as the session is free.
-async fn asked(session: &Session) -> Turn {
-    let mut turn = None;
-    until(async || match session.ask("go").await {
-        Ok(begun) => {
-            turn = Some(begun);
-            true
-        }
-        Err(TurnRefused::Busy) => false,
-        Err(error) => panic!("{error}"),
-    })
-    .await;
-    turn.expect("it was waited for")
-}
-
-/// A turn of this session works as ever.
-async fn goes_on(session: &Session) {
-    assert_eq!(asked(session).await.ended().await.unwrap().ending, TurnEnding::Answered);
-}
+use house::{House, after_every_poll, builder, dropped_after, free, goes_on, tools, until};
 
 #[tokio::test]
 async fn ask_dropped_begins_a_turn_that_comes_to_its_end_or_none() {
@@ -507,17 +323,4 @@ async fn starting_dropped_leaves_the_database_free() {
         has_opened && has_started
     })
     .await;
-}
-
-/// Opens the database as soon as nobody holds it.
-async fn free(path: &std::path::Path) -> SqliteStore {
-    let mut opened = None;
-    let waited = async {
-        while opened.is_none() {
-            opened = SqliteStore::open(path, []).await.ok();
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waited).await.expect("the database is free again");
-    opened.expect("it was waited for")
 }
