@@ -44,6 +44,14 @@ impl Session {
         self.door.user()
     }
 
+    /// Kills the session's actor, if it is awake, as a fault would: for tests of supervision. Its turn ends with an error,
+    /// what its handlers did stands in the ledger, and the session wakes with the next use.
+    pub fn kill(&self) {
+        if let Some(actor) = self.door.awake() {
+            actor.kill();
+        }
+    }
+
     /// Begins a turn in which the person who holds this handle can be asked. Gives it once the user's message is
     /// stored.
     ///

@@ -165,7 +165,9 @@ impl Door {
         matches!(*self.place(), Place::Asleep)
     }
 
-    pub(super) fn awake(&self) -> Option<ActorRef<SessionMsg>> {
+    /// The session's actor, unless it sleeps.
+    #[must_use]
+    pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
         match &*self.place() {
             Place::Awake { actor, .. } => Some(actor.clone()),
             Place::Asleep | Place::Waking(_) => None,
