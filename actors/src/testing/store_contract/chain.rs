@@ -5,9 +5,9 @@ use super::facts::{
     step, written,
 };
 use crate::{
-    ledger::{ChainEnd, Transition, verify},
+    ledger::{ChainEnd, Ended, Transition, verify},
     port::Store,
-    protocol::ToolOutcome,
+    protocol::{Effect, ToolOutcome},
 };
 
 /// The links verify, and the end is that of the session row.
@@ -49,7 +49,8 @@ pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     }
     transaction.commit().await.expect("a commit");
     refused(store, &[step("s", 2, 6, running(7))]).await;
-    written(store, &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
+    let unrun = Ended { effect: Effect::None, ..ok("done") };
+    written(store, &[step("s", 1, 7, Transition::Ended(unrun))]).await;
 
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
     assert_eq!((links.len(), end.length), (3, 3));

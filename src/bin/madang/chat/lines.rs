@@ -78,6 +78,7 @@ impl Plain {
                 Some(format!("· {}", summary(record, self.locale)))
             }
             EventKind::SystemNotice { text, .. } => Some(format!("※ {text}")),
+            EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", printable(text))),
             EventKind::Error { text, .. } => Some(format!("✗ {}", printable(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }

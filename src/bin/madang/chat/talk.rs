@@ -78,12 +78,18 @@ impl Talk {
             Some(turn) => self.follow(turn, screen).await,
             None => {
                 // It may have ended already.
-                while let Some(item) = self.events.try_next() {
-                    screen.show(&item)?;
-                }
+                self.catch_up(screen)?;
                 Ok(Next::Turn)
             }
         }
+    }
+
+    /// Shows what has happened and was not shown yet.
+    pub(super) fn catch_up(&mut self, screen: &mut dyn Screen) -> Result<(), Failure> {
+        while let Some(item) = self.events.try_next() {
+            screen.show(&item)?;
+        }
+        Ok(())
     }
 
     /// Takes a turn and follows it to its end. A text that is refused is no reason to stop.
@@ -164,9 +170,7 @@ impl Talk {
                     self.dismiss(screen).await;
                 }
                 Happened::Ended(is_told) => {
-                    while let Some(item) = self.events.try_next() {
-                        screen.show(&item)?;
-                    }
+                    self.catch_up(screen)?;
                     if !is_told {
                         let id = self.session.id().clone();
                         screen.say(&Text::CutOff(&id).in_locale(self.options.locale));

@@ -2,8 +2,8 @@
 
 use madang::{
     Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
-    IdempotencyKey, Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId,
-    TurnOptions, Usage, UserId,
+    IdempotencyKey, Notice, SessionId, SettledBy, Settlement, Timestamp, ToolOutcome, TurnEnding,
+    TurnError, TurnId, TurnOptions, Usage, UserId,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
@@ -165,7 +165,11 @@ fn life() -> impl Strategy<Value = Vec<Write>> {
 
 fn step() -> impl Strategy<Value = Transition> {
     let shown = || select(vec![7, 7, 7, 8]);
-    let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
+    let settlement = select(vec![Settlement::TookEffect, Settlement::DidNot]);
+    let settled_by = prop_oneof![
+        Just(SettledBy::Handler),
+        select(USERS.to_vec()).prop_map(|name| SettledBy::Person { user: user(name) }),
+    ];
     prop_oneof![
         (select(USERS.to_vec()), 1..=TURNS, 0..=PLACES).prop_map(|(owner, number, seq)| proposed(
             user(owner),
@@ -179,7 +183,8 @@ fn step() -> impl Strategy<Value = Transition> {
         select(USERS.to_vec()).prop_map(|by| Transition::Revoked { by: user(by) }),
         shown().prop_map(running),
         ended().prop_map(Transition::Ended),
-        effect.prop_map(|effect| Transition::Settled { effect }),
+        (settlement, settled_by)
+            .prop_map(|(settlement, by)| Transition::Settled { settlement, by }),
     ]
 }
 
