@@ -73,6 +73,8 @@ pub(crate) enum Text<'a> {
     GoesOn,
     /// The program was asked to end: how to go on.
     LeftOpen(&'a SessionId),
+    /// The program was asked to end before the call began.
+    NotBegun,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
     /// What a verification of the ledger cannot tell.
@@ -213,6 +215,10 @@ impl Text<'_> {
                 Locale::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
                 Locale::En => format!("ended as asked: go on with --session {id}"),
             },
+            Self::NotBegun => pick(
+                "종료합니다. 도구를 실행하지 않았습니다.",
+                "ended as asked: the call had not begun, and nothing was run",
+            ),
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
                 "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",

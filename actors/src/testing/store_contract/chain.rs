@@ -87,7 +87,8 @@ pub async fn every_number_survives_in_the_chain(store: &dyn Store) {
         numbers.extend(Some(f64::from_bits(bits)).filter(|number| number.is_finite()));
     }
     let data = serde_json::json!({ "floats": numbers, "largest": u64::MAX, "least": i64::MIN, "text": "\u{0}수면" });
-    let end = crate::ledger::Ended { outcome: ToolOutcome::ok(data), ..ok("") };
+    let outcome = ToolOutcome::ok(data);
+    let end = Ended { outcome, effect: Effect::None, ..ok("") };
     written(
         store,
         &[step("s", 1, 5, proposed(1)), step("s", 1, 5, Transition::Ended(end.clone()))],

@@ -10,9 +10,13 @@ use super::{
     by_line::{Answered, Line},
     keys::{Key, Keys},
     screen::Screen,
-    signals::{Asked, Signals},
 };
-use crate::{args::Confirmation, failure::Failure, texts::Text};
+use crate::{
+    args::Confirmation,
+    failure::Failure,
+    signals::{Asked, Signals},
+    texts::Text,
+};
 
 /// A session in which turns are taken one after the other.
 #[derive(Debug)]
