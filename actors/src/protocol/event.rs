@@ -65,7 +65,7 @@ pub enum EventKind {
     ToolCallEnded {
         /// The call, its arguments, outcome and effect.
         #[serde(flatten)]
-        record: CallRecord,
+        record: Box<CallRecord>,
     },
     /// The effect of a call that had ended was unknown, and is known now. Its turn may long be over.
     ToolCallSettled {

@@ -199,9 +199,11 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
         let steps = life.store.links(&row.session).await.unwrap().0;
         let ran: Vec<_> = steps
             .iter()
-            .filter_map(|link| match &link.transition {
-                Transition::Running { arguments, digest } => Some((arguments.clone(), *digest)),
-                _ => None,
+            .filter_map(|link| {
+                let Transition::Running { arguments, digest } = &link.transition else {
+                    return None;
+                };
+                Some((arguments.clone(), *digest))
             })
             .collect();
         assert_eq!(ran, [(letter("my friend"), bound_to("my friend"))]);

@@ -37,9 +37,9 @@ fn envelopes(request: &CompletionRequest) -> String {
 }
 
 async fn until_settled(probe: &mut Probe) -> SettledCall {
-    let settled = |kind: &EventKind| match kind {
-        EventKind::ToolCallSettled { settled, .. } => Some(settled.clone()),
-        _ => None,
+    let settled = |kind: &EventKind| {
+        let EventKind::ToolCallSettled { settled, .. } = kind else { return None };
+        Some(settled.clone())
     };
     probe.until(|events| events.iter().any(|event| settled(&event.kind).is_some())).await;
     probe.events().iter().find_map(|event| settled(&event.kind)).unwrap()
@@ -154,7 +154,7 @@ async fn a_settlement_that_cannot_be_is_refused_with_its_reason_and_changes_noth
     yard.store.fail_next_begin();
     let refused = settles(&yard, &door, row.call, settlement).await;
     assert!(matches!(refused, Err(SettleError::Store(_))), "{refused:?}");
-    assert_eq!(yard.ledger().await, [row.clone()]);
+    assert_eq!(yard.ledger().await, std::slice::from_ref(&row));
 
     yard.store.lose_next_commit_reply();
     settles(&yard, &door, row.call, settlement).await.expect("the ledger has it");
