@@ -2,7 +2,7 @@
 
 use super::{Door, Wiring};
 use crate::{
-    failpoint::failpoint,
+    failpoint::{failpoint, is_planted},
     ledger::Transition,
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{CallId, Effect, Locale, SessionId, SettledBy, SettledCall, Settlement, UserId},
@@ -48,6 +48,8 @@ pub async fn settle(
     // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
     may_settle(&row, session, user, around.is_running(call))?;
     let (at, by) = (around.clock.now(), SettledBy::Person { user: user.clone() });
+    let is_lie = settlement == Settlement::TookEffect && is_planted("a settlement is turned round");
+    let settlement = if is_lie { Settlement::DidNot } else { settlement };
     let transition = Transition::Settled { settlement, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
