@@ -19,8 +19,7 @@ use crate::{
     port::{Deltas, ModelError, StoreError, TurnStep, Write},
     protocol::{
         CallId, ChatMessage, Completion, CompletionId, CompletionRequest, Content, EffectPolicy,
-        Ending, EventKind, Notice, Question, SettledCall, ToolCall, TurnOptions, Usage, WantedCall,
-        prompt,
+        Ending, EventKind, Notice, Question, ToolCall, TurnOptions, Usage, WantedCall, prompt,
     },
 };
 
@@ -199,18 +198,8 @@ impl Awake {
             standing: None,
             leave,
             news: Recipient::actor(me.clone()),
-            late: self.late(turn),
+            late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
         }
-    }
-
-    /// Who hears of a handler that ended late. Not this actor: another may have come after it, or none.
-    fn late(&self, turn: &Running) -> Recipient<SettledCall> {
-        let (door, clock) = (self.place.door.clone(), self.wiring.around.clock.clone());
-        let (turn, locale) = (turn.id, turn.options.locale);
-        Recipient::function(move |settled| {
-            door.found_out(turn, clock.now(), locale, settled);
-            true
-        })
     }
 
     fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {

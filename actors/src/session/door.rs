@@ -11,8 +11,12 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
 use super::{Feed, SessionMsg};
-use crate::protocol::{
-    EventKind, Limits, Locale, SessionId, SettledCall, Text, Timestamp, TurnId, UserId,
+use crate::{
+    mailbox::Recipient,
+    port::Clock,
+    protocol::{
+        EventKind, Limits, Locale, SessionId, SettledCall, Text, Timestamp, TurnId, UserId,
+    },
 };
 
 /// The door of one session.
@@ -102,6 +106,20 @@ impl Door {
         };
         *place = Place::Waking(vec![msg]);
         Sent::WakeIt
+    }
+
+    /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
+    pub(super) fn late(
+        self: &Arc<Self>,
+        turn: TurnId,
+        locale: Locale,
+        clock: Arc<dyn Clock>,
+    ) -> Recipient<SettledCall> {
+        let door = self.clone();
+        Recipient::function(move |settled| {
+            door.found_out(turn, clock.now(), locale, settled);
+            true
+        })
     }
 
     /// What an unknown effect turned out to be, which the store has. A session that is awake, or about to be, hears of

@@ -14,6 +14,7 @@ mod chain;
 mod facts;
 mod ledger;
 mod savepoints;
+mod settling;
 mod transcript;
 mod turns;
 
@@ -21,6 +22,7 @@ pub use approvals::*;
 pub use chain::*;
 pub use ledger::*;
 pub use savepoints::*;
+pub use settling::*;
 pub use transcript::*;
 pub use turns::*;
 
