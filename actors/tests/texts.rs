@@ -1,8 +1,8 @@
 //! Every text that a person sees is there in both languages, and those of the seeds are exact.
 
 use madang_actors::protocol::{
-    Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, SessionId, Text,
-    Timestamp, UserId,
+    Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, SessionId, Settlement,
+    Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -119,6 +119,9 @@ fn every_text_is_there_in_both_languages() {
         texts.push(Text::TimedOut { seconds: 0.25, effect });
         texts.push(Text::Discarded { tool: "x", effect });
     }
+    for settlement in [Settlement::TookEffect, Settlement::DidNot] {
+        texts.push(Text::Settled { tool: "x", settlement });
+    }
     for reason in [
         CancelReason::Denied,
         CancelReason::Expired,
@@ -140,6 +143,7 @@ fn every_text_is_there_in_both_languages() {
             Text::ToolChanged | Text::TurnCutOff => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
+            Text::Settled { .. } => {}
         }
         let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");

@@ -1,6 +1,9 @@
 //! What surrounds every call of a runtime.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -10,7 +13,7 @@ use crate::{
     confirm::ConfirmMsg,
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
-    protocol::Limits,
+    protocol::{CallId, Limits},
     registry::ToolRegistry,
     store::StoreHandle,
 };
@@ -33,6 +36,31 @@ pub struct Around {
     /// Running calls outlive whoever asked; shutdown waits for them.
     pub tasks: TaskTracker,
     places: Places,
+    handlers: Handlers,
+}
+
+/// The calls whose handlers run and may have effects outside of the store. Each of them holds a place.
+#[derive(Debug, Clone, Default)]
+struct Handlers(Arc<Mutex<HashSet<CallId>>>);
+
+/// While it lives, the handler of this call runs, or what it did is being recorded.
+#[derive(Debug)]
+#[must_use = "dropped, it says that the handler has ended"]
+pub(super) struct HandlerRuns {
+    handlers: Handlers,
+    call: CallId,
+}
+
+impl Handlers {
+    fn running(&self) -> MutexGuard<'_, HashSet<CallId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for HandlerRuns {
+    fn drop(&mut self) {
+        self.handlers.running().remove(&self.call);
+    }
 }
 
 /// How many calls may run: in all, and of each tool that bounds itself.
@@ -60,7 +88,17 @@ impl Around {
             Some((spec.name.clone(), Arc::new(Semaphore::new(spec.max_concurrent?))))
         });
         let places = Places { all, by_tool: bounded.collect() };
-        Self { registry, limits, store, confirm, clock, extensions, tasks, places }
+        Self {
+            registry,
+            limits,
+            store,
+            confirm,
+            clock,
+            extensions,
+            tasks,
+            places,
+            handlers: Handlers::default(),
+        }
     }
 
     /// The places of all calls: a call holds one from its beginning to its end.
@@ -71,6 +109,18 @@ impl Around {
     /// The places of a tool that bounds how many of its handlers run at once.
     pub(super) fn places_of(&self, tool: &str) -> Option<Arc<Semaphore>> {
         self.places.by_tool.get(tool).cloned()
+    }
+
+    /// A handler begins that may have effects outside of the store.
+    pub(super) fn handler_begins(&self, call: CallId) -> HandlerRuns {
+        self.handlers.running().insert(call);
+        HandlerRuns { handlers: self.handlers.clone(), call }
+    }
+
+    /// Whether a handler of this call runs that will say itself what it did outside of the store.
+    #[must_use]
+    pub fn is_running(&self, call: CallId) -> bool {
+        self.handlers.running().contains(&call)
     }
 
     /// What a handler is told of its call.

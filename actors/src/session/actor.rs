@@ -116,6 +116,10 @@ impl Actor for SessionActor {
                 failpoint("session.dispatcher").await?;
                 session.on_dispatcher(&me, event);
             }
+            SessionMsg::Settled(settled) => {
+                session.handled += 1;
+                session.chat.settle(&settled);
+            }
             SessionMsg::Idle => {
                 failpoint("session.idle").await?;
                 session.idle(&me);

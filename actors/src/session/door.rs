@@ -11,7 +11,13 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
 use super::{Feed, SessionMsg};
-use crate::protocol::{Limits, SessionId, TurnId, UserId};
+use crate::{
+    mailbox::Recipient,
+    port::Clock,
+    protocol::{
+        EventKind, Limits, Locale, SessionId, SettledCall, Text, Timestamp, TurnId, UserId,
+    },
+};
 
 /// The door of one session.
 #[derive(Debug)]
@@ -100,6 +106,41 @@ impl Door {
         };
         *place = Place::Waking(vec![msg]);
         Sent::WakeIt
+    }
+
+    /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
+    pub(super) fn late(
+        self: &Arc<Self>,
+        turn: TurnId,
+        locale: Locale,
+        clock: Arc<dyn Clock>,
+    ) -> Recipient<SettledCall> {
+        let door = self.clone();
+        Recipient::function(move |settled| {
+            door.found_out(turn, clock.now(), locale, settled);
+            true
+        })
+    }
+
+    /// What an unknown effect turned out to be, which the store has. A session that is awake, or about to be, hears of
+    /// it; one that sleeps reads it when it wakes. Whoever subscribed is told in any case.
+    pub(super) fn found_out(
+        &self,
+        turn: TurnId,
+        at: Timestamp,
+        locale: Locale,
+        settled: SettledCall,
+    ) {
+        let (tool, settlement) = (&*settled.name, settled.settlement);
+        let text = Text::Settled { tool, settlement }.in_locale(locale);
+        let msg = SessionMsg::Settled(settled.clone());
+        match &mut *self.place() {
+            Place::Awake { actor, sent } => *sent += u64::from(actor.cast(msg).is_ok()),
+            // There are no more of these than calls that ran, so nobody else is kept out by them.
+            Place::Waking(waiting) => waiting.push(msg),
+            Place::Asleep => {}
+        }
+        self.feed.tell(turn, at, EventKind::ToolCallSettled { settled, text });
     }
 
     /// Its actor died in this turn.

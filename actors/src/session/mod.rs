@@ -11,6 +11,7 @@ mod opening;
 mod recover;
 mod resume;
 mod resuming;
+mod settling;
 mod storing;
 mod submitting;
 #[cfg(test)]
@@ -26,4 +27,5 @@ pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
 pub use opening::{OpenError, open};
+pub use settling::{SettleError, settle};
 pub use wiring::{History, Wiring};

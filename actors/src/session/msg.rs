@@ -10,8 +10,8 @@ use crate::{
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, Question, SessionId, Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
-        Usage,
+        ChatMessage, Question, SessionId, SettledCall, Timestamp, TurnEnding, TurnError, TurnId,
+        TurnOptions, Usage,
     },
 };
 
@@ -76,6 +76,8 @@ pub enum SessionMsg {
     Llm(LlmEvent),
     /// The dispatcher's news.
     Dispatcher(DispatcherEvent),
+    /// The store knows now what a call did whose effect was unknown.
+    Settled(SettledCall),
     /// The time after which the session may sleep has passed.
     Idle,
 }

@@ -236,6 +236,7 @@ fn refuse(msg: SessionMsg, cause: &StoreError) {
         | SessionMsg::Stored { .. }
         | SessionMsg::Llm(_)
         | SessionMsg::Dispatcher(_)
+        | SessionMsg::Settled(_)
         | SessionMsg::Idle => {}
     }
 }

@@ -188,7 +188,7 @@ impl Awake {
         let kind = match message.content.clone() {
             Content::User { text } => EventKind::UserMessage { text },
             Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
-            Content::ToolCall(record) => EventKind::ToolCallEnded { record: *record },
+            Content::ToolCall(record) => EventKind::ToolCallEnded { record },
             Content::Notice { notice } => {
                 EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
             }

@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Print the tools as JSON.
     Tools(Tools),
     /// Make one tool call without a model, and print what a model would read.
+    ///
+    /// SIGTERM ends it in order and with exit code 0, within 35 seconds: a tool that runs finishes and is recorded, and
+    /// what it did is printed; a call that has not begun does not, and neither does one whose question is open.
     Call(Call),
     /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
     Ledger(Ledger),

@@ -9,6 +9,7 @@ mod output;
 #[cfg(feature = "llama")]
 mod progress;
 mod setup;
+mod signals;
 mod stress;
 mod texts;
 mod tools;

@@ -2,6 +2,7 @@
 
 mod interleavings;
 mod resume;
+mod settling;
 mod turn;
 
 use std::{sync::Arc, time::Duration};
@@ -168,6 +169,7 @@ impl Actor for Quick {
             asked: None,
             approval: None,
             effect: Effect::None,
+            settled_by: None,
             result: CallResult::Shown,
             proposed_at: at,
             ended_at: at,

@@ -46,9 +46,13 @@ pub(crate) fn audit(books: &Books, kept: &Kept) -> Findings {
         findings.call(row, &handled, kept.effects_of(row.call));
     }
     let recorded: HashSet<_> = kept.ledger.iter().map(|row| row.call.to_string()).collect();
-    let run = books.handled.keys().map(ToString::to_string);
-    for call in run.chain(kept.effects.keys().cloned()).filter(|call| !recorded.contains(call)) {
-        findings.lost.push(format!("call {call} was run and is not in the ledger"));
+    for (call, handled) in
+        books.handled.iter().filter(|(call, _)| !recorded.contains(&call.to_string()))
+    {
+        findings.lost.push(format!("call {call} was run and is not in the ledger: {handled:?}"));
+    }
+    for call in kept.effects.keys().filter(|call| !recorded.contains(*call)) {
+        findings.lost.push(format!("call {call} took effect and is not in the ledger"));
     }
     let mut told = HashMap::new();
     for chat in &books.chats {

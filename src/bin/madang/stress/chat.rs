@@ -187,6 +187,7 @@ impl Chat {
             EventKind::ToolCallEnded { record } => self.book.hear(record),
             EventKind::TurnEnded { ending, .. } => heard.ending = Some(*ending),
             EventKind::UserMessage { .. }
+            | EventKind::ToolCallSettled { .. }
             | EventKind::ModelMessage { .. }
             | EventKind::ConfirmationEnded { .. }
             | EventKind::SystemNotice { .. }
