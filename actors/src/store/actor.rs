@@ -1,4 +1,4 @@
-//! The shell of the StoreActor: it queues, and starts tracked writer tasks.
+//! The shell of the StoreActor: it starts tracked writer tasks for what waits.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -6,11 +6,11 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio_util::task::TaskTracker;
 use tracing::debug;
 
-use super::{Job, StoreMsg, WriterHealth, queue::Queue, writer::Writer};
+use super::{Job, Jobs, StoreMsg, WriterHealth, writer::Writer};
 use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
 
-/// Queues what is to be written. A group that has begun is finished and answered even if the actor is killed; what
-/// waited in its queue is lost, and whoever waits for it hears [`Silent`](crate::port::StoreError::Silent).
+/// Starts a writer whenever something waits and one is idle. If it is killed, a group that has begun is finished and
+/// answered, and what waits is written when it was started anew. Stopped in order, it refuses what waits and what comes.
 #[derive(Debug)]
 pub struct StoreActor;
 
@@ -25,12 +25,14 @@ pub struct StoreArguments {
     pub tasks: TaskTracker,
     /// What is known of the writers' health.
     pub health: Arc<WriterHealth>,
+    /// What waits, also while the actor is started anew.
+    pub jobs: Jobs,
 }
 
 /// What a StoreActor knows.
 #[derive(Debug)]
 pub struct StoreState {
-    queue: Queue<Job>,
+    jobs: Jobs,
     writer: Arc<Writer>,
     tasks: TaskTracker,
 }
@@ -42,12 +44,14 @@ impl Actor for StoreActor {
 
     async fn pre_start(
         &self,
-        _: ActorRef<StoreMsg>,
+        me: ActorRef<StoreMsg>,
         arguments: StoreArguments,
     ) -> Result<StoreState, ActorProcessingErr> {
-        let StoreArguments { store, limits, tasks, health } = arguments;
-        let queue = Queue::new(store.writers(), limits.max_batch_jobs);
-        Ok(StoreState { queue, writer: Arc::new(Writer::new(store, limits, health)), tasks })
+        let StoreArguments { store, limits, tasks, health, jobs } = arguments;
+        let state =
+            StoreState { jobs, writer: Arc::new(Writer::new(store, limits, health)), tasks };
+        state.start_writers(&me);
+        Ok(state)
     }
 
     async fn handle(
@@ -58,35 +62,61 @@ impl Actor for StoreActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("store.handle").await?;
         match msg {
-            StoreMsg::Job(job) => state.queue.push(job),
-            StoreMsg::Waiting { reply } => answer(reply, state.queue.waiting_len()),
-            StoreMsg::Written { left } => state.queue.written(left),
+            StoreMsg::Work => {}
+            StoreMsg::Waiting { reply } => answer(reply, state.jobs.waiting_len()),
         }
-        while let Some(batch) = state.queue.next_batch() {
-            let writer = state.writer.clone();
-            let report = Report { to: me.clone(), left: VecDeque::new() };
-            state.tasks.spawn(async move { report.leave(writer.write(batch).await) });
-        }
+        state.start_writers(&me);
+        Ok(())
+    }
+
+    async fn post_stop(
+        &self,
+        _: ActorRef<StoreMsg>,
+        state: &mut StoreState,
+    ) -> Result<(), ActorProcessingErr> {
+        state.jobs.close();
         Ok(())
     }
 }
 
-/// Tells the actor that a writer is idle again, even if its task panicked.
-struct Report {
-    to: ActorRef<StoreMsg>,
-    left: VecDeque<Job>,
-}
-
-impl Report {
-    fn leave(mut self, left: VecDeque<Job>) {
-        self.left = left;
+impl StoreState {
+    fn start_writers(&self, me: &ActorRef<StoreMsg>) {
+        while let Some(mut batch) = self.jobs.next_batch() {
+            let (jobs, writer, me) = (self.jobs.clone(), self.writer.clone(), me.clone());
+            drop(self.tasks.spawn(async move {
+                loop {
+                    let busy = Busy { jobs: &jobs, me: &me };
+                    let left = writer.write(batch).await;
+                    busy.ends(left);
+                    match jobs.next_batch() {
+                        Some(next) => batch = next,
+                        None => break,
+                    }
+                }
+            }));
+        }
     }
 }
 
-impl Drop for Report {
+/// A writer has a group. However that ends, it is idle again.
+struct Busy<'a> {
+    jobs: &'a Jobs,
+    me: &'a ActorRef<StoreMsg>,
+}
+
+impl Busy<'_> {
+    fn ends(self, left: VecDeque<Job>) {
+        self.jobs.written(left);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Busy<'_> {
+    /// Its task panicked: another must be started.
     fn drop(&mut self) {
-        if self.to.cast(StoreMsg::Written { left: std::mem::take(&mut self.left) }).is_err() {
-            debug!("a group ended after its actor");
+        self.jobs.written(VecDeque::new());
+        if self.me.cast(StoreMsg::Work).is_err() {
+            debug!("a writer failed after its actor");
         }
     }
 }

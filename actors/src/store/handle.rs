@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Job, Lease, LeaseJob, StoreMsg, WriteJob};
+use super::{Job, Jobs, Lease, LeaseJob, StoreMsg, WriteJob};
 use crate::{
     failpoint::failpoint,
     mailbox::{Address, AskError},
@@ -23,22 +23,23 @@ use crate::{
 pub struct StoreHandle {
     store: Arc<dyn Store>,
     writer: Address<StoreMsg>,
+    jobs: Jobs,
     places: Arc<Semaphore>,
     answers_within: Duration,
 }
 
-/// The StoreActor is being restarted.
-#[derive(Debug, thiserror::Error)]
-#[error("the actor in front of the store is gone")]
-struct Gone;
-
 impl StoreHandle {
-    /// A handle to this store, whose actor is found at `writer`. Make one and clone it: it counts what waits.
+    /// A handle to this store, whose actor is found at `writer` and writes these jobs. Make one and clone it: it counts what waits.
     #[must_use]
-    pub fn new(writer: Address<StoreMsg>, store: Arc<dyn Store>, limits: &Limits) -> Self {
+    pub fn new(
+        writer: Address<StoreMsg>,
+        jobs: Jobs,
+        store: Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Self {
         let places =
             Arc::new(Semaphore::new(limits.max_waiting_writes.min(Semaphore::MAX_PERMITS)));
-        Self { store, writer, places, answers_within: limits.store_timeout }
+        Self { store, writer, jobs, places, answers_within: limits.store_timeout }
     }
 
     /// The store itself, for reads.
@@ -92,7 +93,10 @@ impl StoreHandle {
     /// Admission comes before the mailbox, which has no bound.
     fn send(&self, job: impl FnOnce(OwnedSemaphorePermit) -> Job) -> Result<(), StoreError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| StoreError::Overloaded)?;
-        self.writer.send(StoreMsg::Job(job(place))).map_err(|_| StoreError::unavailable(Gone))
+        self.jobs.push(job(place))?;
+        // If the actor is gone just now, the next one finds the job.
+        drop(self.writer.send(StoreMsg::Work));
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the StoreActor is asked.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -13,17 +13,12 @@ use crate::{
 /// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
 #[derive(Debug)]
 pub enum StoreMsg {
-    /// Something waits for the writer.
-    Job(Job),
+    /// Something waits, or a writer is idle again.
+    Work,
     /// Asks how many jobs wait for a writer.
     Waiting {
         /// Hears the number.
         reply: oneshot::Sender<usize>,
-    },
-    /// A writer task has ended; it began none of these jobs, or undid them through no fault of theirs.
-    Written {
-        /// They come first in the next group.
-        left: VecDeque<Job>,
     },
 }
 

@@ -8,6 +8,7 @@ pub(super) struct Queue<J> {
     waiting: VecDeque<J>,
     idle_writers: usize,
     max_batch_jobs: usize,
+    is_closed: bool,
 }
 
 impl<J> Queue<J> {
@@ -17,12 +18,23 @@ impl<J> Queue<J> {
             waiting: VecDeque::new(),
             idle_writers: writers.max(1),
             max_batch_jobs: max_batch_jobs.max(1),
+            is_closed: false,
         }
     }
 
-    /// A job comes.
-    pub(super) fn push(&mut self, job: J) {
+    /// A job comes. Given back once nobody takes any more.
+    pub(super) fn push(&mut self, job: J) -> Result<(), J> {
+        if self.is_closed {
+            return Err(job);
+        }
         self.waiting.push_back(job);
+        Ok(())
+    }
+
+    /// Takes no more jobs, and gives those that wait.
+    pub(super) fn close(&mut self) -> VecDeque<J> {
+        self.is_closed = true;
+        std::mem::take(&mut self.waiting)
     }
 
     /// How many jobs wait.
@@ -55,10 +67,10 @@ mod tests {
     #[test]
     fn what_comes_while_the_writer_is_busy_is_the_next_group() {
         let mut queue = Queue::new(1, 10);
-        queue.push(1);
+        queue.push(1).unwrap();
         assert_eq!(queue.next_batch(), Some([1].into()));
-        queue.push(2);
-        queue.push(3);
+        queue.push(2).unwrap();
+        queue.push(3).unwrap();
         assert_eq!(queue.next_batch(), None, "one writer, one group at a time");
         queue.written(VecDeque::new());
         assert_eq!(queue.next_batch(), Some([2, 3].into()));
@@ -69,19 +81,28 @@ mod tests {
     #[test]
     fn a_group_has_a_bound_and_the_rest_keeps_its_order() {
         let mut queue = Queue::new(1, 2);
-        (1..=5).for_each(|job| queue.push(job));
+        (1..=5).for_each(|job| queue.push(job).unwrap());
         assert_eq!(queue.next_batch(), Some([1, 2].into()));
         queue.written(VecDeque::new());
         assert_eq!(queue.next_batch(), Some([3, 4].into()));
         queue.written([4].into());
-        queue.push(6);
+        queue.push(6).unwrap();
         assert_eq!(queue.next_batch(), Some([4, 5].into()), "what was left undone comes first");
+    }
+
+    #[test]
+    fn a_closed_queue_gives_everything_back() {
+        let mut queue = Queue::new(1, 2);
+        queue.push(1).unwrap();
+        assert_eq!(queue.close(), [1]);
+        assert_eq!(queue.push(2), Err(2));
+        assert_eq!(queue.next_batch(), None);
     }
 
     #[test]
     fn as_many_groups_run_at_once_as_there_are_writers() {
         let mut queue = Queue::new(2, 1);
-        (1..=3).for_each(|job| queue.push(job));
+        (1..=3).for_each(|job| queue.push(job).unwrap());
         assert_eq!(queue.next_batch(), Some([1].into()));
         assert_eq!(queue.next_batch(), Some([2].into()));
         assert_eq!(queue.next_batch(), None);

@@ -22,7 +22,7 @@ use crate::{
     port::{ChatModel, Clock, Extensions, Store},
     protocol::Limits,
     registry::ToolRegistry,
-    store::{StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
+    store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
 };
 
 /// The root of a runtime's actors.
@@ -179,6 +179,7 @@ impl Role {
 #[derive(Debug)]
 pub struct Supervising {
     children: Children,
+    jobs: Jobs,
     tree: Tree,
     health: watch::Sender<Health>,
     restarts: Vec<(Role, Restarts)>,
@@ -195,8 +196,14 @@ impl Actor for Supervisor {
         children: Children,
     ) -> Result<Supervising, ActorProcessingErr> {
         let (health, healthy) = watch::channel(Health::Healthy);
-        let store_actor = Address::new(children.start_store(&me).await?);
-        let store = StoreHandle::new(store_actor.clone(), children.store.clone(), &children.limits);
+        let jobs = Jobs::new(children.store.writers(), children.limits.max_batch_jobs);
+        let store_actor = Address::new(children.start_store(&jobs, &me).await?);
+        let store = StoreHandle::new(
+            store_actor.clone(),
+            jobs.clone(),
+            children.store.clone(),
+            &children.limits,
+        );
         let confirm = Address::new(children.start_confirm(&me).await?);
         let around = Arc::new(Around::new(
             children.registry.clone(),
@@ -222,7 +229,7 @@ impl Actor for Supervisor {
             around,
             health: healthy,
         };
-        Ok(Supervising { children, tree, health, restarts: restarts.into() })
+        Ok(Supervising { children, jobs, tree, health, restarts: restarts.into() })
     }
 
     async fn handle(
@@ -293,7 +300,9 @@ impl Supervising {
         me: &ActorRef<SupervisorMsg>,
     ) -> Result<(), ActorProcessingErr> {
         match role {
-            Role::Store => self.tree.store_actor.moved(self.children.start_store(me).await?),
+            Role::Store => {
+                self.tree.store_actor.moved(self.children.start_store(&self.jobs, me).await?)
+            }
             Role::Llm => self.tree.llm.moved(self.children.start_llm(me).await?),
             Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
             Role::Dispatcher => {
@@ -305,6 +314,9 @@ impl Supervising {
 
     fn give_up(&self, role: Role) {
         error!(actor = role.name(), "an actor was given up; the runtime is unhealthy");
+        if role == Role::Store {
+            self.jobs.close();
+        }
         self.health.send_replace(Health::Unhealthy { actor: role.name() });
     }
 }
@@ -312,6 +324,7 @@ impl Supervising {
 impl Children {
     async fn start_store(
         &self,
+        jobs: &Jobs,
         me: &ActorRef<SupervisorMsg>,
     ) -> Result<ActorRef<StoreMsg>, ActorProcessingErr> {
         let arguments = StoreArguments {
@@ -319,6 +332,7 @@ impl Children {
             limits: self.limits.clone(),
             tasks: self.tasks.clone(),
             health: self.writer_health.clone(),
+            jobs: jobs.clone(),
         };
         Ok(StoreActor::spawn_linked(None, StoreActor, arguments, me.get_cell()).await?.0)
     }

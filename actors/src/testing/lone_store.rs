@@ -9,7 +9,7 @@ use crate::{
     mailbox::Address,
     port::Store,
     protocol::Limits,
-    store::{StoreActor, StoreArguments, StoreHandle},
+    store::{Jobs, StoreActor, StoreArguments, StoreHandle},
 };
 
 /// Starts a StoreActor for this store. Its writer tasks run in the tracker; nobody restarts it.
@@ -23,7 +23,9 @@ pub async fn lone_store(store: Arc<dyn Store>, limits: Limits, tasks: TaskTracke
         limits: limits.clone(),
         tasks,
         health: Arc::default(),
+        jobs: Jobs::new(store.writers(), limits.max_batch_jobs),
     };
+    let jobs = arguments.jobs.clone();
     let (actor, _) = Actor::spawn(None, StoreActor, arguments).await.expect("a StoreActor starts");
-    StoreHandle::new(Address::new(actor), store, &limits)
+    StoreHandle::new(Address::new(actor), jobs, store, &limits)
 }

@@ -1,11 +1,9 @@
 //! Groups of writes: what is committed together, what is told to whom, what is bounded.
 
-use super::{house, house_with, say, session};
-use crate::{
-    port::{Store, StoreError},
-    protocol::Limits,
-    store::Keep,
-};
+use ractor::Actor;
+
+use super::{StoreActor, house, house_with, say};
+use crate::{port::StoreError, protocol::Limits, store::Keep};
 
 #[tokio::test]
 async fn what_waits_during_a_commit_is_the_next_group() {
@@ -88,26 +86,51 @@ async fn more_jobs_than_may_wait_are_refused_before_the_mailbox() {
 }
 
 #[tokio::test]
-async fn a_group_that_has_begun_is_finished_and_answered_though_the_actor_is_killed() {
-    let house = house().await;
+async fn nothing_that_waits_is_lost_when_the_actor_is_killed() {
+    let mut house = house().await;
     let paused = house.store.pause().await;
     let running = house.handle.begin_write(say(1, "running"));
     house.barrier().await;
     let queued = house.handle.begin_write(say(2, "queued"));
     house.barrier().await;
     house.actor.kill();
-    house.ended.await.unwrap();
-    assert!(matches!(queued.await, Err(StoreError::Silent)));
-    assert!(matches!(
-        house.handle.write(say(3, "late")).await,
-        Err(StoreError::Unavailable { .. })
-    ));
+    (&mut house.ended).await.unwrap();
+    // Sent while nobody is there.
+    let late = house.handle.begin_write(say(3, "late"));
+    let (next, _) = Actor::spawn(None, StoreActor, house.arguments.clone()).await.unwrap();
+    house.address.moved(next);
     drop(paused);
     running.await.unwrap();
+    queued.await.unwrap();
+    late.await.unwrap();
+    assert_eq!(house.texts().await, ["running", "queued", "late"]);
+}
+
+#[tokio::test]
+async fn what_waits_is_written_even_where_nobody_follows_the_actor() {
+    let mut house = house().await;
+    let paused = house.store.pause().await;
+    let running = house.handle.begin_write(say(1, "running"));
+    house.barrier().await;
+    let queued = house.handle.begin_write(say(2, "queued"));
+    house.barrier().await;
+    house.actor.kill();
+    (&mut house.ended).await.unwrap();
+    drop(paused);
+    running.await.unwrap();
+    queued.await.unwrap();
     house.tasks.close();
     house.tasks.wait().await;
-    let stored = house.store.session(&session()).await.unwrap().unwrap();
-    assert_eq!(stored.row.last_seq, 1);
+    assert_eq!(house.texts().await, ["running", "queued"]);
+}
+
+#[tokio::test]
+async fn an_actor_that_is_stopped_in_order_refuses_what_comes() {
+    let mut house = house().await;
+    house.actor.stop(None);
+    (&mut house.ended).await.unwrap();
+    let late = house.handle.write(say(1, "late")).await;
+    assert!(matches!(late, Err(StoreError::Unavailable { .. })), "{late:?}");
 }
 
 #[tokio::test(start_paused = true)]

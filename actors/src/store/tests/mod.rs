@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::{Lease, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth};
+use super::{Jobs, Lease, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth};
 use crate::{
     ledger::{Ended, Proposal, Transition, text_digest},
     mailbox::Address,
@@ -27,6 +27,8 @@ struct House {
     store: MemoryStore,
     handle: StoreHandle,
     actor: ActorRef<StoreMsg>,
+    address: Address<StoreMsg>,
+    arguments: StoreArguments,
     ended: JoinHandle<()>,
     tasks: TaskTracker,
     health: Arc<WriterHealth>,
@@ -42,13 +44,14 @@ async fn house_with(limits: Limits) -> House {
     let port: Arc<dyn Store> = Arc::new(store.clone());
     let arguments = StoreArguments {
         store: port.clone(),
-        limits,
         tasks: tasks.clone(),
         health: health.clone(),
+        jobs: Jobs::new(port.writers(), limits.max_batch_jobs),
+        limits,
     };
-    let limits = arguments.limits.clone();
-    let (actor, ended) = Actor::spawn(None, StoreActor, arguments).await.unwrap();
-    let handle = StoreHandle::new(Address::new(actor.clone()), port, &limits);
+    let (actor, ended) = Actor::spawn(None, StoreActor, arguments.clone()).await.unwrap();
+    let (address, jobs) = (Address::new(actor.clone()), arguments.jobs.clone());
+    let handle = StoreHandle::new(address.clone(), jobs, port, &arguments.limits);
     let opened = Write::Session { session: session(), user: user(), at: at() };
     handle
         .write(vec![
@@ -63,7 +66,7 @@ async fn house_with(limits: Limits) -> House {
         ])
         .await
         .unwrap();
-    House { store, handle, actor, ended, tasks, health }
+    House { store, handle, actor, address, arguments, ended, tasks, health }
 }
 
 impl House {

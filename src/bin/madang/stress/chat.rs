@@ -18,7 +18,7 @@ use super::{
 };
 
 /// A turn that takes longer has lost its end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What was refused is tried again after so many milliseconds.
 const TRIED_AGAIN: Range<u64> = 5..50;

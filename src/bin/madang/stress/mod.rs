@@ -75,7 +75,6 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
         drop(run::run(&first, &world, planned(&stress, &world), ProgressBar::hidden()).await?);
         drop(world);
         settle(0).await;
-        eprintln!("DEBUG tasks after warm-up {}", Handle::current().metrics().num_alive_tasks());
         before = Some(HEAP.current_usage());
     }
     let tasks_before = Handle::current().metrics().num_alive_tasks();
