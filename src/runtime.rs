@@ -209,6 +209,13 @@ impl Runtime {
         self.inner.tasks.len()
     }
 
+    /// How many sessions are in memory: those that are awake, and those that sleep while a handle or a subscriber is kept.
+    /// For tests and monitoring.
+    #[must_use]
+    pub fn sessions_in_memory(&self) -> usize {
+        self.inner.doors.len()
+    }
+
     /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
     /// last. Waits at most `Limits::shutdown_timeout`.
     ///

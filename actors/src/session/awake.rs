@@ -163,7 +163,9 @@ impl Drop for Awake {
 
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
 pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
-    if !wiring.closing.is_cancelled() && door.wake() {
+    if wiring.closing.is_cancelled() {
+        door.owes_nothing(); // the next start goes on with it
+    } else if door.wake() {
         drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
 use ractor::{ActorId, ActorRef, MessagingErr};
@@ -13,7 +13,8 @@ use tracing::warn;
 use super::{Feed, SessionMsg};
 use crate::protocol::{Limits, SessionId, TurnId, UserId};
 
-/// The door of one session.
+/// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
+/// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
 #[derive(Debug)]
 pub struct Door {
     session: SessionId,
@@ -22,9 +23,25 @@ pub struct Door {
     place: Mutex<Place>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
-    /// The last turn that subscribers were told is over, though the store may not have its end.
-    given_up: Mutex<Option<TurnId>>,
+    given_up: Mutex<Option<GivenUp>>,
     max_waiting: usize,
+    doors: Arc<ByName>,
+}
+
+/// The last turn that subscribers were told is over, though the store may not have its end. Until it has, the door keeps
+/// itself: another one would not know, and go on with the turn.
+#[derive(Debug)]
+struct GivenUp {
+    turn: TurnId,
+    _kept: Option<Arc<Door>>,
+}
+
+/// Something that an actor began and whose end is not known yet. It keeps the door, so that whoever opens the session
+/// anew waits for it.
+#[derive(Debug)]
+pub(super) struct Begun {
+    _token: TaskTrackerToken,
+    _door: Arc<Door>,
 }
 
 #[derive(Debug)]
@@ -65,8 +82,8 @@ impl Door {
     }
 
     /// Something begins that will end in the store. Dropped when its end is known.
-    pub(super) fn begins(&self) -> TaskTrackerToken {
-        self.unsettled.token()
+    pub(super) fn begins(self: &Arc<Self>) -> Begun {
+        Begun { _token: self.unsettled.token(), _door: self.clone() }
     }
 
     /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of
@@ -103,12 +120,24 @@ impl Door {
     }
 
     /// Its actor died in this turn.
-    pub(super) fn gives_up(&self, turn: TurnId) {
-        *self.given_up.lock().expect("no code under this lock panics") = Some(turn);
+    pub(super) fn gives_up(self: &Arc<Self>, turn: TurnId) {
+        self.set_given_up(Some(GivenUp { turn, _kept: Some(self.clone()) }));
     }
 
     pub(super) fn given_up(&self) -> Option<TurnId> {
-        *self.given_up.lock().expect("no code under this lock panics")
+        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.turn)
+    }
+
+    /// The store has the end of every turn that was given up, or nobody will give it one before the next start.
+    pub(super) fn owes_nothing(&self) {
+        self.set_given_up(None);
+    }
+
+    fn set_given_up(&self, given_up: Option<GivenUp>) {
+        let mut place = self.given_up.lock().expect("no code under this lock panics");
+        let was = std::mem::replace(&mut *place, given_up);
+        drop(place);
+        drop(was); // it may be the last that keeps a door
     }
 
     /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
@@ -161,10 +190,6 @@ impl Door {
         }
     }
 
-    fn is_asleep(&self) -> bool {
-        matches!(*self.place(), Place::Asleep)
-    }
-
     pub(super) fn awake(&self) -> Option<ActorRef<SessionMsg>> {
         match &*self.place() {
             Place::Awake { actor, .. } => Some(actor.clone()),
@@ -186,46 +211,69 @@ impl Place {
     }
 }
 
-/// The doors of a runtime. A plain mutex: it is held for a map's lookup, and handles keep their door.
-#[derive(Debug, Default)]
-pub struct Doors {
-    doors: Mutex<ByName>,
+impl Drop for Door {
+    fn drop(&mut self) {
+        let mut doors = self.doors.lock();
+        // Another one may be there already: made in between, because this one could not be had any more.
+        if doors.get(&self.session).is_some_and(|door| door.strong_count() == 0) {
+            doors.remove(&self.session);
+        }
+        const SMALLEST: usize = 1_024;
+        if doors.capacity() > SMALLEST && doors.len() * 4 < doors.capacity() {
+            let len = doors.len();
+            doors.shrink_to(len * 2);
+        }
+    }
 }
 
+/// The doors of a runtime, as long as anybody holds them.
 #[derive(Debug, Default)]
-struct ByName {
-    doors: HashMap<SessionId, Arc<Door>>,
-    /// At this size doors that nobody holds or listens at are forgotten: a sweep looks at all of them, so it waits until the map has
-    /// doubled.
-    sweep_at: usize,
-}
+pub struct Doors(Arc<ByName>);
+
+/// A plain mutex: it is held for a lookup. No door is dropped under it, because that takes it too.
+#[derive(Debug, Default)]
+struct ByName(Mutex<HashMap<SessionId, Weak<Door>>>);
 
 impl Doors {
     /// The door of a session, which is this user's; `None` if it is another's.
     #[must_use]
     pub fn door(&self, session: &SessionId, user: &UserId, limits: &Limits) -> Option<Arc<Door>> {
-        let mut by_name = self.by_name();
-        if let Some(door) = by_name.doors.get(session) {
-            return (door.user == *user).then(|| door.clone());
-        }
-        by_name.sweep();
-        let door = Arc::new(Door {
-            session: session.clone(),
-            user: user.clone(),
-            feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
-            place: Mutex::new(Place::Asleep),
-            unsettled: TaskTracker::new(),
-            given_up: Mutex::default(),
-            max_waiting: limits.max_waiting_for_wake,
+        let mut doors = self.0.lock();
+        let door = doors.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let door = Arc::new(Door {
+                session: session.clone(),
+                user: user.clone(),
+                feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
+                place: Mutex::new(Place::Asleep),
+                unsettled: TaskTracker::new(),
+                given_up: Mutex::default(),
+                max_waiting: limits.max_waiting_for_wake,
+                doors: self.0.clone(),
+            });
+            doors.insert(session.clone(), Arc::downgrade(&door));
+            door
         });
-        by_name.doors.insert(session.clone(), door.clone());
-        Some(door)
+        drop(doors);
+        (door.user == *user).then_some(door)
+    }
+
+    /// How many sessions anything of is in memory.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    /// Nothing of any session is in memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
-        let awake: Vec<_> = self.by_name().doors.values().filter_map(|door| door.awake()).collect();
-        let asked = awake.into_iter().filter_map(|session| {
+        let doors: Vec<_> = self.0.lock().values().filter_map(Weak::upgrade).collect();
+        let awake = doors.iter().filter_map(|door| door.awake());
+        let asked = awake.filter_map(|session| {
             let (reply, closed) = oneshot::channel();
             session.cast(SessionMsg::Close { reply }).is_ok().then_some(closed)
         });
@@ -236,22 +284,10 @@ impl Doors {
             }
         }
     }
-
-    fn by_name(&self) -> MutexGuard<'_, ByName> {
-        self.doors.lock().expect("no code under this lock panics")
-    }
 }
 
 impl ByName {
-    fn sweep(&mut self) {
-        const SMALLEST: usize = 1_024;
-        if self.doors.len() >= self.sweep_at.max(SMALLEST) {
-            self.doors.retain(|_, door| {
-                Arc::strong_count(door) > 1
-                    || Arc::strong_count(&door.feed) > 1
-                    || !door.is_asleep()
-            });
-            self.sweep_at = self.doors.len() * 2;
-        }
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Door>>> {
+        self.0.lock().expect("no code under this lock panics")
     }
 }

@@ -116,6 +116,7 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>) -> Result<(), OpenError> 
                 debug!(%session, %cause, "failed to start a session's actor");
                 OpenError::Closed(session.clone())
             })?;
+    door.owes_nothing();
     door.woke(actor, resumption.map(SessionMsg::Resume));
     Ok(())
 }

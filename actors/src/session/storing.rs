@@ -104,7 +104,9 @@ impl Awake {
         }
         if let Some(turn) = self.turn.as_mut() {
             turn.abandon();
-            self.place.door.gives_up(turn.id);
+            if self.wiring.history == History::Stored {
+                self.place.door.gives_up(turn.id);
+            }
             if let Some(began) = turn.began.take() {
                 if matches!(cause, StoreError::Refused { .. }) {
                     self.unended = None;
