@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Decision, Grant, Question, SessionId, TurnId, TurnOptions,
-        UserId,
+        Answer, AnswerError, Asker, Bound, Decision, Grant, Question, SessionId, TurnId,
+        TurnOptions, UserId,
     },
     session::{
         ClearError, DismissError, Door, SessionMsg, SessionState, Subscription, TurnEnd,
@@ -68,11 +68,19 @@ impl Session {
         text: impl Into<Arc<str>>,
         options: TurnOptions,
     ) -> Result<Turn, TurnRefused> {
+        let text = text.into();
+        let (bytes, max_bytes) = (text.len(), self.runtime.limits.max_user_text_bytes);
+        if bytes > max_bytes {
+            return Err(TurnRefused::TooLong { bytes, max_bytes });
+        }
+        let admission = &self.runtime.tree.around.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
+        let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         let (began, beginning) = oneshot::channel();
         let (ended, end) = oneshot::channel();
-        match self.send(SessionMsg::Ask { text: text.into(), options, began, ended }) {
+        match self.send(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
-            Delivery::Full => return Err(TurnRefused::Overloaded),
+            Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
             Delivery::Closed => return Err(TurnRefused::Closed),
         }
         let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
@@ -87,14 +95,15 @@ impl Session {
         let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
         match self.send(SessionMsg::Running { ended, reply }) {
             Delivery::Sent => {}
-            Delivery::Full => return Err(SessionError::Overloaded),
+            Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => return Err(SessionError::Closed),
         }
-        let id = running.await.map_err(|_| SessionError::Closed)?;
+        let running = running.await.map_err(|_| SessionError::Closed)?;
+        let id = running.map_err(SessionError::Overloaded)?;
         Ok(id.map(|id| Turn { id, end }))
     }
 
-    /// Dismisses the turn that runs: this, and nothing else, is a dismissal.
+    /// Dismisses the turn that runs: this, and nothing else, is a dismissal. No bound refuses it.
     ///
     /// # Errors
     /// [`DismissError::NoTurn`] if none runs.
@@ -102,8 +111,7 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::Dismiss { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)),
-            Delivery::Full => Err(DismissError::Overloaded),
-            Delivery::Closed => Err(DismissError::Closed),
+            Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
         }
     }
 
@@ -116,7 +124,7 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::Clear { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(ClearError::Closed)),
-            Delivery::Full => Err(ClearError::Overloaded),
+            Delivery::Full(refusal) => Err(ClearError::Overloaded(refusal)),
             Delivery::Closed => Err(ClearError::Closed),
         }
     }
@@ -128,8 +136,11 @@ impl Session {
     pub async fn state(&self) -> Result<SessionState, SessionError> {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::State { reply }) {
-            Delivery::Sent => answer.await.map_err(|_| SessionError::Closed),
-            Delivery::Full => Err(SessionError::Overloaded),
+            Delivery::Sent => {
+                let state = answer.await.map_err(|_| SessionError::Closed)?;
+                state.map_err(SessionError::Overloaded)
+            }
+            Delivery::Full(refusal) => Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => Err(SessionError::Closed),
         }
     }

@@ -22,7 +22,7 @@ use crate::{
     llm::LlmEvent,
     mailbox::answer,
     port::{TurnStep, Write},
-    protocol::{Content, OnDismiss, TurnId, visible},
+    protocol::{Bound, Content, OnDismiss, TurnId, visible},
 };
 
 /// One awake chat. It alone appends to its transcript.
@@ -45,7 +45,6 @@ impl Actor for SessionActor {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
             chat: Chat::load(messages, last_seq, awaited),
-            handled: 0,
             turn: None,
             lookups: 0,
             unended: None,
@@ -53,11 +52,13 @@ impl Actor for SessionActor {
             closing: None,
             error: None,
             active_at: Instant::now(),
+            rest: None,
         };
         if let Some(Over { end, locale, news }) = ended {
             news.iter().for_each(|message| session.tell_message(message, locale));
             session.error = session.tell_end(&end, locale);
         }
+        session.come_to_rest();
         Ok(session)
     }
 
@@ -68,29 +69,29 @@ impl Actor for SessionActor {
         session: &mut Awake,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            SessionMsg::Ask { text, options, began, ended } => {
+            SessionMsg::Ask { text, options, bytes, began, ended } => {
                 failpoint("session.ask").await?;
-                session.handled += 1;
-                session.ask(&me, Asked { text, options, began, ended });
+                session.place.door.handles_one();
+                session.ask(&me, Asked { text, options, bytes, began, ended });
             }
             SessionMsg::Running { ended, reply } => {
-                session.handled += 1;
-                answer(reply, session.attach(ended));
+                session.place.door.handles_one();
+                answer(reply, Ok(session.attach(ended)));
             }
             SessionMsg::Dismiss { reply } => {
                 failpoint("session.dismiss").await?;
-                session.handled += 1;
+                session.place.door.handles_one();
                 answer(reply, session.dismiss(&me));
             }
             SessionMsg::Clear { reply } => {
                 failpoint("session.clear").await?;
-                session.handled += 1;
+                session.place.door.handles_one();
                 session.clear(&me, reply);
             }
             SessionMsg::State { reply } => {
                 failpoint("session.state").await?;
-                session.handled += 1;
-                answer(reply, session.state());
+                session.place.door.handles_one();
+                answer(reply, Ok(session.state()));
             }
             SessionMsg::Close { reply } => {
                 failpoint("session.close").await?;
@@ -120,7 +121,14 @@ impl Actor for SessionActor {
                 failpoint("session.idle").await?;
                 session.idle(&me);
             }
+            SessionMsg::Sleep { reply } => {
+                failpoint("session.sleep").await?;
+                session.rest = None;
+                session.sleep(&me);
+                answer(reply, ());
+            }
         }
+        session.come_to_rest();
         Ok(())
     }
 }
@@ -145,13 +153,18 @@ impl Awake {
 
     /// Begins a turn that nobody has submitted before.
     pub(super) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
-        let Asked { text, options, began, ended } = asked;
+        let Asked { text, options, bytes, began, ended } = asked;
         if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }
         if self.turn.is_some() || self.is_clearing {
             return answer(began, Err(TurnRefused::Busy));
         }
+        let admission = &self.wiring.around.admission;
+        let place = match admission.admit(Bound::RunningTurns, self.place.door.user(), 1) {
+            Ok(place) => place,
+            Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
+        };
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
         let message = self.message(id, Content::User { text });
@@ -170,6 +183,8 @@ impl Awake {
             cancelled: self.wiring.closing.child_token(),
             options,
             text: hash,
+            _place: place,
+            bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
             proposed: BTreeMap::new(),
@@ -281,16 +296,34 @@ impl Awake {
         }
     }
 
-    /// Sleeps, if nothing has happened for long enough and all that was ever sent is handled.
-    pub(super) fn idle(&mut self, me: &ActorRef<SessionMsg>) {
+    /// Sleeps, if nothing has happened for long enough.
+    fn idle(&mut self, me: &ActorRef<SessionMsg>) {
         let rest = self.wiring.around.limits.session_idle;
-        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
-        let may_sleep =
-            self.wiring.history == History::Stored && !is_busy && self.active_at.elapsed() >= rest;
-        if may_sleep && self.place.door.try_sleep(me.get_id(), self.handled) {
-            me.stop(None);
-        } else {
+        if self.active_at.elapsed() < rest || !self.sleep(me) {
             me.send_after(rest, || SessionMsg::Idle);
         }
+    }
+
+    /// Sleeps, if nothing is going on and all that was ever sent is handled.
+    fn sleep(&mut self, me: &ActorRef<SessionMsg>) -> bool {
+        let sleeps = self.may_sleep() && self.place.door.try_sleep(me.get_id());
+        if sleeps {
+            me.stop(None);
+        }
+        sleeps
+    }
+
+    /// Lets it be known that the session may be put to sleep for others, or that it may not any more.
+    fn come_to_rest(&mut self) {
+        match (self.may_sleep(), &self.rest) {
+            (true, None) => self.rest = Some(self.place.door.rests()),
+            (false, Some(_)) => self.rest = None,
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    fn may_sleep(&self) -> bool {
+        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
+        self.wiring.history == History::Stored && !is_busy && self.closing.is_none()
     }
 }

@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     chat::Chat,
-    door::Door,
+    door::{Door, Rest},
     msg::{TurnEnd, TurnRefused},
-    opening::open,
+    opening::{Place, open},
     turn::Turn,
     wiring::Wiring,
 };
 use crate::{
+    admission::Permit,
     dispatcher::{Dismissal, DispatchRequest},
     port::{LedgerRow, ModelError, OpenTurn, Write},
     protocol::{
@@ -55,6 +56,8 @@ pub struct Resumption {
     /// The calls of its last round that are dispatched again, in order.
     pub(super) calls: Vec<LedgerRow>,
     pub(super) stops_loop: bool,
+    /// Its place among the turns that run.
+    pub(super) place: Permit,
     /// What became of the calls that nobody brings to their end.
     pub(super) news: Vec<ChatMessage>,
 }
@@ -65,8 +68,6 @@ pub struct Awake {
     pub(super) place: AtDoor,
     pub(super) wiring: Arc<Wiring>,
     pub(super) chat: Chat,
-    /// Messages through the door that were handled.
-    pub(super) handled: u64,
     pub(super) turn: Option<Running>,
     /// The end of a turn of a chat in memory that could not be stored when it ended: the next turn needs it.
     pub(super) unended: Option<Write>,
@@ -76,6 +77,8 @@ pub struct Awake {
     pub(super) closing: Option<oneshot::Sender<()>>,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
+    /// It may be put to sleep for others; `None` while anything is going on.
+    pub(super) rest: Option<Rest>,
 }
 
 /// The turn that runs.
@@ -89,6 +92,10 @@ pub(super) struct Running {
     pub(super) dismissal: Dismissal,
     /// What handlers are told: nobody waits for them any more, or the runtime ends.
     pub(super) cancelled: CancellationToken,
+    /// Its place among the turns that run.
+    pub(super) _place: Permit,
+    /// The bytes of the user's message, until it is stored.
+    pub(super) bytes: Option<Permit>,
     /// Who hears that the user's message is stored; `None` once it is.
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
@@ -166,7 +173,7 @@ pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
     if wiring.closing.is_cancelled() {
         door.owes_nothing(); // the next start goes on with it
     } else if door.wake() {
-        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
+        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone(), Place::Awaited)));
     }
 }
 

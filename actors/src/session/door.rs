@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use ractor::{ActorId, ActorRef, MessagingErr};
@@ -10,8 +13,11 @@ use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
-use super::{Feed, SessionMsg};
-use crate::protocol::{Limits, SessionId, TurnId, UserId};
+use super::{Feed, SessionMsg, resting::Resting};
+use crate::{
+    admission::Permit,
+    protocol::{Bound, Limits, Refusal, Scope, SessionId, TurnId, UserId},
+};
 
 /// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
 /// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
@@ -24,8 +30,10 @@ pub struct Door {
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
     given_up: Mutex<Option<GivenUp>>,
+    /// Messages that its actor has handled since it woke.
+    handled: AtomicU64,
     max_waiting: usize,
-    doors: Arc<ByName>,
+    house: Arc<House>,
 }
 
 /// The last turn that subscribers were told is over, though the store may not have its end. Until it has, the door keeps
@@ -48,7 +56,7 @@ pub(super) struct Begun {
 enum Place {
     Asleep,
     Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, sent: u64 },
+    Awake { actor: ActorRef<SessionMsg>, sent: u64, _awake: Permit },
 }
 
 /// What became of a message.
@@ -59,7 +67,7 @@ pub enum Sent {
     /// The session has it when somebody wakes it: do.
     WakeIt,
     /// Too much waits already.
-    Full(SessionMsg),
+    Full(SessionMsg, Refusal),
 }
 
 impl Door {
@@ -93,11 +101,23 @@ impl Door {
         self.unsettled.wait().await;
     }
 
-    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now".
+    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
+    /// dismissal is never refused.
     pub fn send(&self, msg: SessionMsg) -> Sent {
+        let max = match msg {
+            SessionMsg::Dismiss { .. } => usize::MAX,
+            _ => self.max_waiting,
+        };
+        let full = |msg| {
+            let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
+            Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })
+        };
         let mut place = self.place();
         let msg = match &mut *place {
-            Place::Awake { actor, sent } => match actor.cast(msg) {
+            Place::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
+                return full(msg);
+            }
+            Place::Awake { actor, sent, .. } => match actor.cast(msg) {
                 Ok(()) => {
                     *sent += 1;
                     return Sent::Delivered;
@@ -108,7 +128,7 @@ impl Door {
                     return Sent::Delivered;
                 }
             },
-            Place::Waking(waiting) if waiting.len() >= self.max_waiting => return Sent::Full(msg),
+            Place::Waking(waiting) if waiting.len() >= max => return full(msg),
             Place::Waking(waiting) => {
                 waiting.push(msg);
                 return Sent::Delivered;
@@ -152,16 +172,22 @@ impl Door {
     }
 
     /// The session was loaded and its actor started, which handles `first` before what waits at the door.
-    pub(super) fn woke(&self, actor: ActorRef<SessionMsg>, first: Option<SessionMsg>) {
+    pub(super) fn woke(
+        &self,
+        actor: ActorRef<SessionMsg>,
+        awake: Permit,
+        first: Option<SessionMsg>,
+    ) {
         let mut place = self.place();
         let waiting = place.take_waiting();
+        self.handled.store(0, Relaxed);
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that this comes before finds the session awake.
         for msg in first.into_iter().chain(waiting) {
             // An actor that died meanwhile drops it: whoever waits for an answer hears that.
             drop(actor.cast(msg));
         }
-        *place = Place::Awake { actor, sent };
+        *place = Place::Awake { actor, sent, _awake: awake };
     }
 
     /// The session could not be loaded: gives what was waiting for it.
@@ -173,13 +199,36 @@ impl Door {
     }
 
     /// Asked by the session itself when idle. True: all that was ever sent to it is handled, and it is asleep now.
-    pub fn try_sleep(&self, actor: ActorId, handled: u64) -> bool {
+    pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut place = self.place();
-        let may = matches!(&*place, Place::Awake { actor: awake, sent } if *sent == handled && awake.get_id() == actor);
+        let handled = self.handled.load(Relaxed);
+        let may = matches!(&*place, Place::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
         if may {
             *place = Place::Asleep;
         }
         may
+    }
+
+    /// Its actor has come to a message that was sent through here.
+    pub(super) fn handles_one(&self) {
+        self.handled.fetch_add(1, Relaxed);
+    }
+
+    /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
+    pub(super) fn rests(self: &Arc<Self>) -> Rest {
+        let number = self.house.resting().enter(self.user.clone(), Arc::downgrade(self));
+        Rest { house: self.house.clone(), user: self.user.clone(), number }
+    }
+
+    /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
+    pub(super) fn longest_resting(&self, scope: Scope) -> Option<Arc<Self>> {
+        let of = (scope == Scope::User).then_some(&self.user);
+        loop {
+            let longest = self.house.resting().take_longest(of)?;
+            if let Some(door) = longest.upgrade() {
+                return Some(door);
+            }
+        }
     }
 
     /// The session's actor is gone.
@@ -213,7 +262,7 @@ impl Place {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        let mut doors = self.doors.lock();
+        let mut doors = self.house.doors();
         // Another one may be there already: made in between, because this one could not be had any more.
         if doors.get(&self.session).is_some_and(|door| door.strong_count() == 0) {
             doors.remove(&self.session);
@@ -226,19 +275,37 @@ impl Drop for Door {
     }
 }
 
+/// A session that rests.
+#[derive(Debug)]
+pub(super) struct Rest {
+    house: Arc<House>,
+    user: UserId,
+    number: u64,
+}
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        drop(self.house.resting().leave(&self.user, self.number));
+    }
+}
+
 /// The doors of a runtime, as long as anybody holds them.
 #[derive(Debug, Default)]
-pub struct Doors(Arc<ByName>);
+pub struct Doors(Arc<House>);
 
-/// A plain mutex: it is held for a lookup. No door is dropped under it, because that takes it too.
+/// What the doors of a runtime share. Plain mutexes: they are held for a lookup. No door is dropped under them, because
+/// that takes the first.
 #[derive(Debug, Default)]
-struct ByName(Mutex<HashMap<SessionId, Weak<Door>>>);
+struct House {
+    doors: Mutex<HashMap<SessionId, Weak<Door>>>,
+    resting: Mutex<Resting<Weak<Door>>>,
+}
 
 impl Doors {
     /// The door of a session, which is this user's; `None` if it is another's.
     #[must_use]
     pub fn door(&self, session: &SessionId, user: &UserId, limits: &Limits) -> Option<Arc<Door>> {
-        let mut doors = self.0.lock();
+        let mut doors = self.0.doors();
         let door = doors.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
             let door = Arc::new(Door {
                 session: session.clone(),
@@ -247,8 +314,9 @@ impl Doors {
                 place: Mutex::new(Place::Asleep),
                 unsettled: TaskTracker::new(),
                 given_up: Mutex::default(),
-                max_waiting: limits.max_waiting_for_wake,
-                doors: self.0.clone(),
+                handled: AtomicU64::new(0),
+                max_waiting: limits.max_waiting_messages,
+                house: self.0.clone(),
             });
             doors.insert(session.clone(), Arc::downgrade(&door));
             door
@@ -260,7 +328,7 @@ impl Doors {
     /// How many sessions anything of is in memory.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.lock().len()
+        self.0.doors().len()
     }
 
     /// Nothing of any session is in memory.
@@ -271,7 +339,7 @@ impl Doors {
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
-        let doors: Vec<_> = self.0.lock().values().filter_map(Weak::upgrade).collect();
+        let doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
         let awake = doors.iter().filter_map(|door| door.awake());
         let asked = awake.filter_map(|session| {
             let (reply, closed) = oneshot::channel();
@@ -286,8 +354,12 @@ impl Doors {
     }
 }
 
-impl ByName {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Door>>> {
-        self.0.lock().expect("no code under this lock panics")
+impl House {
+    fn doors(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Door>>> {
+        self.doors.lock().expect("no code under this lock panics")
+    }
+
+    fn resting(&self) -> MutexGuard<'_, Resting<Weak<Door>>> {
+        self.resting.lock().expect("no code under this lock panics")
     }
 }

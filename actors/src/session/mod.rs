@@ -9,6 +9,7 @@ mod feed;
 mod msg;
 mod opening;
 mod recover;
+mod resting;
 mod resume;
 mod resuming;
 mod storing;
@@ -25,5 +26,5 @@ pub use feed::{Feed, Item, Subscription};
 pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
-pub use opening::{OpenError, open};
+pub use opening::{OpenError, Place, open};
 pub use wiring::{History, Wiring};

@@ -140,6 +140,7 @@ impl Awake {
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
+        turn.bytes = None;
         for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }

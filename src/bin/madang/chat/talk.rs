@@ -99,7 +99,7 @@ impl Talk {
                 let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
                 Ok(self.refused(text, screen))
             }
-            Err(TurnRefused::Overloaded | TurnRefused::Busy) => {
+            Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
             // The program gives no keys.
