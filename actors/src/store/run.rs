@@ -1,4 +1,4 @@
-//! Plain writes that stand next to one another in a group and are written in one savepoint: fewer trips to the store.
+//! Plain writes of a group that are written in one savepoint: fewer trips to the store.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::port::Write;
 /// Jobs in one run: a group looks at its clock between runs.
 const LONGEST: usize = 64;
 
-/// Plain writes that stand next to one another.
+/// Plain writes that are written together.
 pub(super) struct Run {
     jobs: Vec<WriteJob>,
     /// Those of all jobs, in order; each job has its own again once they are taken apart.
@@ -18,20 +18,22 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Takes this job and the plain writes that wait right behind it.
+    /// Takes this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
+    /// write is quick, and a borrower may take its whole deadline.
     pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<Job>) -> Self {
         let mut run = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
         run.push(first);
-        while run.jobs.len() < LONGEST {
-            match waiting.pop_front() {
-                Some(Job::Write(job)) => run.push(job),
-                Some(other @ Job::Lend(_)) => {
-                    waiting.push_front(other);
-                    break;
-                }
-                None => break,
+        let mut left = VecDeque::with_capacity(waiting.len());
+        while run.jobs.len() < LONGEST
+            && let Some(job) = waiting.pop_front()
+        {
+            match job {
+                Job::Write(job) => run.push(job),
+                Job::Lend(_) => left.push_back(job),
             }
         }
+        left.append(waiting);
+        *waiting = left;
         run
     }
 

@@ -2,11 +2,9 @@
 
 use sqlx::{AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type, sqlite::SqliteArguments};
 
-/// Statements in one script.
-const LONG: u64 = 32;
-
-/// Statements in a script that is worth keeping prepared: a longer one is many jobs, which never come like this again.
-const SHORT: u64 = 8;
+/// Statements in one script: few enough for its text to come again, so that it is still prepared then. Preparing costs
+/// several times what running does, and a trip to SQLite's thread is little for eight statements.
+const LONG: u64 = 8;
 
 /// Statements and what is bound in them. Each must change exactly one row.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ impl Script {
         self
     }
 
-    /// It is better sent now: SQLite bounds what can be bound, and a long text is a statement of its own to prepare.
+    /// It is better sent now.
     pub(super) const fn is_long(&self) -> bool {
         self.statements >= LONG
     }
@@ -65,7 +63,7 @@ impl Script {
     pub(super) async fn run(&mut self, db: &mut SqliteConnection) -> sqlx::Result<Changed> {
         let Self { sql, arguments, statements } = std::mem::take(self);
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let done = query.persistent(statements <= SHORT).execute(db).await?;
+        let done = query.execute(db).await?;
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }

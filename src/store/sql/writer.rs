@@ -154,5 +154,7 @@ pub(super) fn connect_options(path: &Path) -> sqlx::sqlite::SqliteConnectOptions
         .busy_timeout(super::BUSY_TIMEOUT)
         .pragma("wal_autocheckpoint", LOG_PAGES)
         .pragma("cache_size", CACHE_KIB)
+        // What a savepoint must be able to undo would otherwise spill into a file, opened anew each time.
+        .pragma("temp_store", "memory")
         .statement_cache_capacity(super::STATEMENTS)
 }

@@ -34,6 +34,28 @@ async fn a_failed_commit_with_a_borrower_in_the_group_costs_the_borrower_only() 
 }
 
 #[tokio::test]
+async fn in_a_group_writes_do_not_wait_behind_borrowers() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "a"));
+    house.barrier().await;
+    let ahead = house.handle.begin_write(say(2, "b"));
+    let lease = house.handle.lease("t".into());
+    let behind = house.handle.begin_write(say(3, "c"));
+    house.barrier().await;
+    drop(paused);
+    let mut lease = lease.await.unwrap();
+    put(&mut lease, "row");
+    // Whoever comes second finds the place taken.
+    let told = lease.end(Keep::Keep, record(3)).await;
+    assert!(matches!(told, Err(StoreError::Refused { .. })), "{told:?}");
+    for write in [first, ahead, behind] {
+        write.await.unwrap();
+    }
+    assert_eq!(house.texts().await, ["a", "b", "c"]);
+}
+
+#[tokio::test]
 async fn a_transaction_that_does_not_begin_refuses_writes_and_leases() {
     let house = house().await;
     house.store.fail_next_begin();
