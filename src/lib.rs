@@ -30,11 +30,11 @@ pub use madang_actors::{
     protocol::{
         Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,
         CancelReason, ChatMessage, Completion, CompletionDelta, CompletionRequest, ConfirmationEnd,
-        Content, Decision, Digest, Effect, EffectPolicy, Ending, EventKind, FinishReason, Grant,
-        IdempotencyKey, InvalidId, Limits, Locale, Notice, OnDismiss, Problem, PromptMessage,
-        Question, Refusal, Scope, SessionEvent, SessionId, Text, Timestamp, ToolCancelled, ToolErr,
-        ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
-        WantedCall, call_envelope, editable, envelope, plain,
+        Content, Decision, Digest, Effect, EffectPolicy, Ending, EventKind, EventPlace,
+        FinishReason, Grant, IdempotencyKey, InvalidId, Limits, Locale, NoPlace, Notice, OnDismiss,
+        Problem, PromptMessage, Question, Refusal, Scope, SessionEvent, SessionId, Text, Timestamp,
+        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId,
+        TurnOptions, Usage, UserId, WantedCall, call_envelope, editable, envelope, plain,
     },
     registry::{Problems, ToolRegistry},
     session::{

@@ -115,7 +115,7 @@ async fn follow(
                     return;
                 }
             }
-            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. }) => {}
+            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
             None => return,
         }
     }

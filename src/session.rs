@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, Decision, Grant, Question, SessionId, TurnId,
-        TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, Decision, EventPlace, Grant, Question, SessionId,
+        TurnId, TurnOptions, UserId,
     },
     session::{
         ClearError, DismissError, Door, SessionMsg, SessionState, Subscription, TurnEnd,
@@ -146,10 +146,24 @@ impl Session {
     }
 
     /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
-    /// it from there.
+    /// it from there. A reader that is too slow is told so ([`Item::Lagged`](crate::Item::Lagged)), and then reads what it
+    /// missed from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.door.feed().subscribe()
+        self.door.subscribe(self.runtime.wiring.store.store(), &self.runtime.limits)
+    }
+
+    /// Reads on behind the place of the last event that was read ([`SessionEvent::place`](crate::SessionEvent::place)),
+    /// also after the session has slept or the process has ended: first what the store keeps, then what happens.
+    /// [`EventPlace::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
+    /// order; what only told how things went is told again as far as it is in memory.
+    ///
+    /// # Errors
+    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
+    pub async fn subscribe_after(&self, place: EventPlace) -> Result<Subscription, SessionError> {
+        drop(self.turn().await?); // awake, it knows what the store has
+        let store = self.runtime.wiring.store.store();
+        Ok(self.door.subscribe_after(place, store, &self.runtime.limits))
     }
 
     /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that

@@ -108,6 +108,14 @@ impl<W> Book<W> {
         Some(usual / u32::try_from(holders).unwrap_or(u32::MAX))
     }
 
+    /// Somebody waits who could have a place of this user's, if it were given back.
+    pub(super) fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
+        let is_full = self.held(bound) >= self.max[bound as usize].all;
+        let wants =
+            |waiting: &Waiting<W>| waiting.bound == bound && (is_full || waiting.user == *user);
+        self.waiting.iter().any(wants)
+    }
+
     /// Remembers somebody who waits for one place.
     pub(super) fn wait(&mut self, bound: Bound, user: UserId, waiter: W) {
         self.waiting.push_back(Waiting { bound, user, waiter });

@@ -65,6 +65,12 @@ impl Admission {
         }
     }
 
+    /// Somebody waits who could have a place of this user's.
+    #[must_use]
+    pub fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
+        self.0.book().is_wanted(bound, user)
+    }
+
     /// How many places are held.
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {

@@ -24,7 +24,9 @@ pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
 pub use envelope::{call_envelope, envelope};
-pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
+pub use event::{
+    ConfirmationEnd, EventKind, EventPlace, NoPlace, SessionEvent, TurnEnding, TurnError,
+};
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };

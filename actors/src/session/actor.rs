@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     awake::{AtDoor, Awake, Over, Running, Waking},
     chat::Chat,
+    feed::Told,
     msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
     turn::{Turn, TurnInput},
     wiring::History,
@@ -39,7 +40,8 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         waking: Waking,
     ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq, awaited, ended } = waking;
+        let Waking { door, wiring, messages, last_seq, awaited, ended, told } = waking;
+        door.feed().begins_at(told);
         me.send_after(wiring.around.limits.session_idle, || SessionMsg::Idle);
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
@@ -54,11 +56,13 @@ impl Actor for SessionActor {
             active_at: Instant::now(),
             rest: None,
         };
-        if let Some(Over { end, locale, news }) = ended {
+        if let Some(Over { end, locale, is_told, news }) = ended {
             news.iter().for_each(|message| session.tell_message(message, locale));
-            session.error = session.tell_end(&end, locale);
+            if !is_told {
+                session.error = session.tell_end(&end, Told::End, locale);
+            }
         }
-        session.come_to_rest();
+        session.come_to_rest(&me);
         Ok(session)
     }
 
@@ -128,7 +132,7 @@ impl Actor for SessionActor {
                 answer(reply, ());
             }
         }
-        session.come_to_rest();
+        session.come_to_rest(&me);
         Ok(())
     }
 }
@@ -313,13 +317,18 @@ impl Awake {
         sleeps
     }
 
-    /// Lets it be known that the session may be put to sleep for others, or that it may not any more.
-    fn come_to_rest(&mut self) {
-        match (self.may_sleep(), &self.rest) {
-            (true, None) => self.rest = Some(self.place.door.rests()),
-            (false, Some(_)) => self.rest = None,
-            (true, Some(_)) | (false, None) => {}
+    /// Lets it be known that the session may be put to sleep for others, or that it may not any more. Where somebody waits
+    /// for its place already, it sleeps.
+    fn come_to_rest(&mut self, me: &ActorRef<SessionMsg>) {
+        if !self.may_sleep() {
+            self.rest = None;
+            return;
         }
+        let admission = &self.wiring.around.admission;
+        if admission.is_wanted(Bound::AwakeSessions, self.place.door.user()) && self.sleep(me) {
+            return;
+        }
+        self.rest.get_or_insert_with(|| self.place.door.rests());
     }
 
     fn may_sleep(&self) -> bool {

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     chat::Chat,
     door::{Door, Rest},
+    feed::Told,
     msg::{TurnEnd, TurnRefused},
     opening::{Place, open},
     turn::Turn,
@@ -22,8 +23,8 @@ use crate::{
     dispatcher::{Dismissal, DispatchRequest},
     port::{LedgerRow, ModelError, OpenTurn, Write},
     protocol::{
-        CallId, ChatMessage, CompletionId, Digest, Locale, Question, TurnEnding, TurnError, TurnId,
-        TurnOptions,
+        CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, TurnEnding,
+        TurnError, TurnId, TurnOptions,
     },
 };
 
@@ -38,6 +39,8 @@ pub struct Waking {
     pub(super) awaited: BTreeSet<u64>,
     /// The turn that was left open and is over now.
     pub(super) ended: Option<Over>,
+    /// How far the story is told.
+    pub(super) told: EventPlace,
 }
 
 /// A turn that was left open and is not gone on with.
@@ -45,7 +48,9 @@ pub struct Waking {
 pub struct Over {
     pub(super) end: TurnEnd,
     pub(super) locale: Locale,
-    /// What became of its calls.
+    /// Subscribers were told its end when its actor died.
+    pub(super) is_told: bool,
+    /// What became of its calls, and what stands behind them.
     pub(super) news: Vec<ChatMessage>,
 }
 
@@ -58,7 +63,7 @@ pub struct Resumption {
     pub(super) stops_loop: bool,
     /// Its place among the turns that run.
     pub(super) place: Permit,
-    /// What became of the calls that nobody brings to their end.
+    /// What became of the calls that nobody brings to their end, and what stands behind them.
     pub(super) news: Vec<ChatMessage>,
 }
 
@@ -153,7 +158,8 @@ impl Drop for Awake {
             door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());
-            self.tell_end(&TurnEnd { turn: turn.id, ending, error, usage }, turn.options.locale);
+            let end = TurnEnd { turn: turn.id, ending, error, usage };
+            self.tell_end(&end, Told::Progress, turn.options.locale);
         }
         door.died(self.place.actor);
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start

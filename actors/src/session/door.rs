@@ -13,10 +13,11 @@ use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
-use super::{Feed, SessionMsg, resting::Resting};
+use super::{Feed, SessionMsg, Subscription, archive::Archive, resting::Resting};
 use crate::{
     admission::Permit,
-    protocol::{Bound, Limits, Refusal, Scope, SessionId, TurnId, UserId},
+    port::Store,
+    protocol::{Bound, EventPlace, Limits, Refusal, Scope, SessionId, TurnId, UserId},
 };
 
 /// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
@@ -87,6 +88,28 @@ impl Door {
     #[must_use]
     pub const fn feed(&self) -> &Arc<Feed> {
         &self.feed
+    }
+
+    /// Reads what happens from here on. What the reader misses is read from the store.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
+        self.feed.subscribe().with(self.archive(store, limits))
+    }
+
+    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
+    /// missed.
+    #[must_use]
+    pub fn subscribe_after(
+        self: &Arc<Self>,
+        place: EventPlace,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Subscription {
+        self.feed.subscribe_after(place, self.archive(store, limits))
+    }
+
+    fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
+        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
     }
 
     /// Something begins that will end in the store. Dropped when its end is known.

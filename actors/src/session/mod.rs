@@ -1,6 +1,7 @@
 //! SessionActor: one chat. Its turn is a pure state machine; its door and its feed are what others touch.
 
 mod actor;
+mod archive;
 mod awake;
 mod carrying_out;
 mod chat;
@@ -22,7 +23,7 @@ mod wiring;
 pub use actor::SessionActor;
 pub use awake::{Over, Resumption, Waking};
 pub use door::{Door, Doors, Sent};
-pub use feed::{Feed, Item, Subscription};
+pub use feed::{Feed, Item, Subscription, Told};
 pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };

@@ -1,11 +1,11 @@
 //! Waking a session: load its chat, see to the turn that was left open, start its actor.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ractor::Actor;
 use tokio::{
     sync::oneshot,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep, timeout_at},
 };
 use tracing::{debug, error, info};
 
@@ -26,8 +26,8 @@ use crate::{
         LedgerFilter, LedgerRow, ModelError, OpenTurn, StoreError, StoredSession, TurnStep, Write,
     },
     protocol::{
-        Bound, ChatMessage, Content, Effect, Notice, Refusal, SessionId, Timestamp, TurnEnding,
-        TurnError,
+        Bound, ChatMessage, Content, Effect, EventPlace, Notice, Refusal, SessionId, Timestamp,
+        TurnEnding, TurnError,
     },
 };
 
@@ -85,18 +85,21 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Permit, Ope
             Ok(permit) => return Ok(permit),
             Err(refusal) => refusal,
         };
-        let resting = door.longest_resting(refusal.scope).filter(|_| Instant::now() < until);
-        let Some(session) = resting.and_then(|resting| resting.awake()) else {
-            match place {
-                Place::OrRefused => return Err(OpenError::Overloaded(refusal)),
-                Place::Awaited => {
-                    return tokio::select! {
-                        permit = admission.wait(Bound::AwakeSessions, user) => Ok(permit),
-                        () = wiring.closing.cancelled() => Err(OpenError::Closed),
-                    };
-                }
+        if place == Place::OrRefused && Instant::now() >= until {
+            return Err(OpenError::Overloaded(refusal));
+        }
+        let Some(resting) = door.longest_resting(refusal.scope) else {
+            if place == Place::OrRefused {
+                return Err(OpenError::Overloaded(refusal));
+            }
+            tokio::select! {
+                permit = admission.wait(Bound::AwakeSessions, user) => return Ok(permit),
+                () = wiring.closing.cancelled() => return Err(OpenError::Closed),
+                // One may have come to rest just before this one began to wait.
+                () = sleep(patience) => continue,
             }
         };
+        let Some(session) = resting.awake() else { continue };
         let (reply, sleeps) = oneshot::channel();
         if session.cast(SessionMsg::Sleep { reply }).is_ok() {
             // Asleep, gone or busy again: the book knows whether there is a place now.
@@ -143,16 +146,30 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
         History::InMemory => Vec::new(),
     };
     let SeenTo { mut resumption, mut ended, news } = seen_to;
-    let news = messages.iter().filter(|message| news.contains(&message.seq)).cloned().collect();
+    let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
+    let awaited: BTreeSet<_> = calls.map(|row| row.seq).collect();
+    // What stands behind a call that goes on is told after that; what stands behind one that has ended only now was not
+    // told before it.
+    let shown = awaited.first().map_or(last_seq, |first| first - 1);
+    let first = news.into_iter().min().filter(|first| *first <= shown);
+    let told = EventPlace::of_entry(first.map_or(shown, |first| first - 1));
+    let told = if resumption.is_none() && ended.is_none() { told.end() } else { told };
+    let is_news = |message: &&ChatMessage| message.seq > told.entry() && message.seq <= shown;
+    let news = messages.iter().filter(is_news).cloned().collect();
     match (&mut resumption, &mut ended) {
         (Some(resumption), _) => resumption.news = news,
         (None, Some(over)) => over.news = news,
         (None, None) => {}
     }
-    let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
-    let awaited = calls.map(|row| row.seq).collect();
-    let waking =
-        Waking { door: door.clone(), wiring: wiring.clone(), messages, last_seq, awaited, ended };
+    let waking = Waking {
+        door: door.clone(),
+        wiring: wiring.clone(),
+        messages,
+        last_seq,
+        awaited,
+        ended,
+        told,
+    };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
             .await
@@ -179,7 +196,7 @@ fn unreadable(failed: Failed) -> OpenError {
 struct SeenTo {
     /// It goes on.
     resumption: Option<Box<Resumption>>,
-    /// It is over, and nobody was told yet.
+    /// It is over.
     ended: Option<Over>,
     /// The places of the entries that were made of it.
     news: Vec<u64>,
@@ -250,8 +267,9 @@ async fn see_to(
             writes.push(end.write(session, at));
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            let over = Over { end, locale, news: Vec::new() };
-            Ok(SeenTo { resumption: None, ended: (reason != Reason::Told).then_some(over), news })
+            let is_told = reason == Reason::Told;
+            let over = Over { end, locale, is_told, news: Vec::new() };
+            Ok(SeenTo { resumption: None, ended: Some(over), news })
         }
         (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
         (Fate::GoesOn { again, stops_loop }, Some(place)) => {

@@ -105,6 +105,12 @@ impl Yard {
         self.doors.door(&session, &user, &self.tree.around.limits).unwrap()
     }
 
+    /// Another door of the same session, as after a restart. The first must not be used any more.
+    pub(crate) fn fresh_door(&self, door: &Door) -> Arc<Door> {
+        let (session, user) = (door.session(), door.user());
+        Doors::default().door(session, user, &self.tree.around.limits).unwrap()
+    }
+
     pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) {
         match door.send(msg) {
             Sent::Delivered => {}

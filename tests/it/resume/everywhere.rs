@@ -163,6 +163,15 @@ impl Store for Imaging {
         self.store.session(session)
     }
 
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.store.transcript(session, from, max)
+    }
+
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
         self.store.interrupted()
     }

@@ -1,6 +1,9 @@
 //! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
 
+mod admission;
+mod feed;
 mod interleavings;
+mod reading;
 mod resume;
 mod turn;
 
@@ -34,8 +37,15 @@ fn calling(text: &str, names: &[&str]) -> Completion {
 }
 
 async fn by_hand(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+    by_hand_with(Limits::default(), tools).await
+}
+
+async fn by_hand_with(
+    limits: Limits,
+    tools: impl IntoIterator<Item = FakeTool>,
+) -> (Yard, HandScript) {
     // Handlers wait at their gate for as long as the test wants.
-    let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
+    let limits = Limits { transaction_deadline: PATIENCE, ..limits };
     let (model, script) = model_pair();
     (Yard::with(limits, model, tools).await, script)
 }

@@ -185,7 +185,7 @@ impl Talk {
     ) -> Result<(), Failure> {
         let kind = match &item {
             Item::Event(event) => Some(&event.kind),
-            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => None,
+            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => None,
         };
         if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
             && asking.as_ref().is_some_and(|(question, _)| question.call == *call)

@@ -15,7 +15,7 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
-        Write,
+        TranscriptPart, Write,
     },
 };
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -103,6 +103,15 @@ impl Store for Forgetful {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         self.0.session(session)
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.0.transcript(session, from, max)
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
