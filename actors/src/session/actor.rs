@@ -126,7 +126,7 @@ impl Actor for SessionActor {
                 session.idle(&me);
             }
             SessionMsg::Sleep { reply } => {
-                failpoint("session.sleep").await?;
+                failpoint("session.idle").await?;
                 session.rest = None;
                 session.sleep(&me);
                 answer(reply, ());

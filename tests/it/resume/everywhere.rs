@@ -17,7 +17,7 @@ use madang_actors::{
     ledger::{CallState, ChainEnd, Link, verify},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, Reader, StoredSession,
-        SubmittedTurn, Transaction, Write,
+        SubmittedTurn, Transaction, TranscriptPart, Write,
     },
 };
 use serde_json::json;
