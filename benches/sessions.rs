@@ -51,7 +51,7 @@ async fn main() {
             sessions: 10_000,
             asleep: &[100, 10_000, 100_000],
             wakes: 500,
-            turns: 300,
+            turns: 200,
             flood: 1_000,
         }
     };
@@ -69,7 +69,11 @@ async fn main() {
 
 async fn runtime(path: Option<&Path>, limits: Limits) -> Runtime {
     let script = [ScriptedCompletion::call("note", &json!({})), ScriptedCompletion::text("Noted.")];
-    let builder = Runtime::builder().model(ScriptedModel::repeating(script)).limits(limits);
+    with_model(ScriptedModel::repeating(script), path, limits).await
+}
+
+async fn with_model(model: ScriptedModel, path: Option<&Path>, limits: Limits) -> Runtime {
+    let builder = Runtime::builder().model(model).limits(limits);
     let builder = match path {
         Some(path) => {
             let none: [&Migrator; 0] = [];
@@ -124,6 +128,7 @@ async fn cost(count: usize, path: Option<&Path>) {
     let runtime = runtime(path, limits).await;
     // The first session makes what is there once for all.
     runtime.session("kim", "first").await.unwrap().state().await.unwrap();
+    let none = heap::live();
     let begin = Instant::now();
     let sessions = opened(&runtime, count).await;
     let opening = begin.elapsed();
@@ -142,8 +147,8 @@ async fn cost(count: usize, path: Option<&Path>) {
     );
     drop(sessions);
     forgotten(&runtime).await;
-    let left = heap::live().saturating_sub(before);
-    println!("{}: all asleep and let go, {left} bytes of heap are left in all", store_name(path));
+    let left = heap::live().saturating_sub(none) / count;
+    println!("{}: all asleep and let go, {left} bytes of heap are left of each", store_name(path));
     runtime.shutdown().await.unwrap();
 }
 
@@ -176,14 +181,18 @@ async fn waking(sizes: &Sizes, path: &Path) {
     runtime.shutdown().await.unwrap();
 }
 
-/// Turns of one user alone, beside one who asks as fast as he is let, and beside as many users as the other has turns.
+/// Turns of one user: alone, beside one user with very many sessions who asks as fast as he is let, and beside a few users
+/// with one session each, which is what the model's time is shared with.
 async fn flooded(sizes: &Sizes, path: Option<&Path>) {
-    let runtime = runtime(path, Limits::default()).await;
+    // One completion at a time, as a small model on a small machine has it.
+    let hello = ScriptedCompletion::text("Hello.").after(Duration::from_millis(2));
+    let model = ScriptedModel::repeating([hello]).max_concurrent(1);
+    let runtime = with_model(model, path, Limits::default()).await;
     let quiet = async |name: &str| {
         let mut times = Vec::new();
         for number in 0..sizes.turns {
-            let session =
-                runtime.session("quiet", &format!("{name} {}", number / 20)).await.unwrap();
+            let name = format!("{name} {}", number / 20);
+            let session = runtime.session("quiet", &name).await.unwrap();
             let begin = Instant::now();
             session.ask("hi").await.unwrap().ended().await.unwrap();
             times.push(begin.elapsed());
@@ -192,30 +201,26 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
         row(&format!("{name}, {}", store_name(path)), times);
     };
     quiet("alone").await;
-    for (name, users) in
-        [("beside one user who floods", 1), ("beside as many turns of many users", sizes.flood)]
-    {
+    for (name, sessions, users) in [
+        ("beside one user with 1,000 sessions", sizes.flood, 1),
+        ("beside 4 users with one each", 4, 4),
+    ] {
         let stop = CancellationToken::new();
         let mut flood: JoinSet<(u64, u64)> = JoinSet::new();
-        let crowd = if users == 1 {
-            sizes.flood
-        } else {
-            Limits::default().max_running_turns_per_user.min(sizes.flood)
-        };
-        for number in 0..crowd {
+        for number in 0..sessions {
             let user = format!("flood {}", number % users);
             let session = runtime.session(&user, &format!("{user} {number}")).await.unwrap();
             flood.spawn(floods(session, stop.clone()));
         }
         quiet(name).await;
-        println!("    {} turns were running at the end", runtime.held(Bound::RunningTurns));
+        let running = runtime.held(Bound::RunningTurns);
         stop.cancel();
-        let (turns, refused) = flood
-            .join_all()
-            .await
-            .into_iter()
-            .fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-        println!("    meanwhile {turns} turns ended and {refused} were refused");
+        let ends = flood.join_all().await;
+        let (turns, refused) =
+            ends.into_iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        println!(
+            "    {turns} turns of the others ended, {running} were running, {refused} refused"
+        );
     }
     runtime.shutdown().await.unwrap();
 }

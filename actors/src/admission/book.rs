@@ -13,9 +13,9 @@ const BOUNDS: usize = Bound::ALL.len();
 #[derive(Debug)]
 pub(super) struct Book<W> {
     max: [Max; BOUNDS],
-    held: [usize; BOUNDS],
+    all: [Places; BOUNDS],
     /// Users who hold anything.
-    users: HashMap<UserId, [usize; BOUNDS]>,
+    users: HashMap<UserId, [Places; BOUNDS]>,
     /// How long places were held lately.
     usual: [Option<Duration>; BOUNDS],
     /// The first who came is the first to get a place that is free for him.
@@ -26,6 +26,14 @@ pub(super) struct Book<W> {
 struct Max {
     all: usize,
     of_user: usize,
+}
+
+/// The places of one bound: of a user or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Places {
+    held: usize,
+    /// Who was refused and told to come again when a place is free for him.
+    refused: u32,
 }
 
 #[derive(Debug)]
@@ -58,7 +66,7 @@ impl<W> Book<W> {
         });
         Self {
             max,
-            held: [0; BOUNDS],
+            all: [Places::default(); BOUNDS],
             users: HashMap::new(),
             usual: [None; BOUNDS],
             waiting: VecDeque::new(),
@@ -67,11 +75,11 @@ impl<W> Book<W> {
 
     /// How many places are held in all.
     pub(super) const fn held(&self, bound: Bound) -> usize {
-        self.held[bound as usize]
+        self.all[bound as usize].held
     }
 
     fn held_by(&self, bound: Bound, user: &UserId) -> usize {
-        self.users.get(user).map_or(0, |held| held[bound as usize])
+        self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
     }
 
     /// Takes places, or says why not.
@@ -82,30 +90,22 @@ impl<W> Book<W> {
         places: usize,
     ) -> Result<(), Refusal> {
         let max = self.max[bound as usize];
-        let (in_all, by_user) = (self.held(bound), self.held_by(bound, user));
-        let refusal = |scope, max, held| Refusal {
-            bound,
-            scope,
-            max,
-            retry_after: self.next_free(bound, held),
+        let (scope, max, full) = if self.held_by(bound, user).saturating_add(places) > max.of_user {
+            (
+                Scope::User,
+                max.of_user,
+                self.users.get_mut(user).map(|of_user| &mut of_user[bound as usize]),
+            )
+        } else if self.held(bound).saturating_add(places) > max.all {
+            (Scope::All, max.all, Some(&mut self.all[bound as usize]))
+        } else {
+            self.all[bound as usize].held += places;
+            self.users.entry(user.clone()).or_default()[bound as usize].held += places;
+            return Ok(());
         };
-        if by_user.saturating_add(places) > max.of_user {
-            return Err(refusal(Scope::User, max.of_user, by_user));
-        }
-        if in_all.saturating_add(places) > max.all {
-            return Err(refusal(Scope::All, max.all, in_all));
-        }
-        self.held[bound as usize] += places;
-        self.users.entry(user.clone()).or_default()[bound as usize] += places;
-        Ok(())
-    }
-
-    /// Of so many places, each held as long as usual, one comes free after this time. Bytes are held by few, and in no
-    /// order.
-    fn next_free(&self, bound: Bound, held: usize) -> Option<Duration> {
-        let usual = self.usual[bound as usize]?;
-        let holders = if bound == Bound::QueuedBytes { 1 } else { held.max(1) };
-        Some(usual / u32::try_from(holders).unwrap_or(u32::MAX))
+        let usual = self.usual[bound as usize];
+        let retry_after = full.zip(usual).map(|(full, usual)| full.refuse(bound, usual));
+        Err(Refusal { bound, scope, max, retry_after })
     }
 
     /// Somebody waits who could have a place of this user's, if it were given back.
@@ -131,10 +131,10 @@ impl<W> Book<W> {
         held_for: Duration,
         is_there: impl Fn(&W) -> bool,
     ) -> Vec<(Bound, UserId, W)> {
-        self.held[bound as usize] -= places;
-        if let Some(held) = self.users.get_mut(user) {
-            held[bound as usize] -= places;
-            if held.iter().all(|held| *held == 0) {
+        self.all[bound as usize].release(places);
+        if let Some(of_user) = self.users.get_mut(user) {
+            of_user[bound as usize].release(places);
+            if of_user.iter().all(|of_user| of_user.held == 0) {
                 self.users.remove(user);
             }
         }
@@ -157,6 +157,24 @@ impl<W> Book<W> {
         }
         self.waiting = rest;
         served
+    }
+}
+
+impl Places {
+    /// When there will be a place for one more who was refused. Places that are held as long as usual come free one after
+    /// the other, and everybody who was refused gets one of his own, or they would all come for the first. Bytes are held
+    /// by few and in no order.
+    fn refuse(&mut self, bound: Bound, usual: Duration) -> Duration {
+        const LONGEST: Duration = Duration::from_secs(60);
+        self.refused = self.refused.saturating_add(1);
+        let holders = if bound == Bound::QueuedBytes { 1 } else { self.held.max(1) };
+        let one = usual / u32::try_from(holders).unwrap_or(u32::MAX);
+        one.saturating_mul(self.refused).clamp(Duration::from_millis(1), LONGEST)
+    }
+
+    fn release(&mut self, places: usize) {
+        self.held -= places;
+        self.refused = self.refused.saturating_sub(1);
     }
 }
 
@@ -187,13 +205,15 @@ mod tests {
             |scope, max, retry_after| Err(Refusal { bound: TURNS, scope, max, retry_after });
         book.admit(TURNS, &kim, 1).unwrap();
         book.admit(TURNS, &kim, 1).unwrap();
-        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None));
+        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "nobody knows yet");
         book.admit(TURNS, &lee, 1).unwrap();
         assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, None));
         book.release(TURNS, &lee, 1, SECOND * 6, |_| true);
         assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 3)));
+        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 6)));
         book.admit(TURNS, &lee, 1).unwrap();
         assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 2)));
+        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 4)));
     }
 
     #[test]
@@ -218,7 +238,7 @@ mod tests {
         book.release(TURNS, &kim, 1, SECOND, |_| true);
         assert_eq!(book.users.len(), 1);
         book.release(Bound::QueuedBytes, &kim, 10, SECOND, |_| true);
-        assert_eq!((book.users.len(), book.held), (0, [0; BOUNDS]));
+        assert_eq!((book.users.len(), book.all), (0, [Places::default(); BOUNDS]));
     }
 
     proptest! {

@@ -44,8 +44,8 @@ pub struct Refusal {
     pub scope: Scope,
     /// The bound, from [`Limits`](super::Limits).
     pub max: usize,
-    /// When a place comes free, going by how long such places were held lately. `None` before any was given back, and
-    /// where that says nothing.
+    /// When a place comes free for whoever was refused, going by how long such places were held lately and by how many
+    /// were refused before. `None` before any was given back.
     pub retry_after: Option<Duration>,
 }
 
