@@ -31,10 +31,13 @@ async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventPla
     while ended < turns {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         let Some(Item::Event(event)) = item else { continue };
-        let what = match &event.kind {
-            EventKind::UserMessage { text } | EventKind::ModelMessage { text, .. } => &**text,
-            EventKind::TurnEnded { .. } => "ended",
-            other => panic!("{other:?}"),
+        let what = if let EventKind::UserMessage { text } | EventKind::ModelMessage { text, .. } =
+            &event.kind
+        {
+            &**text
+        } else {
+            assert!(matches!(event.kind, EventKind::TurnEnded { .. }), "{event:?}");
+            "ended"
         };
         ended += usize::from(what == "ended");
         lines.push(format!("{} {what}", event.place));

@@ -127,10 +127,8 @@ impl Door {
     /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
     /// dismissal is never refused.
     pub fn send(&self, msg: SessionMsg) -> Sent {
-        let max = match msg {
-            SessionMsg::Dismiss { .. } => usize::MAX,
-            _ => self.max_waiting,
-        };
+        let is_dismissal = matches!(msg, SessionMsg::Dismiss { .. });
+        let max = if is_dismissal { usize::MAX } else { self.max_waiting };
         let full = |msg| {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
             Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })

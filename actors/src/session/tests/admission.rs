@@ -128,9 +128,8 @@ async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_
     script.next().await.say("I cannot.");
     in_time(second).await.unwrap();
     let state = yard.state(&b).await;
-    let record = state.messages.iter().find_map(|message| match &message.content {
-        Content::ToolCall(record) => Some(record),
-        _ => None,
+    let record = state.messages.iter().find_map(|message| {
+        if let Content::ToolCall(record) = &message.content { Some(record) } else { None }
     });
     let Some(ToolOutcome::Err(error)) = &record.unwrap().outcome else { panic!("{state:?}") };
     assert_eq!(&*error.code, "overloaded");

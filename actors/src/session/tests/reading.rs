@@ -50,7 +50,9 @@ async fn turn(yard: &Yard, door: &Arc<Door>) {
 async fn sleep(yard: &Yard, door: &Arc<Door>) {
     let (reply, sleeps) = oneshot::channel();
     yard.state(door).await;
-    drop(door.awake().map(|session| session.cast(SessionMsg::Sleep { reply })));
+    if let Some(session) = door.awake() {
+        assert!(session.cast(SessionMsg::Sleep { reply }).is_ok());
+    }
     in_time(sleeps).await.unwrap();
     in_time(asleep(door)).await;
 }

@@ -9,7 +9,7 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
-        Write,
+        TranscriptPart, Write,
     },
 };
 
@@ -67,6 +67,15 @@ impl<S: Store> Store for MortalStore<S> {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         self.store.session(session)
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.store.transcript(session, from, max)
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
