@@ -143,6 +143,7 @@ impl Runtime {
             dismissal: Dismissal { token: cancelled.clone(), ..Dismissal::default() },
             cancelled,
             news: Recipient::channel(news.clone()),
+            late: Recipient::nobody(),
         };
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(Recipient::channel(news), lost);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, Decision, EventPlace, Grant, Question, SessionId,
-        TurnId, TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, EventPlace, Grant, Question,
+        SessionId, Settlement, TurnId, TurnOptions, UserId,
     },
     session::{
-        ClearError, DismissError, Door, SessionMsg, SessionState, Subscription, TurnEnd,
-        TurnRefused,
+        self, ClearError, DismissError, Door, SessionMsg, SessionState, SettleError, Subscription,
+        TurnEnd, TurnRefused,
     },
 };
 use tokio::sync::oneshot;
@@ -42,6 +42,14 @@ impl Session {
     #[must_use]
     pub fn user(&self) -> &UserId {
         self.door.user()
+    }
+
+    /// Kills the session's actor, if it is awake, as a fault would: for tests of supervision. Its turn ends with an error,
+    /// what its handlers did stands in the ledger, and the session wakes with the next use.
+    pub fn kill(&self) {
+        if let Some(actor) = self.door.awake() {
+            actor.kill();
+        }
     }
 
     /// Begins a turn in which the person who holds this handle can be asked. Gives it once the user's message is
@@ -211,6 +219,41 @@ impl Session {
         };
         let written = self.runtime.wiring.store.write(vec![revoke]).await;
         written.map_err(|cause| self.failed(cause))
+    }
+
+    /// The calls of this session of which nobody can tell whether they took effect, in the order in which they were
+    /// proposed: a tool outside of the store passed its deadline, failed unexpectedly, or was cut off by the end of its
+    /// process. Some of them may still run and will say so themselves.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if the store cannot be read.
+    pub async fn unsettled(&self) -> Result<Vec<LedgerRow>, SessionError> {
+        let filter = LedgerFilter {
+            session: Some(self.id().clone()),
+            only_unknown: true,
+            ..LedgerFilter::default()
+        };
+        let rows = self.runtime.wiring.store.store().calls(&filter).await;
+        rows.map_err(|cause| self.failed(cause))
+    }
+
+    /// Records what its user has found out about a call whose effect was unknown. From then on the model reads it with the
+    /// call, subscribers hear [`EventKind::ToolCallSettled`](crate::EventKind), and the ledger says who settled it.
+    ///
+    /// It cannot be taken back, and exactly one settlement wins: once a call is settled, by a person or by the late end of
+    /// its handler, everybody else hears [`SettleError::NotUnknown`]. Dropping the future cancels nothing.
+    ///
+    /// # Errors
+    /// [`SettleError`] says why not.
+    pub async fn settle(&self, call: CallId, settlement: Settlement) -> Result<(), SettleError> {
+        let (door, wiring) = (self.door.clone(), self.runtime.wiring.clone());
+        let locale = self.runtime.locale;
+        // In a task: once it is written, the session has to hear of it.
+        let settling = self
+            .runtime
+            .tasks
+            .spawn(async move { session::settle(&door, &wiring, locale, call, settlement).await });
+        settling.await.unwrap_or(Err(SettleError::Store(StoreError::Silent)))
     }
 
     fn failed(&self, cause: StoreError) -> SessionError {

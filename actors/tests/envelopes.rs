@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use madang_actors::protocol::{CancelReason, Limits, ToolOutcome, envelope};
+use madang_actors::protocol::{
+    CallId, CallRecord, CallResult, CancelReason, Effect, Limits, Locale, SettledBy, Timestamp,
+    ToolOutcome, call_envelope, envelope,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -160,5 +163,52 @@ proptest! {
         } else {
             prop_assert_eq!(&read["data"]["_truncated"], &json!(true));
         }
+    }
+}
+
+fn record(outcome: Option<ToolOutcome>, effect: Effect) -> CallRecord {
+    CallRecord {
+        id: CallId::new(uuid::Uuid::nil()),
+        name: "mail".into(),
+        arguments: json!({ "to": "lee" }),
+        asked: None,
+        approval: None,
+        result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
+        outcome,
+        effect,
+        settled_by: None,
+        proposed_at: Timestamp::from_millis(0),
+        ended_at: Timestamp::from_millis(0),
+    }
+}
+
+#[test]
+fn an_effect_that_became_known_stands_beside_an_outcome_that_does_not_know_it() {
+    let told = |record: &CallRecord| call_envelope(record, None, Locale::En, MAX);
+    let timeout = ToolOutcome::error("timeout", "It may have taken effect.");
+    let unknown = record(Some(timeout), Effect::Unknown);
+    let plain = r#"{"status":"error","code":"timeout","reason":"It may have taken effect."}"#;
+    assert_eq!(told(&unknown), plain);
+    for (effect, words) in [
+        (Effect::Committed, "mail: it is known now that it took effect."),
+        (Effect::None, "mail: it is known now that it did not take effect."),
+    ] {
+        let known = CallRecord { effect, settled_by: Some(SettledBy::Handler), ..unknown.clone() };
+        let field = format!(r#""settled":"{words}","#);
+        assert_eq!(told(&known), plain.replace(r#""code""#, &format!(r#"{field}"code""#)));
+        let edited = CallRecord { asked: Some(json!({ "to": "kim" })), ..known.clone() };
+        let both: Value = serde_json::from_str(&told(&edited)).unwrap();
+        assert_eq!(
+            (&both["settled"], &both["user_changed_arguments_to"]["to"]),
+            (&json!(words), &json!("lee"))
+        );
+        // What was discarded says what it did already.
+        let discarded = record(None, effect);
+        let settled = CallRecord { settled_by: Some(SettledBy::Handler), ..discarded.clone() };
+        assert_eq!(told(&settled), told(&discarded));
+        // A list gives way to it.
+        let list = ToolOutcome::ok(json!({ "items": vec!["x".repeat(50); 100] }));
+        let long = CallRecord { outcome: Some(list), ..known };
+        assert!(told(&long).len() <= MAX && told(&long).contains(words));
     }
 }

@@ -1,7 +1,22 @@
-//! The memory store keeps what every store promises.
+//! The memory store keeps what every store promises, also through steps that are taken as it takes them.
 
 use std::sync::Arc;
 
-use madang_actors::testing::MemoryStore;
+use madang_actors::testing::{MemoryStore, SteppedStore, Steps};
 
 madang_actors::store_contract!(async || Arc::new(MemoryStore::new()));
+
+/// Says nothing else of any step.
+#[derive(Debug)]
+struct AsItIs;
+
+impl Steps for AsItIs {}
+
+mod stepped {
+    use super::*;
+
+    madang_actors::store_contract!(async || Arc::new(SteppedStore::new(
+        MemoryStore::new(),
+        AsItIs
+    )));
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use madang_actors::protocol::{
     Bound, Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, Refusal, Scope,
-    SessionId, Text, Timestamp, UserId,
+    SessionId, Settlement, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -121,6 +121,9 @@ fn every_text_is_there_in_both_languages() {
         texts.push(Text::TimedOut { seconds: 0.25, effect });
         texts.push(Text::Discarded { tool: "x", effect });
     }
+    for settlement in [Settlement::TookEffect, Settlement::DidNot] {
+        texts.push(Text::Settled { tool: "x", settlement });
+    }
     for reason in [
         CancelReason::Denied,
         CancelReason::Expired,
@@ -147,6 +150,7 @@ fn every_text_is_there_in_both_languages() {
             Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
+            Text::Settled { .. } => {}
         }
         let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");

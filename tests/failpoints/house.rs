@@ -1,10 +1,10 @@
 //! A house in which every kind of call happens once, each in a session of its own, all at the same time.
 
-use std::{path::Path, pin::pin, sync::Arc, time::Duration};
+use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
     Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Item,
-    Limits, Runtime, Session, SessionId, Turn, TurnOptions,
+    Limits, Runtime, Session, SessionId, Settlement, Turn, TurnOptions,
     store::SqliteStore,
     testing::{ScriptedCompletion, ScriptedModel},
 };
@@ -88,6 +88,8 @@ pub(crate) async fn evening(folder: &Path, tell: Tell) {
         }
         while scenes.join_next().await.is_some() {}
         scenes.spawn(again(runtime.clone(), "quiet"));
+        scenes.join_next().await;
+        scenes.spawn(look_after(runtime.clone(), outside.clone()));
         scenes.join_next().await;
         scenes.spawn(leave_open(runtime.clone()));
         scenes.join_next().await;
@@ -182,6 +184,7 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
         | EventKind::ConfirmationEnded { .. }
         | EventKind::SystemNotice { .. }
         | EventKind::Error { .. }
+        | EventKind::ToolCallSettled { .. }
         | EventKind::Cleared
         | EventKind::TurnResumed
         | EventKind::TurnEnded { .. } => {}
@@ -199,6 +202,20 @@ async fn again(runtime: Runtime, token: &'static str) {
     }
     drop(session.state().await);
     drop(session.clear().await);
+}
+
+/// The person looks into the world and settles what nobody could tell.
+async fn look_after(runtime: Runtime, outside: Arc<Outside>) {
+    for scene in SCENES {
+        let Ok(session) = runtime.session("kim", scene.token).await else { continue };
+        let Ok(unsettled) = session.unsettled().await else { continue };
+        let mails = fs::read_to_string(&outside.mails).unwrap_or_default();
+        let was_sent = mails.lines().any(|token| token == scene.token);
+        let settlement = if was_sent { Settlement::TookEffect } else { Settlement::DidNot };
+        for row in unsettled {
+            session.settle(row.call, settlement).await.ok();
+        }
+    }
 }
 
 /// A turn whose question is open when the runtime ends: it goes on in the next.

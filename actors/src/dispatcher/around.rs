@@ -1,6 +1,9 @@
 //! What surrounds every call of a runtime.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -11,7 +14,7 @@ use crate::{
     confirm::ConfirmMsg,
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
-    protocol::Limits,
+    protocol::{CallId, Limits},
     registry::ToolRegistry,
     store::StoreHandle,
 };
@@ -37,6 +40,31 @@ pub struct Around {
     pub admission: Admission,
     /// The places of tools that bound how many of their handlers run at once.
     by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
+    handlers: Handlers,
+}
+
+/// The calls whose handlers run and may have effects outside of the store. Each of them holds a place.
+#[derive(Debug, Clone, Default)]
+struct Handlers(Arc<Mutex<HashSet<CallId>>>);
+
+/// While it lives, the handler of this call runs, or what it did is being recorded.
+#[derive(Debug)]
+#[must_use = "dropped, it says that the handler has ended"]
+pub(super) struct HandlerRuns {
+    handlers: Handlers,
+    call: CallId,
+}
+
+impl Handlers {
+    fn running(&self) -> MutexGuard<'_, HashSet<CallId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for HandlerRuns {
+    fn drop(&mut self) {
+        self.handlers.running().remove(&self.call);
+    }
 }
 
 impl Around {
@@ -56,12 +84,35 @@ impl Around {
             Some((spec.name.clone(), Arc::new(Semaphore::new(spec.max_concurrent?))))
         });
         let (by_tool, admission) = (bounded.collect(), Admission::new(&limits));
-        Self { registry, limits, store, confirm, clock, extensions, tasks, admission, by_tool }
+        Self {
+            registry,
+            limits,
+            store,
+            confirm,
+            clock,
+            extensions,
+            tasks,
+            admission,
+            by_tool,
+            handlers: Handlers::default(),
+        }
     }
 
     /// The places of a tool that bounds how many of its handlers run at once.
     pub(super) fn places_of(&self, tool: &str) -> Option<Arc<Semaphore>> {
         self.by_tool.get(tool).cloned()
+    }
+
+    /// A handler begins that may have effects outside of the store.
+    pub(super) fn handler_begins(&self, call: CallId) -> HandlerRuns {
+        self.handlers.running().insert(call);
+        HandlerRuns { handlers: self.handlers.clone(), call }
+    }
+
+    /// Whether a handler of this call runs that will say itself what it did outside of the store.
+    #[must_use]
+    pub fn is_running(&self, call: CallId) -> bool {
+        self.handlers.running().contains(&call)
     }
 
     /// What a handler is told of its call.

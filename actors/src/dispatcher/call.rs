@@ -176,8 +176,11 @@ impl Actor for CallActor {
                 match state.take::<RunState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(*end),
                     Some(Ran::Left) => call.leave(),
-                    // The answer was given early.
-                    Some(Ran::Told) | None => {}
+                    // The answer was given early, so whoever has it hears this behind it.
+                    Some(Ran::Told(Some(settled))) => {
+                        call.request.late.tell(settled);
+                    }
+                    Some(Ran::Told(None)) | None => {}
                 }
             }
             SupervisionEvent::ActorTerminated(_, None, reason) => {

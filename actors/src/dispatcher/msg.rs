@@ -11,7 +11,7 @@ use crate::{
     port::{LedgerRow, Write},
     protocol::{
         Asker, CallId, CallRecord, ConfirmationEnd, Locale, OnDismiss, Question, SessionId,
-        ToolCall, TurnId, UserId,
+        SettledCall, ToolCall, TurnId, UserId,
     },
 };
 
@@ -57,6 +57,8 @@ pub struct DispatchRequest {
     pub cancelled: CancellationToken,
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
+    /// Hears what the call did after all, where its handler ended after its asker had been told `timeout`.
+    pub late: Recipient<SettledCall>,
     /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
     /// it.
     pub preamble: Vec<Write>,
@@ -84,6 +86,7 @@ impl DispatchRequest {
             dismissal: Dismissal::default(),
             cancelled: CancellationToken::new(),
             news: Recipient::nobody(),
+            late: Recipient::nobody(),
             preamble: Vec::new(),
             standing,
             leave: CancellationToken::new(),

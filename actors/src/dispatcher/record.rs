@@ -14,8 +14,8 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss, Text,
-        Timestamp, ToolOutcome, UserId,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss,
+        SettledBy, SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -176,12 +176,20 @@ impl Record {
         self.told(arguments, ended, at, written).await
     }
 
-    /// Records the real end of a call whose asker was told `timeout` with effect `unknown`.
-    pub(super) async fn settle_late(&mut self, late: &Finished) {
-        let settled = Transition::Settled { effect: late.effect };
+    /// Records what a call did after all that the ledger has with effect `unknown`, and gives it. Where nobody can tell
+    /// even now it stays unknown, and a person's to settle. Where it was settled before, the ledger keeps that.
+    pub(super) async fn settle_late(&mut self, late: &Finished) -> Option<SettledCall> {
+        let settlement = Settlement::of(late.effect)?;
+        let (call, by) = (self.request.call.id, SettledBy::Handler);
+        let settled = Transition::Settled { settlement, by: by.clone() };
         if let Err(cause) = self.write(vec![settled]).await {
-            error!(call = %self.request.call.id, %cause, "failed to record the late end of a call");
+            let settled_by = self.row().await.ok().and_then(|row| row.settled_by);
+            if settled_by.as_ref() != Some(&by) {
+                error!(%call, ?settled_by, %cause, "failed to record the late end of a call");
+                return None;
+            }
         }
+        Some(SettledCall { call, name: self.request.call.name.clone(), settlement, by })
     }
 
     /// What became of a call whose end was written at this moment with this result. Only the ledger decides.
@@ -232,6 +240,7 @@ impl Record {
             approval: self.approval,
             outcome,
             effect: ended.effect,
+            settled_by: None,
             result: ended.result,
             proposed_at: self.proposed_at,
             ended_at: at,

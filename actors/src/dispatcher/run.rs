@@ -17,7 +17,7 @@ use crate::{
     ledger::Transition,
     mailbox::Recipient,
     port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
-    protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
+    protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, SettledCall, Text, ToolOutcome},
     store::{Keep, Lease},
 };
 
@@ -25,8 +25,8 @@ use crate::{
 pub(super) enum Ran {
     /// With its recorded end.
     Ended(Box<CallEnd>),
-    /// After its asker had been told an end.
-    Told,
+    /// After its asker had been told an end: what is known now, where that was unknown.
+    Told(Option<SettledCall>),
     /// It did not begin, and stays where the ledger has it.
     Left,
 }
@@ -70,21 +70,22 @@ pub(super) async fn run(
         Ok(due) => due,
         Err(mismatch) => return Ran::Ended(Box::new(mismatch.end(record).await)),
     };
-    let end = match (tool.tool().needs(), tool.spec().effect) {
+    match (tool.tool().needs(), tool.spec().effect) {
         (Some(Need::Transaction(_)), _) => {
-            Some(in_transaction(&cleared, due, record, around).await)
+            Ran::Ended(Box::new(in_transaction(&cleared, due, record, around).await))
         }
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
             beside(&cleared, due, record, around, early).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
+            // Nobody else settles what this handler will.
+            let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
                 Ok(()) => beside(&cleared, due, record, around, early).await,
-                Err(error) => Some(not_run(&cleared, record, &error).await),
+                Err(error) => Ran::Ended(Box::new(not_run(&cleared, record, &error).await)),
             }
         }
-    };
-    end.map_or(Ran::Told, |end| Ran::Ended(Box::new(end)))
+    }
 }
 
 /// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
@@ -227,7 +228,7 @@ async fn beside(
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
-) -> Option<CallEnd> {
+) -> Ran {
     let checked = cleared.checked();
     let ctx = around.context(checked.request());
     let is_read = checked.tool().spec().effect == EffectPolicy::Read;
@@ -249,18 +250,21 @@ async fn beside(
     };
     let end = record.end(checked.arguments().clone(), steps, finished).await;
     if is_over {
-        return Some(end);
+        return Ran::Ended(Box::new(end));
     }
-    let is_recorded = end.is_recorded;
+    let mut is_recorded = end.is_recorded;
     early.tell(end);
     let late = self::finished(work.await, is_read, cleared, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
     if !is_recorded {
-        record.end(checked.arguments().clone(), Vec::new(), late).await;
-    } else if !is_read {
-        record.settle_late(&late).await;
+        // Its session may have woken meanwhile and ended it as nobody could tell.
+        let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
+        is_recorded = end.is_recorded && end.record.effect == Effect::Unknown;
     }
-    None
+    if !is_recorded || is_read {
+        return Ran::Told(None);
+    }
+    Ran::Told(record.settle_late(&late).await)
 }
 
 async fn call_beside(

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    Approval, CallId, CallResult, Digest, Effect, SessionId, Timestamp, ToolOutcome, TurnId, UserId,
+    Approval, CallId, CallResult, Digest, Effect, SessionId, SettledBy, Settlement, Timestamp,
+    ToolOutcome, TurnId, UserId,
 };
 
 /// Where a call stands.
@@ -47,8 +48,8 @@ impl CallState {
     }
 }
 
-/// One step of a call. Written to an append-only table; each is idempotent by call and state, but for `Running`: whoever
-/// writes that runs the handler, so nobody else may write it again.
+/// One step of a call. Written to an append-only table; each is idempotent by call and state, but for two: whoever writes
+/// `Running` runs the handler, and whoever writes `Settled` has settled it, so nobody may write them again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Transition {
@@ -86,10 +87,14 @@ pub enum Transition {
     },
     /// The call has its outcome.
     Ended(Ended),
-    /// The real end of a handler whose asker had been told `timeout`: its effect is not unknown any more.
+    /// The effect of a call that has ended is not unknown any more: its handler came to its real end after its asker had
+    /// been told `timeout`, or a person has looked. The first who says so is believed.
     Settled {
         /// What it did to the world after all.
-        effect: Effect,
+        #[serde(rename = "effect")]
+        settlement: Settlement,
+        /// Who found out.
+        by: SettledBy,
     },
     /// The standing approval that was given about this call ends. The call itself stays where it is.
     Revoked {
@@ -181,7 +186,11 @@ impl Transition {
             Self::Awaiting { .. } => matches!(from, Some(Proposed)),
             Self::Approved { .. } => matches!(from, Some(Awaiting)),
             Self::Running { .. } => matches!(from, Some(Proposed | Approved)),
-            Self::Ended(_) => matches!(from, Some(Proposed | Awaiting | Approved | Running)),
+            // What never ran did nothing.
+            Self::Ended(end) if matches!(end.effect, Effect::None) => {
+                matches!(from, Some(Proposed | Awaiting | Approved | Running))
+            }
+            Self::Ended(_) => matches!(from, Some(Running)),
             Self::Settled { .. } => matches!(from, Some(Ended)),
             Self::Revoked { .. } => matches!(from, Some(Approved | Running | Ended)),
         }
@@ -194,6 +203,16 @@ mod tests {
     use super::*;
     use crate::protocol::ToolOutcome;
     use uuid::Uuid;
+
+    fn ended(effect: Effect) -> Transition {
+        Transition::Ended(Ended {
+            arguments: None,
+            outcome: ToolOutcome::ok(Value::Null),
+            effect,
+            result: CallResult::Shown,
+            decided_by: None,
+        })
+    }
 
     fn step(to: CallState) -> Transition {
         let digest = Digest::new([0; 32]);
@@ -219,13 +238,7 @@ mod tests {
                 expires_at: Timestamp::from_millis(0),
             },
             Running => Transition::Running { arguments: Value::Null, digest },
-            End => Transition::Ended(Ended {
-                arguments: None,
-                outcome: ToolOutcome::ok(Value::Null),
-                effect: Effect::None,
-                result: CallResult::Shown,
-                decided_by: None,
-            }),
+            End => ended(Effect::None),
         }
     }
 
@@ -254,8 +267,21 @@ mod tests {
     }
 
     #[test]
+    fn only_a_call_that_ran_can_end_with_an_effect() {
+        for effect in [Effect::Committed, Effect::Unknown] {
+            let legal: Vec<_> =
+                [None, Some(Proposed), Some(Awaiting), Some(Approved), Some(Running), Some(End)]
+                    .into_iter()
+                    .filter(|from| ended(effect).may_follow(*from))
+                    .collect();
+            assert_eq!(legal, [Some(Running)], "{effect:?}");
+        }
+    }
+
+    #[test]
     fn only_an_ended_call_can_be_settled() {
-        let settled = Transition::Settled { effect: Effect::Committed };
+        let (settlement, by) = (Settlement::TookEffect, SettledBy::Handler);
+        let settled = Transition::Settled { settlement, by };
         let legal = |from| settled.may_follow(from);
         assert!(legal(Some(End)));
         assert!(

@@ -21,6 +21,12 @@ impl<E: Send + 'static> Recipient<E> {
         Self(Arc::new(move |event| sender.send(event).is_ok()))
     }
 
+    /// Whatever this does with the news, which must not wait; false says that nobody listens any more.
+    #[must_use]
+    pub fn function(hears: impl Fn(E) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hears))
+    }
+
     /// Nobody.
     #[must_use]
     pub fn nobody() -> Self {

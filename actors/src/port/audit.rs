@@ -147,7 +147,9 @@ mod tests {
     use super::*;
     use crate::{
         ledger::{CallState, Ended, Proposal, Transition, next_hash},
-        protocol::{CallResult, Effect, Timestamp, ToolOutcome, TurnId, UserId},
+        protocol::{
+            CallResult, Effect, SettledBy, Settlement, Timestamp, ToolOutcome, TurnId, UserId,
+        },
     };
 
     fn call(number: u128) -> CallId {
@@ -168,8 +170,8 @@ mod tests {
         Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) }
     }
 
-    fn ended() -> Transition {
-        let (outcome, effect) = (ToolOutcome::ok(Value::Null), Effect::None);
+    fn ended(effect: Effect) -> Transition {
+        let outcome = ToolOutcome::ok(Value::Null);
         Transition::Ended(Ended {
             arguments: None,
             outcome,
@@ -177,6 +179,15 @@ mod tests {
             result: CallResult::Shown,
             decided_by: None,
         })
+    }
+
+    fn settled(by: &str) -> Transition {
+        let by = SettledBy::Person { user: UserId::new(by).unwrap() };
+        Transition::Settled { settlement: Settlement::TookEffect, by }
+    }
+
+    fn unknown() -> Vec<(u128, Transition)> {
+        vec![(1, proposed(1)), (1, running()), (1, ended(Effect::Unknown))]
     }
 
     /// A ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could take.
@@ -200,7 +211,7 @@ mod tests {
     }
 
     fn sound() -> SessionLedger {
-        ledger(&[(1, proposed(1)), (2, proposed(2)), (1, running()), (1, ended())])
+        ledger(&[(1, proposed(1)), (2, proposed(2)), (1, running()), (1, ended(Effect::None))])
     }
 
     #[test]
@@ -219,10 +230,14 @@ mod tests {
     fn steps_that_a_call_could_not_take_are_found_though_all_hashes_fit() {
         for (steps, position, number) in [
             (vec![(1, running())], 1, 1),
-            (vec![(1, proposed(1)), (2, ended())], 2, 2),
+            (vec![(1, proposed(1)), (2, ended(Effect::None))], 2, 2),
             (vec![(1, proposed(1)), (1, proposed(1))], 2, 1),
-            (vec![(1, proposed(1)), (1, ended()), (1, running())], 3, 1),
+            (vec![(1, proposed(1)), (1, ended(Effect::None)), (1, running())], 3, 1),
             (vec![(1, proposed(1)), (1, running()), (1, running())], 3, 1),
+            (vec![(1, proposed(1)), (1, ended(Effect::Unknown))], 2, 1),
+            (vec![(1, proposed(1)), (1, running()), (1, settled("kim"))], 3, 1),
+            ([unknown(), vec![(1, settled("lee"))]].concat(), 4, 1),
+            ([unknown(), vec![(1, settled("kim")), (1, settled("kim"))]].concat(), 5, 1),
         ] {
             let found = ledger(&steps).audit(None);
             assert_eq!(found, Err(AuditError::Step { position, call: call(number) }), "{steps:?}");
@@ -245,6 +260,16 @@ mod tests {
         let mut moved = sound();
         moved.entries.remove(&(1, call(1)));
         assert_eq!(moved.audit(None), Err(AuditError::Entry { call: call(1) }));
+
+        let settled = ledger(&[unknown(), vec![(1, settled("kim"))]].concat());
+        assert!(settled.audit(None).is_ok());
+        let by = |row: &mut LedgerRow| row.settled_by = Some(SettledBy::Handler);
+        let taken_back = |row: &mut LedgerRow| row.effect = Some(Effect::None);
+        for change in [&by as &dyn Fn(&mut LedgerRow), &taken_back] {
+            let mut changed = settled.clone();
+            changed.calls.iter_mut().flatten().for_each(change);
+            assert_eq!(changed.audit(None), Err(AuditError::Row { call: call(1) }));
+        }
 
         let mut invented = sound();
         invented.entries.insert((9, call(9)));

@@ -7,7 +7,7 @@ use crate::{
     ledger::{CallState, IllegalTransition, Transition},
     protocol::{
         Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect, Grant,
-        SessionId, Timestamp, UserId,
+        SessionId, SettledBy, Timestamp, UserId,
     },
 };
 
@@ -56,6 +56,8 @@ impl LedgerRow {
                 approved_at: None,
                 expires_at: None,
                 revoked_at: None,
+                settled_by: None,
+                settled_at: None,
                 proposed_at: at,
                 ended_at: None,
             }),
@@ -76,6 +78,7 @@ impl LedgerRow {
             approval: self.approval,
             outcome: self.outcome.clone().filter(|_| result == CallResult::Shown),
             effect,
+            settled_by: self.settled_by.clone(),
             result,
             proposed_at: self.proposed_at,
             ended_at,
@@ -112,10 +115,12 @@ impl LedgerRow {
     }
 
     /// Whether the step can be the one that the call took last, so that writing it again changes nothing. The beginning
-    /// of a handler never is: whoever writes it runs the handler, and only one may.
+    /// of a handler never is: whoever writes it runs the handler, and only one may. Nor is a settlement: who comes second
+    /// hears that it was settled before.
     #[must_use]
     pub fn may_repeat(&self, step: &Transition) -> bool {
-        step.to().is_none_or(|to| to == self.state) && !matches!(step, Transition::Running { .. })
+        let happens_once = matches!(step, Transition::Running { .. } | Transition::Settled { .. });
+        step.to().is_none_or(|to| to == self.state) && !happens_once
     }
 
     fn step(
@@ -180,11 +185,18 @@ impl LedgerRow {
                 self.result = Some(end.result);
                 self.ended_at = Some(at);
             }
-            Transition::Settled { effect } => {
+            Transition::Settled { settlement, by } => {
                 if self.effect != Some(Effect::Unknown) {
                     return Err(self.refused("has an effect that is known already"));
                 }
-                self.effect = Some(*effect);
+                if let SettledBy::Person { user } = by
+                    && *user != self.user
+                {
+                    return Err(self.refused("is settled by another user"));
+                }
+                self.effect = Some(settlement.effect());
+                self.settled_by = Some(by.clone());
+                self.settled_at = Some(at);
             }
             Transition::Revoked { by } => {
                 if self.grant().is_none() {

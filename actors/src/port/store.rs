@@ -16,7 +16,8 @@ use crate::{
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
-        Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
+        SettledBy, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        UserId,
     },
 };
 
@@ -330,6 +331,8 @@ pub struct LedgerFilter {
     pub only_open: bool,
     /// Only calls about which a standing approval was given that has not been revoked.
     pub only_grants: bool,
+    /// Only calls of which nobody can tell whether they took effect.
+    pub only_unknown: bool,
 }
 
 /// All that the ledger says of a call.
@@ -378,6 +381,12 @@ pub struct LedgerRow {
     /// When the standing approval that was given about it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// Who found out what it did, where its effect was unknown when it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<SettledBy>,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<Timestamp>,
     /// When it was proposed.
     pub proposed_at: Timestamp,
     /// When it ended.

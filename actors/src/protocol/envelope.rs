@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CallRecord, Locale, Text, ToolOutcome};
+use super::{CallRecord, Locale, Settlement, Text, ToolOutcome};
 
 /// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
-/// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what.
+/// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what, and where an
+/// unknown effect became known, what it was: the outcome still says that nobody can tell.
 #[must_use]
 pub fn call_envelope(
     record: &CallRecord,
@@ -13,8 +14,11 @@ pub fn call_envelope(
     locale: Locale,
     max_bytes: usize,
 ) -> String {
-    let change = record.asked.as_ref().map(|_| change(&record.arguments, max_bytes));
-    let left = max_bytes.saturating_sub(change.as_ref().map_or(0, String::len));
+    let mut beside = settled(record, locale);
+    if record.asked.is_some() {
+        beside.push_str(&change(&record.arguments, max_bytes));
+    }
+    let left = max_bytes.saturating_sub(beside.len());
     let told = match &record.outcome {
         Some(outcome) => envelope(outcome, narrower, left),
         None => {
@@ -24,9 +28,22 @@ pub fn call_envelope(
         }
     };
     // Behind the status, which comes first in every envelope and has no comma in it.
-    match (change, told.split_once(',')) {
-        (Some(change), Some((status, rest))) => format!("{status}{change},{rest}"),
-        _ => told,
+    match told.split_once(',') {
+        Some((status, rest)) => format!("{status}{beside},{rest}"),
+        None => told,
+    }
+}
+
+/// What an unknown effect turned out to be, as a field of an envelope; nothing where it was known from the beginning, or
+/// where the envelope says nothing else.
+fn settled(record: &CallRecord, locale: Locale) -> String {
+    let settlement = Settlement::of(record.effect).filter(|_| record.settled_by.is_some());
+    match (settlement, &record.outcome) {
+        (Some(settlement), Some(_)) => {
+            let text = Text::Settled { tool: &record.name, settlement }.in_locale(locale);
+            format!(r#","settled":{}"#, Value::from(text))
+        }
+        _ => String::new(),
     }
 }
 

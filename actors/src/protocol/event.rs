@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, CallRecord, CancelReason, Decision, Ending, Notice, Question, Timestamp, TurnId, Usage,
-    WantedCall,
+    CallId, CallRecord, CancelReason, Decision, Ending, Notice, Question, SettledCall, Timestamp,
+    TurnId, Usage, WantedCall,
 };
 
 /// One event of a session: `{"type":..,"seq":..,..}`.
@@ -146,7 +146,15 @@ pub enum EventKind {
     ToolCallEnded {
         /// The call, its arguments, outcome and effect.
         #[serde(flatten)]
-        record: CallRecord,
+        record: Box<CallRecord>,
+    },
+    /// The effect of a call that had ended was unknown, and is known now. Its turn may long be over.
+    ToolCallSettled {
+        /// Which call, what was found out, and by whom.
+        #[serde(flatten)]
+        settled: SettledCall,
+        /// The same in words.
+        text: String,
     },
     /// The system says something.
     SystemNotice {

@@ -13,6 +13,7 @@ mod outcome;
 mod plain;
 mod problem;
 mod refusal;
+mod settlement;
 mod texts;
 mod tool_call;
 mod tool_spec;
@@ -36,6 +37,7 @@ pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOu
 pub use plain::{editable, plain};
 pub use problem::{Breach, Problem};
 pub use refusal::{Bound, Refusal, Scope};
+pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, Breach, CancelReason, Effect, Locale, Notice, Refusal};
+use super::{Bound, Breach, CancelReason, Effect, Locale, Notice, Refusal, Settlement};
 
 /// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,6 +85,13 @@ pub enum Text<'a> {
         tool: &'a str,
         /// What it did.
         effect: Effect,
+    },
+    /// What an unknown effect turned out to be.
+    Settled {
+        /// The tool.
+        tool: &'a str,
+        /// What it did after all.
+        settlement: Settlement,
     },
     /// What a question says where the tool gives no consequence of its own.
     RunTool(&'a str),
@@ -231,6 +238,18 @@ impl fmt::Display for Words<'_> {
                     Effect::Unknown => pick(
                         "화면이 닫혀 결과를 버렸습니다. 적용되었을 수도 있습니다.",
                         "the screen was closed and the result discarded. It may have taken effect.",
+                    ),
+                })
+            }
+            Text::Settled { tool, settlement } => {
+                write!(f, "{tool}: ")?;
+                f.write_str(match settlement {
+                    Settlement::TookEffect => {
+                        pick("확인 결과 적용되었습니다.", "it is known now that it took effect.")
+                    }
+                    Settlement::DidNot => pick(
+                        "확인 결과 적용되지 않았습니다.",
+                        "it is known now that it did not take effect.",
                     ),
                 })
             }

@@ -121,6 +121,10 @@ impl Actor for SessionActor {
                 failpoint("session.dispatcher").await?;
                 session.on_dispatcher(&me, event);
             }
+            SessionMsg::Settled(settled) => {
+                session.place.door.handles_one();
+                session.chat.settle(&settled);
+            }
             SessionMsg::Idle => {
                 failpoint("session.idle").await?;
                 session.idle(&me);

@@ -70,7 +70,7 @@ pub(super) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
         Content::User { text } => EventKind::UserMessage { text },
         Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
-        Content::ToolCall(record) => EventKind::ToolCallEnded { record: *record },
+        Content::ToolCall(record) => EventKind::ToolCallEnded { record },
         Content::Notice { notice } => {
             EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
         }

@@ -198,6 +198,7 @@ impl Awake {
             standing: None,
             leave,
             news: Recipient::actor(me.clone()),
+            late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::protocol::{ChatMessage, Content, Notice, TurnId};
+use crate::protocol::{ChatMessage, Content, Notice, SettledCall, TurnId};
 
 /// The transcript of one chat.
 #[derive(Debug, Default)]
@@ -67,6 +67,22 @@ impl Chat {
                 return shown;
             }
             self.shown = next;
+        }
+    }
+
+    /// The effect of a call is known now: what the model is asked from here on says so.
+    pub(super) fn settle(&mut self, settled: &SettledCall) {
+        let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
+        let calls = entries.filter_map(|message| match &mut message.content {
+            Content::ToolCall(record) => Some(record),
+            Content::User { .. }
+            | Content::Model { .. }
+            | Content::Notice { .. }
+            | Content::Cleared => None,
+        });
+        for record in calls.filter(|record| record.id == settled.call) {
+            record.effect = settled.settlement.effect();
+            record.settled_by = Some(settled.by.clone());
         }
     }
 

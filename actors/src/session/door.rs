@@ -13,11 +13,15 @@ use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
-use super::{Feed, SessionMsg, Subscription, archive::Archive, resting::Resting};
+use super::{Feed, SessionMsg, Subscription, archive::Archive, feed::Told, resting::Resting};
 use crate::{
     admission::Permit,
-    port::Store,
-    protocol::{Bound, EventPlace, Limits, Refusal, Scope, SessionId, TurnId, UserId},
+    mailbox::Recipient,
+    port::{Clock, Store},
+    protocol::{
+        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text,
+        Timestamp, TurnId, UserId,
+    },
 };
 
 /// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
@@ -160,6 +164,42 @@ impl Door {
         Sent::WakeIt
     }
 
+    /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
+    pub(super) fn late(
+        self: &Arc<Self>,
+        turn: TurnId,
+        locale: Locale,
+        clock: Arc<dyn Clock>,
+    ) -> Recipient<SettledCall> {
+        let door = self.clone();
+        Recipient::function(move |settled| {
+            door.found_out(turn, clock.now(), locale, settled);
+            true
+        })
+    }
+
+    /// What an unknown effect turned out to be, which the store has. A session that is awake, or about to be, hears of
+    /// it; one that sleeps reads it when it wakes. Whoever subscribed is told in any case.
+    pub(super) fn found_out(
+        &self,
+        turn: TurnId,
+        at: Timestamp,
+        locale: Locale,
+        settled: SettledCall,
+    ) {
+        let (tool, settlement) = (&*settled.name, settled.settlement);
+        let text = Text::Settled { tool, settlement }.in_locale(locale);
+        let msg = SessionMsg::Settled(settled.clone());
+        match &mut *self.place() {
+            Place::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
+            // There are no more of these than calls that ran, so nobody else is kept out by them.
+            Place::Waking(waiting) => waiting.push(msg),
+            Place::Asleep => {}
+        }
+        // Whoever reads the call's entry later reads it settled, so this is not told again.
+        self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
+    }
+
     /// Its actor died in this turn.
     pub(super) fn gives_up(self: &Arc<Self>, turn: TurnId) {
         self.set_given_up(Some(GivenUp { turn, _kept: Some(self.clone()) }));
@@ -260,7 +300,9 @@ impl Door {
         }
     }
 
-    pub(super) fn awake(&self) -> Option<ActorRef<SessionMsg>> {
+    /// The session's actor, unless it sleeps.
+    #[must_use]
+    pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
         match &*self.place() {
             Place::Awake { actor, .. } => Some(actor.clone()),
             Place::Asleep | Place::Waking(_) => None,

@@ -13,6 +13,7 @@ mod recover;
 mod resting;
 mod resume;
 mod resuming;
+mod settling;
 mod storing;
 mod submitting;
 #[cfg(test)]
@@ -28,4 +29,5 @@ pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
 pub use opening::{OpenError, Place, open};
+pub use settling::{SettleError, settle};
 pub use wiring::{History, Wiring};

@@ -11,8 +11,8 @@ use crate::{
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, Question, Refusal, SessionId, Timestamp, TurnEnding, TurnError, TurnId,
-        TurnOptions, Usage,
+        ChatMessage, Question, Refusal, SessionId, SettledCall, Timestamp, TurnEnding, TurnError,
+        TurnId, TurnOptions, Usage,
     },
 };
 
@@ -79,6 +79,8 @@ pub enum SessionMsg {
     Llm(LlmEvent),
     /// The dispatcher's news.
     Dispatcher(DispatcherEvent),
+    /// The store knows now what a call did whose effect was unknown.
+    Settled(SettledCall),
     /// The time after which the session may sleep has passed.
     Idle,
     /// Others want its place: sleep now, if nothing is going on.

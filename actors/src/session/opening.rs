@@ -333,6 +333,7 @@ fn refuse(msg: SessionMsg, cause: &OpenError) {
             | SessionMsg::Stored { .. }
             | SessionMsg::Llm(_)
             | SessionMsg::Dispatcher(_)
+            | SessionMsg::Settled(_)
             | SessionMsg::Idle
             | SessionMsg::Sleep { .. },
             _,

@@ -6,6 +6,7 @@ mod memory_store;
 mod model_pair;
 mod probe;
 mod scripted_model;
+mod stepped_store;
 pub mod store_contract;
 #[cfg(test)]
 pub(crate) mod yard;
@@ -16,3 +17,4 @@ pub use memory_store::{MemoryConnection, MemoryStore, Paused, ReadOnly};
 pub use model_pair::{HandCompletion, HandDrivenModel, HandScript, model_pair};
 pub use probe::Probe;
 pub use scripted_model::{ScriptError, ScriptedCompletion, ScriptedModel};
+pub use stepped_store::{StepResult, SteppedStore, Steps};

@@ -137,6 +137,7 @@ fn line(kind: &EventKind) -> String {
                 record.name, record.arguments, record.effect
             )
         }
+        EventKind::ToolCallSettled { text, .. } => format!("settled {text}"),
         EventKind::SystemNotice { text, .. } => format!("notice: {text}"),
         EventKind::Error { text, .. } => format!("error: {text}"),
         EventKind::Cleared => "cleared".to_owned(),

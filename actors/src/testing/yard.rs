@@ -205,6 +205,7 @@ impl Yard {
             standing: None,
             leave: Default::default(),
             news: Recipient::channel(news),
+            late: Recipient::nobody(),
         };
         OneCall { request, heard }
     }

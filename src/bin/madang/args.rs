@@ -2,8 +2,10 @@
 
 use std::{env, path::PathBuf};
 
-use clap::{Args as Options, Parser, Subcommand, ValueEnum};
+use clap::{Args as Options, Parser, Subcommand, ValueEnum, value_parser};
 use madang::{Decision, Digest, Locale, SessionId, UserId};
+
+use crate::stress::Bug;
 
 /// An assistant with tools, in the terminal.
 ///
@@ -28,9 +30,18 @@ pub(crate) enum Command {
     /// Print the tools as JSON.
     Tools(Tools),
     /// Make one tool call without a model, and print what a model would read.
+    ///
+    /// SIGTERM ends it in order and with exit code 0, within 35 seconds: a tool that runs finishes and is recorded, and
+    /// what it did is printed; a call that has not begun does not, and neither does one whose question is open.
     Call(Call),
     /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
     Ledger(Ledger),
+    /// Drive many chats at once, let much go wrong, and count what was promised.
+    ///
+    /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. A book that is kept apart
+    /// from the store is compared with the ledger and the table of effects at the end: effects lost, doubled, unasked or
+    /// misreported, and chats disturbed by another's failure. All must be 0, or the exit code is 1.
+    Stress(Stress),
 }
 
 #[derive(Debug, Options)]
@@ -105,6 +116,57 @@ pub(crate) struct Ledger {
     /// The language. Without it, that of the environment.
     #[arg(long, requires = "is_to_verify")]
     locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Stress {
+    /// Chats at once.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = at_least_one)]
+    pub(crate) sessions: usize,
+    /// Turns of each chat.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one)]
+    pub(crate) turns: usize,
+    /// Calls in each turn, at most 24.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = calls)]
+    pub(crate) tools: usize,
+    /// How much goes wrong, in percent of the places where something can.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
+    pub(crate) chaos: u8,
+    /// Turns that are dismissed, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
+    pub(crate) dismiss: u8,
+    /// Where the chats are kept: in memory, or in a temporary file with every commit synced.
+    #[arg(long, default_value = "sqlite")]
+    pub(crate) store: StressStore,
+    /// `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file says what it likes.
+    #[arg(long, value_name = "MODEL", default_value = "scripted", value_parser = played)]
+    pub(crate) model: Played,
+    /// The same faults in the same places for the same number. Without it, another one each time.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Turns at once; the other chats wait for a place.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
+    pub(crate) in_flight: usize,
+    /// Make this mistake, to see that it is counted.
+    #[arg(long, value_name = "BUG")]
+    pub(crate) plant: Option<Bug>,
+    /// Print the report as JSON.
+    #[arg(long = "json")]
+    pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StressStore {
+    Memory,
+    Sqlite,
+}
+
+/// What answers under stress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Played {
+    Scripted,
+    Bundled,
+    File(PathBuf),
 }
 
 #[derive(Debug, Options)]
@@ -214,6 +276,27 @@ fn spoken(chosen: Option<Language>) -> Locale {
 fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set).unwrap_or_default()
+}
+
+fn at_least_one(number: &str) -> Result<usize, String> {
+    let number: usize = number.parse().map_err(|error| format!("{error}"))?;
+    if number > 0 { Ok(number) } else { Err("at least 1".to_owned()) }
+}
+
+/// Three rounds of as many calls as one completion may have.
+fn calls(number: &str) -> Result<usize, String> {
+    const MOST: usize = 24;
+    let number: usize = number.parse().map_err(|error| format!("{error}"))?;
+    if number <= MOST { Ok(number) } else { Err(format!("at most {MOST}")) }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "clap's value parsers have this form")]
+fn played(model: &str) -> Result<Played, String> {
+    Ok(match model {
+        "scripted" => Played::Scripted,
+        "bundled" => Played::Bundled,
+        path => Played::File(path.into()),
+    })
 }
 
 fn session(id: &str) -> Result<SessionId, String> {

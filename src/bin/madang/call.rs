@@ -1,11 +1,17 @@
 //! `madang call`: one tool call without a model.
 
-use madang::{Call, Confirm, testing::ScriptedModel};
+use std::pin::pin;
+
+use madang::{
+    Call, CallReport, Confirm, Runtime, SessionError, ShutdownError, testing::ScriptedModel,
+};
 
 use crate::{
     args,
     failure::Failure,
     output, setup,
+    signals::{Asked, Signals},
+    texts::Text,
     whole::{self, Unusable},
 };
 
@@ -15,6 +21,8 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         "-" => read_arguments()?,
         given => given.to_owned(),
     };
+    // From here on there is something to leave in order.
+    let mut signals = Signals::new()?;
     let (toolkits, locale) = (args::Toolkits::default(), wanted.locale());
     let store = setup::store(&wanted.database, &toolkits).await?;
     // Nobody asks the model.
@@ -23,10 +31,53 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call =
         Call::new(wanted.person.user(), wanted.name, arguments).confirm(confirm).locale(locale);
-    let report = runtime.dispatch(call).await;
-    let ended = runtime.shutdown().await;
-    output::line(&report.map_err(Failure::of)?.envelope)?;
-    ended.map_err(Failure::of)
+    let Ended { report, asked, is_down } = carry_out(&runtime, call, signals.next()).await;
+    match report {
+        Some(report) => output::line(&report.map_err(Failure::of)?.envelope)?,
+        None if is_down.is_ok() => output::remark(&Text::NotBegun.in_locale(locale)),
+        None => {}
+    }
+    is_down.map_err(Failure::of)?;
+    match asked {
+        Some(Asked::Interrupt) => {
+            Err(Failure::new("interrupted: what was run stands in `madang ledger`"))
+        }
+        Some(Asked::Terminate) | None => Ok(()),
+    }
+}
+
+/// How the program comes to its end.
+#[derive(Debug)]
+struct Ended {
+    /// What became of the call; `None` where it had not begun, or runs still.
+    report: Option<Result<CallReport, SessionError>>,
+    /// Who asked for the end before the call had come to its own.
+    asked: Option<Asked>,
+    is_down: Result<(), ShutdownError>,
+}
+
+/// Dispatches the call and shuts the runtime down behind it; or around it, where the program is asked to end before: a
+/// handler that runs finishes, and a call that has not begun does not.
+async fn carry_out(runtime: &Runtime, call: Call, asked: impl Future<Output = Asked>) -> Ended {
+    let mut dispatched = pin!(runtime.dispatch(call));
+    let asked = tokio::select! {
+        biased;
+        asked = asked => asked,
+        report = &mut dispatched => {
+            let is_down = runtime.shutdown().await;
+            return Ended { report: Some(report), asked: None, is_down };
+        }
+    };
+    let is_down = runtime.shutdown().await;
+    // A handler that outlives the shutdown is not waited for.
+    let report = match is_down {
+        Ok(()) => match dispatched.await {
+            Err(SessionError::Closed) => None,
+            report => Some(report),
+        },
+        Err(_) => None,
+    };
+    Ended { report, asked: Some(asked), is_down }
 }
 
 fn read_arguments() -> Result<String, Failure> {
@@ -44,4 +95,123 @@ fn read_arguments() -> Result<String, Failure> {
         };
         Failure::because(sentence, cause)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::{pending, ready},
+        sync::Arc,
+    };
+
+    use madang::{
+        CallResult, CancelReason, Decision, Effect, EffectPolicy, LedgerFilter, Store as _,
+        ToolOutcome, UserId,
+        testing::MemoryStore,
+        tool::{self, ToolContext, ToolResult},
+    };
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+    use tokio::sync::{Semaphore, oneshot};
+
+    use super::*;
+
+    /// Where a handler is held.
+    #[derive(Debug)]
+    struct Gate {
+        begun: Semaphore,
+        open: Semaphore,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Nothing {}
+
+    async fn send(_: Nothing, ctx: &ToolContext) -> ToolResult<Value> {
+        let gate = ctx.extension::<Arc<Gate>>().unwrap();
+        gate.begun.add_permits(1);
+        tokio::select! {
+            open = gate.open.acquire() => open.unwrap().forget(),
+            // The shutdown has begun, and waits for this.
+            () = ctx.cancelled.cancelled() => {}
+        }
+        Ok(json!({ "sent": true }))
+    }
+
+    async fn house(effect: EffectPolicy) -> (Runtime, MemoryStore, Arc<Gate>) {
+        let store = MemoryStore::new();
+        let gate = Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) });
+        let runtime = Runtime::builder()
+            .model(ScriptedModel::new([]))
+            .store(store.clone())
+            .tool(tool::plain("send", "Sends.", send).effect(effect))
+            .extension(gate.clone())
+            .start()
+            .await
+            .unwrap();
+        (runtime, store, gate)
+    }
+
+    fn call(confirm: Confirm) -> Call {
+        Call::new(UserId::new("kim").unwrap(), "send", "{}").confirm(confirm)
+    }
+
+    async fn effects(store: &MemoryStore) -> Vec<Option<Effect>> {
+        let rows = store.calls(&LedgerFilter::default()).await.unwrap();
+        rows.iter().map(|row| row.effect).collect()
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_asked_to_end_prints_what_became_of_the_call() {
+        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        gate.open.add_permits(1);
+        let ended = carry_out(&runtime, call(Confirm::Nobody), pending()).await;
+        assert_eq!((ended.asked, ended.is_down), (None, Ok(())));
+        assert_eq!(ended.report.unwrap().unwrap().record.effect, Effect::Committed);
+        assert_eq!(effects(&store).await, [Some(Effect::Committed)]);
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_runs_when_the_program_is_asked_to_end_finishes_and_is_recorded() {
+        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        let (ask, asked) = oneshot::channel();
+        let driver = async {
+            gate.begun.acquire().await.unwrap().forget();
+            ask.send(Asked::Terminate).unwrap();
+        };
+        let asked = async { asked.await.unwrap() };
+        let (ended, ()) = tokio::join!(carry_out(&runtime, call(Confirm::Nobody), asked), driver);
+        assert_eq!((ended.asked, ended.is_down), (Some(Asked::Terminate), Ok(())));
+        let record = ended.report.unwrap().unwrap().record;
+        assert_eq!((record.effect, record.result), (Effect::Committed, CallResult::Discarded));
+        assert_eq!(effects(&store).await, [Some(Effect::Committed)]);
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_open_when_the_program_is_asked_to_end_ends_and_nothing_runs() {
+        let (runtime, store, gate) = house(EffectPolicy::Destructive).await;
+        let (ask, asked) = oneshot::channel();
+        let ask = std::sync::Mutex::new(Some(ask));
+        let never = Confirm::Ask(Box::new(move |_| {
+            let ask = ask.lock().unwrap().take().unwrap();
+            ask.send(Asked::Interrupt).unwrap();
+            Box::pin(pending::<Option<Decision>>())
+        }));
+        let ended = carry_out(&runtime, call(never), async { asked.await.unwrap() }).await;
+        assert_eq!((ended.asked, ended.is_down), (Some(Asked::Interrupt), Ok(())));
+        let outcome = ended.report.unwrap().unwrap().record.outcome;
+        assert_eq!(outcome, Some(ToolOutcome::cancelled(CancelReason::Dismissed)));
+        assert_eq!(
+            (effects(&store).await, gate.begun.available_permits()),
+            (vec![Some(Effect::None)], 0)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_call_does_not_begin_in_a_program_that_was_asked_to_end_before() {
+        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        let ended = carry_out(&runtime, call(Confirm::Nobody), ready(Asked::Terminate)).await;
+        assert!(ended.report.is_none() && ended.is_down.is_ok());
+        assert_eq!((effects(&store).await, gate.begun.available_permits()), (vec![], 0));
+    }
 }

@@ -1,4 +1,4 @@
-//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger.
+//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger, the proof under stress.
 
 mod args;
 mod call;
@@ -9,6 +9,8 @@ mod output;
 #[cfg(feature = "llama")]
 mod progress;
 mod setup;
+mod signals;
+mod stress;
 mod texts;
 mod tools;
 mod verify;
@@ -17,10 +19,15 @@ mod whole;
 use std::{env, io, process::ExitCode, time::Duration};
 
 use clap::Parser;
+use peak_alloc::PeakAlloc;
 use tracing_subscriber::EnvFilter;
 
 use args::{Args, Command};
 use failure::Failure;
+
+/// Counts what is on the heap, for `madang stress`: an addition for each allocation.
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
 
 /// What had to end was waited for by the runtime's own shutdown; nothing that is left takes long.
 const LAST_TASKS: Duration = Duration::from_secs(5);
@@ -52,6 +59,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Tools(wanted) => tools::run(&wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,
+            Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
         }
     });
     // The model goes with the last task that holds it, and must be gone before the process is.

@@ -18,7 +18,7 @@ use madang::{
 #[cfg(feature = "llama")]
 use crate::progress::Progress;
 use crate::{
-    args::{Chat, Database, Toolkit, Toolkits},
+    args::{Database, Toolkit, Toolkits},
     failure::Failure,
     whole::{self, Unusable},
 };
@@ -91,28 +91,30 @@ const SYSTEM: &str = "You are an assistant with tools. Look things up with a too
 
 impl Model {
     /// Reads the script, or loads the model, which blocks the thread for as long as that takes.
-    pub(crate) fn load(wanted: &Chat) -> Result<Self, Failure> {
-        match &wanted.script {
-            Some(path) => script(path).map(Self::Script),
-            None => Self::llama(wanted),
+    ///
+    /// Without a script and a file it is the bundled one.
+    pub(crate) fn load(file: Option<&Path>, script: Option<&Path>) -> Result<Self, Failure> {
+        match script {
+            Some(path) => read_script(path).map(Self::Script),
+            None => Self::llama(file),
         }
     }
 
     #[cfg(feature = "llama")]
-    fn llama(wanted: &Chat) -> Result<Self, Failure> {
-        let options = match &wanted.model {
+    fn llama(file: Option<&Path>) -> Result<Self, Failure> {
+        let options = match file {
             Some(path) => LlamaOptions::new(path),
             None => bundled()?,
         };
         let bar = Progress::new();
         let model = LlamaModel::load(options.on_progress(bar.hearing()));
         bar.finish();
-        let system = wanted.model.is_some().then_some(SYSTEM);
+        let system = file.is_some().then_some(SYSTEM);
         model.map(|model| Self::Llama { model, system }).map_err(Failure::of)
     }
 
     #[cfg(not(feature = "llama"))]
-    fn llama(_: &Chat) -> Result<Self, Failure> {
+    fn llama(_: Option<&Path>) -> Result<Self, Failure> {
         Err(Failure::new(
             "this madang was built without llama.cpp: give a script with --script FILE",
         ))
@@ -150,7 +152,7 @@ fn bundled() -> Result<LlamaOptions, Failure> {
     Err(Failure::new("this madang was built without its model: give one with --model PATH"))
 }
 
-fn script(path: &Path) -> Result<ScriptedModel, Failure> {
+fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
     let opened = File::open(path).map_err(Unusable::Unread);
     let text = opened.and_then(whole::text).map_err(|cause| {

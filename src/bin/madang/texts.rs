@@ -33,6 +33,14 @@ pub(crate) enum Text<'a> {
     Grants(&'a str),
     /// This tool is asked about again.
     AsksAgain(&'a str),
+    /// The calls of which nobody can tell whether they took effect, a line each; empty for none.
+    Unsettled(&'a str),
+    /// How such calls are listed and settled.
+    HowToSettle,
+    /// The call cannot be settled yet.
+    StillRuns,
+    /// The call was settled by somebody else.
+    SettledBefore,
     /// The answer came too late, or could not be recorded.
     AnswerDoesNotCount,
     /// The model was interrupted here.
@@ -65,6 +73,8 @@ pub(crate) enum Text<'a> {
     GoesOn,
     /// The program was asked to end: how to go on.
     LeftOpen(&'a SessionId),
+    /// The program was asked to end before the call began.
+    NotBegun,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
     /// What a verification of the ledger cannot tell.
@@ -121,6 +131,30 @@ impl Text<'_> {
                 Locale::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
                 Locale::En => format!("You are asked again before {tool} runs."),
             },
+            Self::Unsettled("") => pick(
+                "적용되었는지 알 수 없는 도구 호출이 없습니다.",
+                "Of every tool call it is known whether it took effect.",
+            ),
+            Self::Unsettled(calls) => match locale {
+                Locale::Ko => format!(
+                    "적용되었는지 알 수 없는 도구 호출:\n{calls}확인한 뒤에 적용되었으면 /settle 번호 yes, 아니면 /settle 번호 no 를 입력하세요."
+                ),
+                Locale::En => format!(
+                    "Not known whether they took effect:\n{calls}When you have looked, type /settle NUMBER yes if it did, /settle NUMBER no if not."
+                ),
+            },
+            Self::HowToSettle => pick(
+                "확인한 뒤에 /unknown 을 입력해 알려 주세요.",
+                "When you have looked, type /unknown to say so.",
+            ),
+            Self::StillRuns => pick(
+                "그 도구는 아직 실행 중입니다. 끝나면 적용되었는지 스스로 기록합니다.",
+                "That tool still runs: when it ends it is recorded whether it took effect.",
+            ),
+            Self::SettledBefore => pick(
+                "그 호출은 이미 확인되었습니다.",
+                "Of that call it is known already whether it took effect.",
+            ),
             Self::AnswerDoesNotCount => pick(
                 "그 대답은 반영되지 않았습니다. 질문이 이미 끝났거나 대답을 기록하지 못했습니다.",
                 "That answer does not count: the question had ended, or the answer could not be recorded.",
@@ -133,8 +167,8 @@ impl Text<'_> {
             Self::HowToClear => pick("/clear 를 입력하면 정리합니다.", "Type /clear to do so."),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
             Self::Commands => pick(
-                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /quit 나가기",
-                "Commands: /clear, /grants, /revoke NAME, /quit",
+                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /settle 번호 yes|no 알려 주기, /quit 나가기",
+                "Commands: /clear, /grants, /revoke NAME, /unknown, /settle NUMBER yes|no, /quit",
             ),
             Self::TooLong { bytes, max_bytes } => match locale {
                 Locale::Ko => format!(
@@ -181,6 +215,10 @@ impl Text<'_> {
                 Locale::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
                 Locale::En => format!("ended as asked: go on with --session {id}"),
             },
+            Self::NotBegun => pick(
+                "종료합니다. 도구를 실행하지 않았습니다.",
+                "ended as asked: the call had not begun, and nothing was run",
+            ),
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
                 "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",

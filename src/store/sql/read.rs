@@ -161,6 +161,9 @@ pub(super) async fn calls(
     if filter.only_grants {
         query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL");
     }
+    if filter.only_unknown {
+        query.push(" AND effect = 'unknown'");
+    }
     query.push(" ORDER BY number");
     let rows = query.build().fetch_all(db).await.map_err(StoreError::unavailable)?;
     rows.iter().filter_map(|row| row::call(row).transpose()).collect()

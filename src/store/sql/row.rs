@@ -158,6 +158,8 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         approved_at: moment(row, "approved_at")?,
         expires_at: moment(row, "expires_at")?,
         revoked_at: moment(row, "revoked_at")?,
+        settled_by: column::<Option<&str>>(row, "settled_by")?.map(from_json).transpose()?,
+        settled_at: moment(row, "settled_at")?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
         ended_at: moment(row, "ended_at")?,
     }))

@@ -57,6 +57,33 @@ fn a_signal_shuts_down_in_order_and_keeps_what_was_said() {
     );
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_a_signal_comes_before_does_not_begin_and_leaves_the_database_in_order() {
+    use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
+
+    let home = Home::new();
+    home.call("list_active_habits", &json!({}));
+    let habit = super::add_habit()["tool_calls"][0]["arguments"].to_string();
+    let mut backup = SqliteConnectOptions::new().filename(home.database()).connect().await.unwrap();
+    // The program listens to signals before it takes its own lock, and waits behind this one.
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut backup).await.unwrap();
+    let lock = home.path("data/madang/madang.db.lock");
+    std::fs::remove_file(&lock).unwrap();
+    let call = Running::start(home.command(&["call", "add_habit", &habit, "--confirm", "approve"]));
+    while !lock.exists() {
+        tokio::task::yield_now().await;
+    }
+    signal("TERM", call.child.id());
+    sqlx::query("ROLLBACK").execute(&mut backup).await.unwrap();
+    backup.close().await.unwrap();
+    let ended = call.ended();
+    assert_eq!((ended.code, &*ended.out), (Some(0), ""), "{ended:?}");
+    assert!(ended.err.contains("nothing was run"), "{ended:?}");
+    assert_eq!(home.run(&["ledger"], "").events().len(), 1);
+    assert_eq!(home.habits(), 0);
+}
+
 #[test]
 fn wrong_usage_ends_with_two_and_touches_nothing() {
     let home = Home::new();

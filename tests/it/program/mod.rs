@@ -12,6 +12,8 @@ mod ending;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]
+mod settling;
+#[cfg(target_os = "linux")]
 mod terminal;
 mod verify;
 

@@ -1,7 +1,6 @@
 //! The process ends behind every single commit of a turn, one world for each; every world comes to the same end.
 
 use std::{
-    any::Any,
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
@@ -9,16 +8,13 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, IdempotencyKey, LedgerRow,
-    ModelError, ModelInfo, PromptMessage, SessionId, Store, StoreError, UserId, store::SqliteStore,
-    testing::Probe,
+    ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, ModelError, ModelInfo,
+    PromptMessage, SessionId, Store,
+    testing::{Probe, StepResult, SteppedStore, Steps},
 };
 use madang_actors::{
-    ledger::{CallState, ChainEnd, Link, verify},
-    port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, Reader, StoredSession,
-        SubmittedTurn, Transaction, TranscriptPart, Write,
-    },
+    ledger::{CallState, verify},
+    port::{BoxFuture, Transaction},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -62,22 +58,11 @@ impl ChatModel for ByReading {
     }
 }
 
-/// A store that keeps an image of its files as they are behind each commit.
-#[derive(Debug, Clone)]
-struct Imaging {
-    store: SqliteStore,
-    images: Images,
-}
-
-#[derive(Debug, Clone)]
+/// Keeps an image of a store's files as they are behind each commit.
+#[derive(Debug)]
 struct Images {
     path: PathBuf,
     taken: Arc<Mutex<Vec<PathBuf>>>,
-}
-
-struct Imaged {
-    transaction: Box<dyn Transaction>,
-    images: Images,
 }
 
 impl Images {
@@ -99,107 +84,13 @@ pub(super) fn copy(from: &Path, to: &Path) {
     }
 }
 
-impl Transaction for Imaged {
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.transaction.savepoint()
-    }
-
-    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.transaction.keep()
-    }
-
-    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.transaction.undo()
-    }
-
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.transaction.write(write)
-    }
-
-    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.transaction.write_all(writes)
-    }
-
-    fn connection(&mut self) -> &mut (dyn Any + Send) {
-        self.transaction.connection()
-    }
-
-    fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
+impl Steps for Images {
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
-            self.transaction.commit().await?;
-            self.images.take();
+            of.commit().await?;
+            self.take();
             Ok(())
         })
-    }
-}
-
-impl Store for Imaging {
-    fn connection_type(&self) -> ConnectionType {
-        self.store.connection_type()
-    }
-
-    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
-        Box::pin(async {
-            let (transaction, images) = (self.store.begin().await?, self.images.clone());
-            Ok(Box::new(Imaged { transaction, images }) as Box<dyn Transaction>)
-        })
-    }
-
-    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
-        self.store.reader()
-    }
-
-    fn owner<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
-        self.store.owner(session)
-    }
-
-    fn session<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        self.store.session(session)
-    }
-
-    fn transcript<'a>(
-        &'a self,
-        session: &'a SessionId,
-        from: u64,
-        max: usize,
-    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
-        self.store.transcript(session, from, max)
-    }
-
-    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
-        self.store.interrupted()
-    }
-
-    fn submitted<'a>(
-        &'a self,
-        session: &'a SessionId,
-        key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
-        self.store.submitted(session, key)
-    }
-
-    fn calls<'a>(
-        &'a self,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        self.store.calls(filter)
-    }
-
-    fn links<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
-        self.store.links(session)
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        self.store.close()
     }
 }
 
@@ -208,7 +99,7 @@ impl Store for Imaging {
 fn lives_on(world: &World, begins: bool) -> (Life, Vec<PathBuf>) {
     let taken = Arc::<Mutex<Vec<_>>>::default();
     let images = Images { path: world.path(), taken: taken.clone() };
-    let mut life = world.start_with(ByReading, |store| Imaging { store, images });
+    let mut life = world.start_with(ByReading, |store| SteppedStore::new(store, images));
     let before = life.run(async |life| {
         let before = life.ledger().await;
         let (session, mut probe) = life.session().await;

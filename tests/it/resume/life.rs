@@ -330,6 +330,21 @@ pub(super) fn changed_save() -> impl tool::Tool {
     tool::transactional("save", "Writes a row.", save)
 }
 
+/// `slow_send`, which asks, runs once at a time, and logs whom it sends to.
+pub(super) fn slow_send() -> impl tool::Tool {
+    #[derive(Deserialize, JsonSchema)]
+    struct Letter {
+        to: String,
+    }
+    async fn send(letter: Letter, ctx: &ToolContext) -> ToolResult<Value> {
+        let gate = ctx.extension::<Arc<Gate>>().expect("every life has a gate");
+        gate.log.lock().unwrap().push((letter.to, ctx.call));
+        gate.pass().await;
+        Ok(json!({ "done": true }))
+    }
+    tool::plain("slow_send", "Sends a letter.", send).max_concurrent(1)
+}
+
 /// A handler that knows its tool's name.
 struct Named(&'static str);
 

@@ -7,5 +7,6 @@ mod everywhere;
 mod keys;
 mod life;
 mod questions;
+mod settling;
 mod shutdown;
 mod turns;

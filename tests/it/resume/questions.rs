@@ -3,9 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
-use madang::{AnswerError, Asker, Decision, Effect, Locale, Question, TurnOptions};
+use madang::{
+    AnswerError, Asker, Call, Completion, Confirm, Decision, Effect, Locale, Question, Store,
+    TurnOptions, UserId,
+};
+use madang_actors::ledger::{CallState, Transition, digest};
+use serde_json::json;
 
-use super::life::{World, ask, changed_save, read, tools};
+use super::life::{World, ask, changed_save, read, slow_send, tools};
+use crate::support::wanted;
 
 /// The process ends while this tool's question is open.
 fn cut_off_at_a_question(world: &World, tool: &str) -> Question {
@@ -138,6 +144,73 @@ fn an_approval_that_was_not_used_in_time_runs_nothing_and_is_told_apart_from_sil
         assert_eq!(life.ledger().await[0].effect, Some(Effect::None));
     });
     assert_eq!((world.begun("slow_save"), world.notes().len()), (1, 0));
+    life.shut_down();
+}
+
+#[test]
+fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_and_the_run() {
+    let letter = |to: &str| json!({ "to": to });
+    let send = |user: &str, to: &str| {
+        let call = Call::new(UserId::new(user).unwrap(), "slow_send", letter(to).to_string());
+        call.confirm(Confirm::Always(Decision::Approve))
+    };
+    let mut world = World::new();
+    world.tools = || vec![Arc::new(slow_send())];
+    let mut life = world.start();
+    let asked = life.run(async |life| {
+        // Another user's letter keeps the tool's only place.
+        let (runtime, others) = (life.runtime.clone(), send("lee", "nobody"));
+        tokio::spawn(async move { runtime.dispatch(others).await });
+        life.gate.begun(1).await;
+        let (session, mut probe) = life.session().await;
+        ask(&session, "go").await;
+        let tool_calls = vec![wanted("slow_send", &letter("the model's choice"))];
+        life.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
+        let question = probe.question().await;
+        let arguments = letter("my friend");
+        session.answer(&question, Decision::Edit { arguments }).await.unwrap();
+        let row = life.ledger().await.into_iter().find(|row| row.call == question.call);
+        assert_eq!(row.unwrap().state, CallState::Approved, "and it has not begun");
+        question
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_, mut probe) = life.session().await;
+        life.gate.open();
+        life.model_says("Sent.", &mut probe).await;
+        expect![[r#"
+            turn resumed
+            proposed slow_send {"to":"the model's choice"}
+            call slow_send {"to":"my friend"} -> {"status":"ok","data":{"done":true}} effect Committed
+            model: Sent. (Complete)
+            turn ended Answered"#]].assert_eq(&probe.lines());
+        let row = life.ledger().await.into_iter().find(|row| row.call == asked.call).unwrap();
+        assert_eq!(
+            (&row.arguments, &row.asked),
+            (&letter("my friend"), &Some(letter("the model's choice")))
+        );
+        let bound_to = |to| {
+            let spec = &life.runtime.registry().get("slow_send").unwrap().spec().clone();
+            digest(spec, &letter(to), &row.user, &row.session, row.call)
+        };
+        assert_eq!(row.digest, Some(bound_to("my friend")));
+        assert_eq!(asked.digest, bound_to("the model's choice"));
+        let steps = life.store.links(&row.session).await.unwrap().0;
+        let ran: Vec<_> = steps
+            .iter()
+            .filter_map(|link| {
+                let Transition::Running { arguments, digest } = &link.transition else {
+                    return None;
+                };
+                Some((arguments.clone(), *digest))
+            })
+            .collect();
+        assert_eq!(ran, [(letter("my friend"), bound_to("my friend"))]);
+    });
+    let begun = world.begun.lock().unwrap().clone();
+    let of_call: Vec<_> = begun.iter().filter(|(_, call)| *call == asked.call).collect();
+    assert_eq!(of_call, [&("my friend".to_owned(), asked.call)]);
     life.shut_down();
 }
 

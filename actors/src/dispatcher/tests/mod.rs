@@ -2,6 +2,7 @@
 //! questions, bounds, late ends, and what is left when an actor is killed.
 
 mod approvals;
+mod late;
 
 use std::{sync::Arc, time::Duration};
 
@@ -227,36 +228,6 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
     stuck.open();
     assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed), "its late end");
     assert_eq!(runs.count(), 2);
-}
-
-#[tokio::test]
-async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics() {
-    for (end, effect) in [
-        (End::Echo, Effect::Committed),
-        (End::Refuse("no", "not done"), Effect::None),
-        (End::Panic("late"), Effect::Unknown),
-    ] {
-        let gate = Gate::new();
-        let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
-        assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
-        gate.open();
-        let rows = yard.settled().await;
-        assert_eq!((rows.len(), rows[0].effect), (1, Some(effect)), "{end:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its_real_end() {
-    let gate = Gate::new();
-    let tool = hasty(FakeTool::write("mail")).gate(&gate);
-    let yard = Yard::new([tool]).await;
-    let mut call = yard.begin("mail", "{}").await;
-    in_time(gate.arrived(1)).await;
-    yard.store.fail_next_begin();
-    let told = call.end().await;
-    assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
-    gate.open();
-    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod feed;
 mod interleavings;
 mod reading;
 mod resume;
+mod settling;
 mod turn;
 
 use std::{sync::Arc, time::Duration};
@@ -178,6 +179,7 @@ impl Actor for Quick {
             asked: None,
             approval: None,
             effect: Effect::None,
+            settled_by: None,
             result: CallResult::Shown,
             proposed_at: at,
             ended_at: at,

@@ -65,6 +65,7 @@ fn is_kept(event: &SessionEvent) -> bool {
             | EventKind::ConfirmationAsked { .. }
             | EventKind::ConfirmationEnded { .. }
             | EventKind::TurnResumed
+            | EventKind::ToolCallSettled { .. }
     )
 }
 

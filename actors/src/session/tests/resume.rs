@@ -52,6 +52,7 @@ fn ended(seq: u64, stops_loop: bool) -> ChatMessage {
         approval: None,
         outcome: Some(outcome),
         effect: Effect::Committed,
+        settled_by: None,
         result: CallResult::Shown,
         proposed_at: AT,
         ended_at: AT,
@@ -80,6 +81,8 @@ fn row_of(number: u128, seq: u64, state: CallState) -> LedgerRow {
         approval: None,
         approved_at: None,
         revoked_at: None,
+        settled_by: None,
+        settled_at: None,
         proposed_at: AT,
         ended_at: None,
     }

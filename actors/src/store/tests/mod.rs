@@ -16,7 +16,7 @@ use crate::{
     mailbox::Address,
     port::{Store, Write},
     protocol::{
-        CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
+        CallId, CallResult, ChatMessage, Content, Digest, Effect, Limits, SessionId, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
     },
     testing::{MemoryConnection, MemoryStore},
@@ -132,7 +132,8 @@ fn record(seq: u64) -> Vec<Write> {
     };
     let call = CallId::new(Uuid::from_u128(seq.into()));
     let step = |transition| Write::Call { session: session(), call, at: at(), transition };
-    vec![step(Transition::Proposed(proposal)), step(Transition::Ended(ended))]
+    let running = Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) };
+    vec![step(Transition::Proposed(proposal)), step(running), step(Transition::Ended(ended))]
 }
 
 fn put(lease: &mut Lease, name: &str) {

@@ -10,7 +10,7 @@ use crate::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,
         StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
-    protocol::{CallId, ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
+    protocol::{CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
 
 /// What is committed, or what one savepoint changes.
@@ -134,6 +134,7 @@ impl Layer {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
                 && !(filter.only_open && row.ended_at.is_some())
                 && !(filter.only_grants && row.grant().is_none())
+                && !(filter.only_unknown && row.effect != Some(Effect::Unknown))
         };
         let row = |call| self.calls.get(call);
         match &filter.call {

@@ -5,9 +5,9 @@ use super::facts::{
     step, written,
 };
 use crate::{
-    ledger::{ChainEnd, Transition, verify},
+    ledger::{ChainEnd, Ended, Transition, verify},
     port::Store,
-    protocol::ToolOutcome,
+    protocol::{Effect, ToolOutcome},
 };
 
 /// The links verify, and the end is that of the session row.
@@ -49,7 +49,8 @@ pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     }
     transaction.commit().await.expect("a commit");
     refused(store, &[step("s", 2, 6, running(7))]).await;
-    written(store, &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
+    let unrun = Ended { effect: Effect::None, ..ok("done") };
+    written(store, &[step("s", 1, 7, Transition::Ended(unrun))]).await;
 
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
     assert_eq!((links.len(), end.length), (3, 3));
@@ -86,7 +87,8 @@ pub async fn every_number_survives_in_the_chain(store: &dyn Store) {
         numbers.extend(Some(f64::from_bits(bits)).filter(|number| number.is_finite()));
     }
     let data = serde_json::json!({ "floats": numbers, "largest": u64::MAX, "least": i64::MIN, "text": "\u{0}수면" });
-    let end = crate::ledger::Ended { outcome: ToolOutcome::ok(data), ..ok("") };
+    let outcome = ToolOutcome::ok(data);
+    let end = Ended { outcome, effect: Effect::None, ..ok("") };
     written(
         store,
         &[step("s", 1, 5, proposed(1)), step("s", 1, 5, Transition::Ended(end.clone()))],

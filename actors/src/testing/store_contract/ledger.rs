@@ -37,6 +37,8 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         approved_at: None,
         expires_at: None,
         revoked_at: None,
+        settled_by: None,
+        settled_at: None,
         proposed_at: at(10),
         ended_at: None,
     };
@@ -123,8 +125,9 @@ pub async fn the_same_state_with_other_content_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
     refused(store, &[step("s", 1, 3, proposed(2))]).await;
-    written(store, &[step("s", 1, 4, Transition::Ended(ok("first")))]).await;
-    let error = refused(store, &[step("s", 1, 5, Transition::Ended(ok("second")))]).await;
+    let end = |data| Transition::Ended(Ended { effect: Effect::None, ..ok(data) });
+    written(store, &[step("s", 1, 4, end("first"))]).await;
+    let error = refused(store, &[step("s", 1, 5, end("second"))]).await;
     assert!(matches!(error, StoreError::Illegal(_)));
     assert_eq!(row(store, 1).await.outcome, Some(ok("first").outcome));
 }
@@ -168,6 +171,7 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
         approval: None,
         outcome: Some(ok("done").outcome),
         effect: Effect::Committed,
+        settled_by: None,
         result: CallResult::Shown,
         proposed_at: at(10),
         ended_at: at(14),
@@ -218,28 +222,22 @@ pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     );
 }
 
-/// The real end of a handler that was given up is recorded late, in the row and in the transcript.
-pub async fn an_unknown_effect_is_settled_once(store: &dyn Store) {
+/// A call whose handler never began did nothing: no other end is taken.
+pub async fn a_call_that_never_ran_has_no_effect(store: &dyn Store) {
     chat(store, "s").await;
-    let settled = |effect| Transition::Settled { effect };
-    let timeout = ToolOutcome::error("timeout", "too late");
-    let end = Ended { outcome: timeout.clone(), effect: Effect::Unknown, ..ok("") };
-    written(store, &[step("s", 1, 2, proposed(1)), step("s", 1, 3, running(7))]).await;
-    refused(store, &[step("s", 1, 4, settled(Effect::Committed))]).await;
-    written(store, &[step("s", 1, 4, Transition::Ended(end))]).await;
-    written(store, &[step("s", 1, 5, settled(Effect::Committed))]).await;
-    written(store, &[step("s", 1, 6, settled(Effect::Committed))]).await;
-    refused(store, &[step("s", 1, 7, settled(Effect::None))]).await;
-
-    let found = row(store, 1).await;
-    assert_eq!(
-        (found.outcome, found.effect, found.ended_at),
-        (Some(timeout), Some(Effect::Committed), Some(at(4)))
-    );
-    let messages = stored(store, "s").await.messages;
-    assert!(
-        matches!(&messages[0].content, Content::ToolCall(record) if record.effect == Effect::Committed)
-    );
+    let steps = [proposed(1), awaiting(7), approved(7, "kim"), running(7)];
+    for before in steps {
+        let is_running = matches!(before, Transition::Running { .. });
+        written(store, &[step("s", 1, 2, before)]).await;
+        for effect in [Effect::Committed, Effect::Unknown] {
+            let end = Transition::Ended(Ended { effect, ..ok("") });
+            if !is_running {
+                let error = refused(store, &[step("s", 1, 3, end)]).await;
+                assert!(matches!(error, StoreError::Illegal(_)), "{error:?}");
+            }
+        }
+    }
+    written(store, &[step("s", 1, 3, Transition::Ended(ok("done")))]).await;
 }
 
 /// A call's id is known in one session only.
@@ -289,6 +287,7 @@ async fn chat_of_lee(store: &dyn Store) {
 
 /// Facts of every kind in one job see each other, whether they are written at once or one by one.
 pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
+    let unrun = Ended { effect: Effect::None, ..ok("later") };
     let job = |name: &str, number: u128| {
         vec![
             opened(name, "kim"),
@@ -299,7 +298,7 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
             step(name, number + 1, 3, proposed_in(number, 2)),
             step(name, number, 4, Transition::Ended(ok("done"))),
             ended(name, number),
-            step(name, number + 1, 4, Transition::Ended(ok("later"))),
+            step(name, number + 1, 4, Transition::Ended(unrun.clone())),
             opened(name, "kim"),
         ]
     };

@@ -14,6 +14,7 @@ mod chain;
 mod facts;
 mod ledger;
 mod savepoints;
+mod settling;
 mod transcript;
 mod turns;
 
@@ -21,6 +22,7 @@ pub use approvals::*;
 pub use chain::*;
 pub use ledger::*;
 pub use savepoints::*;
+pub use settling::*;
 pub use transcript::*;
 pub use turns::*;
 
@@ -62,6 +64,8 @@ macro_rules! store_contract {
             a_call_that_never_ran_keeps_its_validated_arguments,
             a_discarded_result_stays_in_the_ledger_only,
             an_unknown_effect_is_settled_once,
+            only_an_unknown_effect_is_settled_and_by_the_calls_user,
+            a_call_that_never_ran_has_no_effect,
             a_call_belongs_to_one_session,
             facts_of_one_job_build_on_each_other,
             calls_are_filtered_and_come_in_the_order_of_their_proposals,

@@ -2,8 +2,8 @@
 
 use madang::{AnswerError, Decision, Limits, Problems, Question, Text as LibraryText, editable};
 
-use super::{editor::Typed, screen::Screen, signals::Asked, talk::Talk, typed_json};
-use crate::{failure::Failure, texts::Text};
+use super::{editor::Typed, screen::Screen, talk::Talk, typed_json};
+use crate::{failure::Failure, signals::Asked, texts::Text};
 
 /// What is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

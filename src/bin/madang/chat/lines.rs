@@ -6,11 +6,10 @@ use super::{
     input::{Line, Lines},
     printable::printable,
     screen::Screen,
-    signals::Asked,
     summary::summary,
     talk::{Next, Talk},
 };
-use crate::{failure::Failure, output, texts::Text};
+use crate::{failure::Failure, output, signals::Asked, texts::Text};
 
 /// Takes one turn after the other until the input ends.
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
@@ -78,6 +77,7 @@ impl Plain {
                 Some(format!("· {}", summary(record, self.locale)))
             }
             EventKind::SystemNotice { text, .. } => Some(format!("※ {text}")),
+            EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", printable(text))),
             EventKind::Error { text, .. } => Some(format!("✗ {}", printable(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }

@@ -8,7 +8,6 @@ mod keys;
 mod lines;
 mod printable;
 mod screen;
-mod signals;
 mod streamed;
 mod summary;
 mod talk;
@@ -20,14 +19,13 @@ use std::io::{self, IsTerminal};
 use madang::{Asker, Runtime, Session, SessionError, SessionId, TurnOptions};
 use uuid::Uuid;
 
-use crate::{args::Chat, failure::Failure, output, setup, texts::Text};
-use signals::Signals;
+use crate::{args::Chat, failure::Failure, output, setup, signals::Signals, texts::Text};
 use talk::{Answers, Talk};
 
 /// Chats until the input ends, the person leaves, or the program is asked to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // In this order a script or model that cannot be used leaves no database behind.
-    let model = setup::Model::load(&wanted)?;
+    let model = setup::Model::load(wanted.model.as_deref(), wanted.script.as_deref())?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
@@ -45,9 +43,7 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     if wanted.confirm.is_some() && matches!(answers, Answers::Nobody) {
         output::complain(&Text::NobodyToAsk.in_locale(locale));
     }
-    let signals = Signals::new().map_err(|cause| {
-        Failure::because("failed to listen to the operating system's signals", cause)
-    })?;
+    let signals = Signals::new()?;
     let session = open(runtime, wanted).await?;
     if wanted.session.is_none() {
         output::remark(&Text::NewSession(session.id()).in_locale(locale));

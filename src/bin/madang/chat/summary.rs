@@ -57,12 +57,12 @@ fn discarded(effect: Effect, locale: Locale) -> String {
     words.trim_start_matches(": ").to_owned()
 }
 
-fn json(value: &Value) -> String {
+pub(super) fn json(value: &Value) -> String {
     // Where the arguments were refused they are the raw text itself.
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let one_line = text.replace(['\n', '\t'], " ");
     let shown = plain(&one_line);
     match shown.char_indices().nth(MAX_CHARS) {
@@ -87,6 +87,7 @@ mod tests {
             asked: None,
             approval: None,
             effect: Effect::Committed,
+            settled_by: None,
             result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
             outcome,
             proposed_at: Timestamp::from_millis(0),

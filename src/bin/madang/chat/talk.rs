@@ -10,9 +10,13 @@ use super::{
     by_line::{Answered, Line},
     keys::{Key, Keys},
     screen::Screen,
-    signals::{Asked, Signals},
 };
-use crate::{args::Confirmation, failure::Failure, texts::Text};
+use crate::{
+    args::Confirmation,
+    failure::Failure,
+    signals::{Asked, Signals},
+    texts::Text,
+};
 
 /// A session in which turns are taken one after the other.
 #[derive(Debug)]
@@ -78,12 +82,18 @@ impl Talk {
             Some(turn) => self.follow(turn, screen).await,
             None => {
                 // It may have ended already.
-                while let Some(item) = self.events.try_next() {
-                    screen.show(&item)?;
-                }
+                self.catch_up(screen)?;
                 Ok(Next::Turn)
             }
         }
+    }
+
+    /// Shows what has happened and was not shown yet.
+    pub(super) fn catch_up(&mut self, screen: &mut dyn Screen) -> Result<(), Failure> {
+        while let Some(item) = self.events.try_next() {
+            screen.show(&item)?;
+        }
+        Ok(())
     }
 
     /// Takes a turn and follows it to its end. A text that is refused is no reason to stop.
@@ -164,9 +174,7 @@ impl Talk {
                     self.dismiss(screen).await;
                 }
                 Happened::Ended(is_told) => {
-                    while let Some(item) = self.events.try_next() {
-                        screen.show(&item)?;
-                    }
+                    self.catch_up(screen)?;
                     if !is_told {
                         let id = self.session.id().clone();
                         screen.say(&Text::CutOff(&id).in_locale(self.options.locale));

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, Locale, Notice, Question,
-    Text as LibraryText, TurnEnding, plain,
+    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, LedgerRow, Locale, Notice,
+    Question, SettleError, Settlement, Text as LibraryText, TurnEnding, plain,
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     printable::printable,
     screen::Screen,
     streamed::Streamed,
-    summary::summary,
+    summary::{json, short, summary},
     talk::{Next, Talk},
 };
 use crate::{failure::Failure, output, texts::Text};
@@ -72,6 +72,15 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             screen.dim(&Text::AsksAgain(&plain(tool)).in_locale(locale))?;
             Ok(Next::Turn)
         }
+        "/unknown" => {
+            let calls = talk.session.unsettled().await.map_err(Failure::of)?;
+            screen.dim(&unsettled(&calls, locale))?;
+            Ok(Next::Turn)
+        }
+        other if other.starts_with("/settle ") => {
+            settle(&other["/settle ".len()..], talk, screen).await?;
+            Ok(Next::Turn)
+        }
         other if other.starts_with('/') => {
             screen.dim(&Text::Commands.in_locale(locale))?;
             Ok(Next::Turn)
@@ -84,6 +93,44 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             next
         }
     }
+}
+
+/// What the person has found out about a call: its number in the chat, and whether it took effect.
+async fn settle(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
+    let locale = talk.options.locale;
+    let calls = talk.session.unsettled().await.map_err(Failure::of)?;
+    let settled = match said.split_whitespace().collect::<Vec<_>>()[..] {
+        [number, "yes"] => Some((number, Settlement::TookEffect)),
+        [number, "no"] => Some((number, Settlement::DidNot)),
+        _ => None,
+    };
+    let found = settled.and_then(|(number, settlement)| {
+        let seq: u64 = number.parse().ok()?;
+        Some((calls.iter().find(|row| row.seq == seq)?.call, settlement))
+    });
+    let Some((call, settlement)) = found else {
+        return screen.dim(&unsettled(&calls, locale));
+    };
+    match talk.session.settle(call, settlement).await {
+        Ok(()) => talk.catch_up(screen),
+        Err(SettleError::StillRuns) => screen.dim(&Text::StillRuns.in_locale(locale)),
+        Err(
+            SettleError::NotUnknown { .. } | SettleError::UnknownCall(_) | SettleError::NotYours,
+        ) => screen.dim(&Text::SettledBefore.in_locale(locale)),
+        Err(error @ SettleError::Store(_)) => {
+            let id = talk.session.id();
+            Err(Failure::of_store(format!("failed to settle a call of session {id}"), error))
+        }
+    }
+}
+
+/// The calls of which nobody can tell whether they took effect, with their numbers, and how to say so.
+fn unsettled(calls: &[LedgerRow], locale: Locale) -> String {
+    let line = |row: &LedgerRow| {
+        format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))
+    };
+    let calls: String = calls.iter().map(line).collect();
+    Text::Unsettled(&calls).in_locale(locale)
 }
 
 /// The screen of a terminal.
@@ -162,8 +209,10 @@ impl Terminal {
             }
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
                 self.below()?;
-                output::line(&text.clone().red().to_string())
+                let how = Text::HowToSettle.in_locale(locale);
+                output::line(&format!("{text} {how}").red().to_string())
             }
+            EventKind::ToolCallSettled { text, .. } => self.dim(&printable(text)),
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
             EventKind::Error { text, .. } => {
                 self.below()?;

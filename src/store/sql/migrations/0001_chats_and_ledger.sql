@@ -91,27 +91,36 @@ CREATE TABLE madang_calls (
     expires_at    INTEGER,
     -- When the standing approval that was given about it ended.
     revoked_at    INTEGER,
+    -- Who found out what it did, and when, where its effect was unknown when it ended.
+    settled_by    TEXT,
+    settled_at    INTEGER,
     proposed_at   INTEGER NOT NULL,
     ended_at      INTEGER,
     FOREIGN KEY (session, seq) REFERENCES madang_messages (session, seq),
     CHECK ((state = 'ended') = (outcome IS NOT NULL)),
     CHECK ((state = 'ended') = (effect IS NOT NULL)),
     CHECK ((state = 'ended') = (result IS NOT NULL)),
-    CHECK ((state = 'ended') = (ended_at IS NOT NULL))
+    CHECK ((state = 'ended') = (ended_at IS NOT NULL)),
+    CHECK ((settled_by IS NULL) = (settled_at IS NULL)),
+    CHECK (settled_by IS NULL OR effect <> 'unknown')
 ) STRICT;
 
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
 CREATE INDEX madang_grants ON madang_calls (session, number)
 WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
+CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
 
--- Only the steps of the specification, each behind the last of its session's chain.
+-- Only the steps of the specification, each behind the last of its session's chain. What never ran did nothing.
 CREATE TRIGGER madang_transitions_are_legal BEFORE INSERT ON madang_transitions
 WHEN NOT coalesce(
     CASE (SELECT state FROM madang_calls WHERE call = NEW.call AND session = NEW.session)
-        WHEN 'proposed' THEN NEW.step IN ('awaiting', 'running', 'ended')
-        WHEN 'awaiting' THEN NEW.step IN ('approved', 'ended')
-        WHEN 'approved' THEN NEW.step IN ('running', 'ended', 'revoked')
+        WHEN 'proposed' THEN NEW.step IN ('awaiting', 'running')
+            OR (NEW.step = 'ended' AND NEW.transition ->> '$.effect' = 'none')
+        WHEN 'awaiting' THEN NEW.step = 'approved'
+            OR (NEW.step = 'ended' AND NEW.transition ->> '$.effect' = 'none')
+        WHEN 'approved' THEN NEW.step IN ('running', 'revoked')
+            OR (NEW.step = 'ended' AND NEW.transition ->> '$.effect' = 'none')
         WHEN 'running' THEN NEW.step IN ('ended', 'revoked')
         WHEN 'ended' THEN NEW.step IN ('settled', 'revoked')
         ELSE NEW.step = 'proposed' AND NOT EXISTS (SELECT 1 FROM madang_calls WHERE call = NEW.call)
@@ -157,6 +166,19 @@ WHEN NEW.step = 'revoked' AND NOT coalesce((
     FROM madang_calls WHERE call = NEW.call), FALSE)
 BEGIN
     SELECT raise(ABORT, 'there is no standing approval to revoke');
+END;
+
+-- Only an unknown effect can be settled, and among people by the call's user.
+CREATE TRIGGER madang_effects_are_settled_once BEFORE INSERT ON madang_transitions
+WHEN NEW.step = 'settled' AND NOT coalesce((
+    SELECT effect = 'unknown' AND NEW.transition ->> '$.effect' IN ('none', 'committed')
+        AND CASE NEW.transition ->> '$.by.kind'
+            WHEN 'handler' THEN TRUE
+            WHEN 'person' THEN NEW.transition ->> '$.by.user' = user
+        END
+    FROM madang_calls WHERE call = NEW.call), FALSE)
+BEGIN
+    SELECT raise(ABORT, 'there is no unknown effect to settle');
 END;
 
 -- What was written stays as it was written.

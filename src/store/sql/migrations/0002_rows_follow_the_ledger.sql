@@ -16,10 +16,9 @@ BEGIN
     SELECT raise(ABORT, 'a session ends where its chain ends');
 END;
 
--- A step is what it says it is, and only an unknown effect can be settled.
+-- A step is what it says it is.
 CREATE TRIGGER madang_transitions_are_what_they_say BEFORE INSERT ON madang_transitions
 WHEN NEW.step IS NOT NEW.transition ->> '$.state'
-    OR (NEW.step = 'settled' AND 'unknown' IS NOT (SELECT effect FROM madang_calls WHERE call = NEW.call))
 BEGIN
     SELECT raise(ABORT, 'the call cannot take this step');
 END;
@@ -30,12 +29,14 @@ WHEN NOT coalesce((
     SELECT CASE last.step
         WHEN 'settled' THEN NEW.state = OLD.state AND OLD.effect = 'unknown'
             AND NEW.effect = last.transition ->> '$.effect'
+            AND NEW.settled_by IS last.transition -> '$.by' AND NEW.settled_at IS last.at
             AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
         WHEN 'revoked' THEN NEW.state = OLD.state
             AND NEW.effect IS OLD.effect AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
         WHEN 'ended' THEN NEW.state = 'ended' AND OLD.state <> 'ended'
             AND NEW.effect = last.transition ->> '$.effect' AND NEW.result = last.transition ->> '$.result'
         ELSE NEW.state = last.step AND OLD.state <> NEW.state END
+        AND (last.step = 'settled' OR (NEW.settled_by IS OLD.settled_by AND NEW.settled_at IS OLD.settled_at))
     FROM madang_sessions AS its
     JOIN madang_transitions AS last ON last.session = its.session AND last.position = its.chain_length
     WHERE its.session = NEW.session AND last.call = NEW.call), FALSE)

@@ -3,7 +3,10 @@
 use madang_actors::{
     ledger::{CallState, Ended, Proposal, Transition},
     port::Write,
-    protocol::{Approval, CallId, CallResult, Digest, Effect, Timestamp, ToolOutcome},
+    protocol::{
+        Approval, CallId, CallResult, Digest, Effect, SettledBy, Settlement, Timestamp,
+        ToolOutcome, UserId,
+    },
     store::Keep,
 };
 use serde_json::json;
@@ -57,21 +60,49 @@ fn ended(effect: Effect) -> Transition {
     })
 }
 
-fn settled() -> Transition {
-    Transition::Settled { effect: Effect::Committed }
+fn settled(by: SettledBy) -> Transition {
+    Transition::Settled { settlement: Settlement::TookEffect, by }
+}
+
+fn by(name: &str) -> SettledBy {
+    SettledBy::Person { user: UserId::new(name).unwrap() }
+}
+
+/// Every step, with a name of its own.
+fn steps() -> Vec<(&'static str, Transition)> {
+    vec![
+        ("proposed", proposed()),
+        ("awaiting", awaiting()),
+        ("approved", approved()),
+        ("running", running()),
+        ("ended: none", ended(Effect::None)),
+        ("ended: committed", ended(Effect::Committed)),
+        ("ended: unknown", ended(Effect::Unknown)),
+        ("settled: handler", settled(SettledBy::Handler)),
+        ("settled: its user", settled(by("kim"))),
+        ("settled: another", settled(by("lee"))),
+    ]
 }
 
 /// Every state a call can be in, with the steps that lead there and the names of those that may follow.
 fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
+    let unknown = || vec![proposed(), running(), ended(Effect::Unknown)];
+    let after = |by| [unknown(), vec![settled(by)]].concat();
     vec![
         ("none", vec![], &["proposed"]),
-        ("proposed", vec![proposed()], &["awaiting", "running", "ended"]),
-        ("awaiting", vec![proposed(), awaiting()], &["approved", "ended"]),
-        ("approved", vec![proposed(), awaiting(), approved()], &["running", "ended"]),
-        ("running", vec![proposed(), running()], &["ended"]),
-        ("ended", vec![proposed(), ended(Effect::Committed)], &[]),
-        ("unknown", vec![proposed(), running(), ended(Effect::Unknown)], &["settled"]),
-        ("settled", vec![proposed(), running(), ended(Effect::Unknown), settled()], &[]),
+        ("proposed", vec![proposed()], &["awaiting", "running", "ended: none"]),
+        ("awaiting", vec![proposed(), awaiting()], &["approved", "ended: none"]),
+        ("approved", vec![proposed(), awaiting(), approved()], &["running", "ended: none"]),
+        (
+            "running",
+            vec![proposed(), running()],
+            &["ended: none", "ended: committed", "ended: unknown"],
+        ),
+        ("ended", vec![proposed(), ended(Effect::None)], &[]),
+        ("committed", vec![proposed(), running(), ended(Effect::Committed)], &[]),
+        ("unknown", unknown(), &["settled: handler", "settled: its user"]),
+        ("settled by its handler", after(SettledBy::Handler), &[]),
+        ("settled by its user", after(by("kim")), &[]),
     ]
 }
 
@@ -124,15 +155,13 @@ async fn fresh(house: &House) -> SqliteConnection {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_table_takes_the_steps_of_the_specification_and_no_others() {
-    let steps = [proposed(), awaiting(), approved(), running(), ended(Effect::Unknown), settled()];
     for (state, path, legal) in states() {
         let house = house(&path).await;
         let mut own = fresh(&house).await;
-        for step in &steps {
-            let name = step_name(step);
+        for (name, step) in steps() {
             let is_legal = legal.contains(&name);
             for verb in ["INSERT", "INSERT OR REPLACE"] {
-                let sql = insert(verb, step);
+                let sql = insert(verb, &step);
                 assert_eq!(takes(&mut own, &sql).await, is_legal, "{state} -> {name}: {verb}");
                 let mut lease = house.lease("handler").await;
                 assert_eq!(takes(db(&mut lease), &sql).await, is_legal, "{state} -> {name}, lent");
@@ -181,6 +210,10 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
                 "arguments = '{\"a\":1}'",
                 "decided_by = 'lee'",
                 "effect = 'none'",
+                "effect = 'committed'",
+                "settled_by = '{\"kind\":\"handler\"}', settled_at = 2",
+                "settled_by = NULL, settled_at = NULL",
+                "effect = 'none', settled_by = '{\"kind\":\"handler\"}', settled_at = 2",
                 "outcome = '{}'",
                 "name = 'u'",
                 "user = 'lee'",
@@ -200,6 +233,46 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
         }
         house.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_follows() {
+    let house = house(&[proposed(), running(), ended(Effect::Unknown)]).await;
+    let mut own = fresh(&house).await;
+    let insert = |json: &str| {
+        format!(
+            "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'settled', {}, randomblob(32) \
+             FROM madang_sessions WHERE session = 's'",
+            call(),
+            quoted(json),
+        )
+    };
+    for json in [
+        r#"{"state":"settled","effect":"unknown","by":{"kind":"handler"}}"#,
+        r#"{"state":"settled","by":{"kind":"handler"}}"#,
+        r#"{"state":"settled","effect":"none"}"#,
+        r#"{"state":"settled","effect":"none","by":{"kind":"somebody"}}"#,
+        r#"{"state":"settled","effect":"none","by":{"kind":"person"}}"#,
+        r#"{"state":"settled","effect":"none","by":{"kind":"person","user":"lee"}}"#,
+    ] {
+        assert!(!takes(&mut own, &insert(json)).await, "{json}");
+        let mut lease = house.lease("handler").await;
+        assert!(!takes(db(&mut lease), &insert(json)).await, "lent: {json}");
+    }
+    let kim = r#"{"kind":"person","user":"kim"}"#;
+    let step = insert(&format!(r#"{{"state":"settled","effect":"none","by":{kim}}}"#));
+    for (row, is_true) in [
+        (format!("effect = 'none', settled_by = '{kim}', settled_at = 2"), true),
+        (format!("effect = 'committed', settled_by = '{kim}', settled_at = 2"), false),
+        (format!("effect = 'none', settled_by = '{kim}', settled_at = 3"), false),
+        ("effect = 'none', settled_by = '{\"kind\":\"handler\"}', settled_at = 2".into(), false),
+        ("effect = 'none'".into(), false),
+    ] {
+        let sql = format!("{step}; UPDATE madang_calls SET {row}");
+        assert_eq!(takes(&mut own, &sql).await, is_true, "{row}");
+    }
+    drop(own);
+    house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -124,6 +124,7 @@ impl Chat {
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
             | EventKind::TurnResumed
+            | EventKind::ToolCallSettled { .. }
             | EventKind::Cleared => {}
         }
         Ok(None)

@@ -9,7 +9,7 @@ mod tools;
 
 use std::{path::Path, sync::Arc};
 
-use madang::{BuildError, Limits, Runtime, store::SqliteStore};
+use madang::{BuildError, Limits, Runtime, store::SqliteStore, testing::SteppedStore};
 
 use crate::book::Line;
 
@@ -21,7 +21,7 @@ pub use tools::{Bug, EFFECTS};
 pub(crate) use tools::PARTS;
 
 use model::PlanModel;
-use store::MortalStore;
+use store::MortalSteps;
 use tools::Tools;
 
 /// Where people say what they know.
@@ -64,7 +64,7 @@ impl Yard {
         limits.session_idle = std::time::Duration::from_millis(20);
         let runtime = Runtime::builder()
             .model(PlanModel::new(points.clone()))
-            .store(MortalStore::new(store, points.clone()))
+            .store(SteppedStore::new(store, MortalSteps(points.clone())))
             .tools(tools.all())
             .limits(limits)
             .start()

@@ -1,153 +1,57 @@
 //! A store that lets the process die between any two of its steps.
 
-use std::any::Any;
+use std::sync::Arc;
 
 use madang::{
-    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture,
+    testing::{StepResult, Steps},
+    tool::BoxFuture,
 };
-use madang_actors::{
-    ledger::{ChainEnd, Link},
-    port::{
-        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
-        TranscriptPart, Write,
-    },
-};
+use madang_actors::port::{Transaction, Write};
 
 use super::point::{Point, Points};
 
-/// Another store, with points to die at.
+/// The steps of a store, with points to die at.
 #[derive(Debug)]
-pub(super) struct MortalStore<S> {
-    store: S,
-    points: Points,
-}
+pub(super) struct MortalSteps(pub(super) Points);
 
-struct MortalTransaction {
-    transaction: Box<dyn Transaction>,
-    points: Points,
-}
-
-impl<S> MortalStore<S> {
-    pub(super) const fn new(store: S, points: Points) -> Self {
-        Self { store, points }
-    }
-}
-
-impl<S: Store> Store for MortalStore<S> {
-    fn connection_type(&self) -> ConnectionType {
-        self.store.connection_type()
+impl Steps for MortalSteps {
+    fn begins(&self) {
+        self.0.pass(Point::StoreBegin);
     }
 
-    fn writers(&self) -> usize {
-        self.store.writers()
+    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        self.0.pass(Point::StoreSavepoint);
+        of.savepoint()
     }
 
-    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+    fn keep<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        self.0.pass(Point::StoreKeep);
+        of.keep()
+    }
+
+    fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        self.0.pass(Point::StoreUndo);
+        of.undo()
+    }
+
+    fn write<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
         Box::pin(async {
-            self.points.pass(Point::StoreBegin);
-            let transaction = self.store.begin().await?;
-            let mortal = MortalTransaction { transaction, points: self.points.clone() };
-            Ok(Box::new(mortal) as Box<dyn Transaction>)
-        })
-    }
-
-    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
-        self.store.reader()
-    }
-
-    fn owner<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
-        self.store.owner(session)
-    }
-
-    fn session<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        self.store.session(session)
-    }
-
-    fn transcript<'a>(
-        &'a self,
-        session: &'a SessionId,
-        from: u64,
-        max: usize,
-    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
-        self.store.transcript(session, from, max)
-    }
-
-    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
-        self.store.interrupted()
-    }
-
-    fn submitted<'a>(
-        &'a self,
-        session: &'a SessionId,
-        key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
-        self.store.submitted(session, key)
-    }
-
-    fn calls<'a>(
-        &'a self,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        self.store.calls(filter)
-    }
-
-    fn links<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
-        self.store.links(session)
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        self.store.close()
-    }
-}
-
-impl Transaction for MortalTransaction {
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.points.pass(Point::StoreSavepoint);
-        self.transaction.savepoint()
-    }
-
-    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.points.pass(Point::StoreKeep);
-        self.transaction.keep()
-    }
-
-    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.points.pass(Point::StoreUndo);
-        self.transaction.undo()
-    }
-
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.write_all(std::slice::from_ref(write))
-    }
-
-    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async {
-            self.points.pass(Point::StoreWrite);
-            let written = self.transaction.write_all(writes).await;
-            self.points.pass(Point::StoreWritten);
+            self.0.pass(Point::StoreWrite);
+            let written = of.write_all(writes).await;
+            self.0.pass(Point::StoreWritten);
             written
         })
     }
 
-    fn connection(&mut self) -> &mut (dyn Any + Send) {
-        self.transaction.connection()
-    }
-
-    fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        let Self { transaction, points } = *self;
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
-            points.pass(Point::StoreCommit);
-            let committed = transaction.commit().await;
-            points.pass(Point::StoreCommitted);
+            self.0.pass(Point::StoreCommit);
+            let committed = of.commit().await;
+            self.0.pass(Point::StoreCommitted);
             committed
         })
     }

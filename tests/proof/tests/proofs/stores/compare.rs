@@ -203,7 +203,8 @@ async fn everything(store: &dyn Store) -> String {
             let all_of = LedgerFilter { session: session.clone(), call, ..LedgerFilter::default() };
             let only_open = LedgerFilter { only_open: true, ..all_of.clone() };
             let only_grants = LedgerFilter { only_grants: true, ..all_of.clone() };
-            for filter in [all_of, only_open, only_grants] {
+            let only_unknown = LedgerFilter { only_unknown: true, ..all_of.clone() };
+            for filter in [all_of, only_open, only_grants, only_unknown] {
                 all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
             }
         }

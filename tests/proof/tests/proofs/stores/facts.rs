@@ -2,8 +2,8 @@
 
 use madang::{
     Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
-    IdempotencyKey, Notice, SessionId, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId,
-    TurnOptions, Usage, UserId,
+    IdempotencyKey, Notice, SessionId, SettledBy, Settlement, Timestamp, ToolOutcome, TurnEnding,
+    TurnError, TurnId, TurnOptions, Usage, UserId,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
@@ -145,13 +145,14 @@ fn message() -> impl Strategy<Value = ChatMessage> {
 
 /// The first steps of one call, in their order, with or without a question.
 fn life() -> impl Strategy<Value = Vec<Write>> {
-    (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval(), 1..6_usize, ended()).prop_map(
-        |(name, number, asks, approval, length, end)| {
+    let which = (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval());
+    (which, 1..7_usize, ended(), settled()).prop_map(
+        |((name, number, asks, approval), length, end, settled)| {
             let question = [awaiting(7), approved(7, owner(name), approval, None, 600)];
             let steps = [proposed(owner(name), 1, number)]
                 .into_iter()
                 .chain(question.into_iter().filter(|_| asks))
-                .chain([running(7), Transition::Ended(end)]);
+                .chain([running(7), Transition::Ended(end), settled]);
             let write = |transition| Write::Call {
                 session: session(name),
                 call: call(number),
@@ -165,7 +166,6 @@ fn life() -> impl Strategy<Value = Vec<Write>> {
 
 fn step() -> impl Strategy<Value = Transition> {
     let shown = || select(vec![7, 7, 7, 8]);
-    let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
     prop_oneof![
         (select(USERS.to_vec()), 1..=TURNS, 0..=PLACES).prop_map(|(owner, number, seq)| proposed(
             user(owner),
@@ -179,8 +179,17 @@ fn step() -> impl Strategy<Value = Transition> {
         select(USERS.to_vec()).prop_map(|by| Transition::Revoked { by: user(by) }),
         shown().prop_map(running),
         ended().prop_map(Transition::Ended),
-        effect.prop_map(|effect| Transition::Settled { effect }),
+        settled(),
     ]
+}
+
+fn settled() -> impl Strategy<Value = Transition> {
+    let settlement = select(vec![Settlement::TookEffect, Settlement::DidNot]);
+    let by = prop_oneof![
+        Just(SettledBy::Handler),
+        select(USERS.to_vec()).prop_map(|name| SettledBy::Person { user: user(name) }),
+    ];
+    (settlement, by).prop_map(|(settlement, by)| Transition::Settled { settlement, by })
 }
 
 fn approval() -> impl Strategy<Value = Approval> {

@@ -5,19 +5,15 @@
 mod compare;
 mod facts;
 
-use std::{any::Any, cell::RefCell};
+use std::cell::RefCell;
 
 use madang::{
-    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId,
-    store::SqliteStore, testing::MemoryStore, tool::BoxFuture,
+    Store,
+    store::SqliteStore,
+    testing::{MemoryStore, StepResult, SteppedStore, Steps},
+    tool::BoxFuture,
 };
-use madang_actors::{
-    ledger::{ChainEnd, Link},
-    port::{
-        ConnectionType, InterruptedSession, Reader, StoredSession, SubmittedTurn, Transaction,
-        TranscriptPart, Write,
-    },
-};
+use madang_actors::port::Transaction;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use compare::{Answers, agree};
@@ -62,111 +58,19 @@ fn the_memory_store_and_sqlite_answer_alike_whatever_is_done() {
 fn a_store_that_keeps_what_was_undone_is_found() {
     let runtime = runtime();
     let found = runner().run(&operations(), |operations| {
-        let (one, other) = (MemoryStore::new(), Forgetful(MemoryStore::new()));
+        let (one, other) = (MemoryStore::new(), SteppedStore::new(MemoryStore::new(), Forgetful));
         let agreed = runtime.block_on(agree(&one, &other, &operations));
         agreed.map(drop).map_err(TestCaseError::fail)
     });
     assert!(found.is_err(), "nobody noticed");
 }
 
-/// A store with a mistake: it keeps what it should undo.
+/// A mistake: what should be undone is kept.
 #[derive(Debug)]
-struct Forgetful(MemoryStore);
+struct Forgetful;
 
-struct ForgetfulTransaction(Box<dyn Transaction>);
-
-impl Store for Forgetful {
-    fn connection_type(&self) -> ConnectionType {
-        self.0.connection_type()
-    }
-
-    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
-        Box::pin(async {
-            let transaction = self.0.begin().await?;
-            Ok(Box::new(ForgetfulTransaction(transaction)) as Box<dyn Transaction>)
-        })
-    }
-
-    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
-        self.0.reader()
-    }
-
-    fn owner<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
-        self.0.owner(session)
-    }
-
-    fn session<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        self.0.session(session)
-    }
-
-    fn transcript<'a>(
-        &'a self,
-        session: &'a SessionId,
-        from: u64,
-        max: usize,
-    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
-        self.0.transcript(session, from, max)
-    }
-
-    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
-        self.0.interrupted()
-    }
-
-    fn submitted<'a>(
-        &'a self,
-        session: &'a SessionId,
-        key: &'a IdempotencyKey,
-    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
-        self.0.submitted(session, key)
-    }
-
-    fn calls<'a>(
-        &'a self,
-        filter: &'a LedgerFilter,
-    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        self.0.calls(filter)
-    }
-
-    fn links<'a>(
-        &'a self,
-        session: &'a SessionId,
-    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
-        self.0.links(session)
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        self.0.close()
-    }
-}
-
-impl Transaction for ForgetfulTransaction {
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.savepoint()
-    }
-
-    fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.keep()
-    }
-
-    fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.0.keep()
-    }
-
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.write(write)
-    }
-
-    fn connection(&mut self) -> &mut (dyn Any + Send) {
-        self.0.connection()
-    }
-
-    fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.0.commit()
+impl Steps for Forgetful {
+    fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        of.keep()
     }
 }

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use crate::failure::Failure;
+
 /// A request of the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// Ctrl-C.
     Interrupt,
     /// The program shall end: SIGTERM, or the terminal was closed.
@@ -13,7 +15,7 @@ pub(super) enum Asked {
 
 /// Hears signals from its making on; until then they end the program as usual.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(crate) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -22,9 +24,18 @@ pub(super) struct Signals {
     interrupt: tokio::signal::unix::Signal,
 }
 
+impl Signals {
+    /// Listens from now on.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Self::heard().map_err(|cause| {
+            Failure::because("failed to listen to the operating system's signals", cause)
+        })
+    }
+}
+
 #[cfg(unix)]
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    fn heard() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -34,7 +45,7 @@ impl Signals {
     }
 
     /// Waits for the next. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(crate) async fn next(&mut self) -> Asked {
         tokio::select! {
             _ = self.terminate.recv() => Asked::Terminate,
             _ = self.hang_up.recv() => Asked::Terminate,
@@ -45,12 +56,12 @@ impl Signals {
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(super) fn new() -> io::Result<Self> {
+    fn heard() -> io::Result<Self> {
         Ok(Self {})
     }
 
     /// Waits for the next. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Asked {
+    pub(crate) async fn next(&mut self) -> Asked {
         match tokio::signal::ctrl_c().await {
             Ok(()) => Asked::Interrupt,
             Err(_) => std::future::pending().await,

@@ -1,0 +1,114 @@
+//! Handlers that end after their asker was told that nobody can tell.
+
+use tokio::sync::mpsc;
+
+use super::hasty;
+use crate::{
+    dispatcher::{DispatchRequest, end_of_lost},
+    ledger::Transition,
+    mailbox::Recipient,
+    port::Write,
+    protocol::{Effect, Locale, SettledBy, SettledCall, Settlement},
+    testing::{
+        End, FakeTool, Gate,
+        yard::{OneCall, Yard, in_time, kind},
+    },
+};
+
+#[tokio::test]
+async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics() {
+    for (end, effect) in [
+        (End::Echo, Effect::Committed),
+        (End::Refuse("no", "not done"), Effect::None),
+        (End::Panic("late"), Effect::Unknown),
+    ] {
+        let gate = Gate::new();
+        let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
+        assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
+        gate.open();
+        let rows = yard.settled().await;
+        assert_eq!((rows.len(), rows[0].effect), (1, Some(effect)), "{end:?}");
+    }
+}
+
+/// A call whose asker was told that nobody can tell, with what hears of its handler's end.
+async fn timed_out(yard: &Yard) -> (OneCall, mpsc::UnboundedReceiver<SettledCall>) {
+    let (late, heard) = mpsc::unbounded_channel();
+    let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
+    let mut call = yard.begin_with("mail", "{}", hears).await;
+    assert_eq!(call.end().await.record.effect, Effect::Unknown);
+    (call, heard)
+}
+
+async fn step(yard: &Yard, call: &OneCall, transition: Transition) {
+    let (session, id, at) =
+        (call.request.session.clone(), call.request.call.id, yard.tree.around.clock.now());
+    let step = Write::Call { session, call: id, at, transition };
+    yard.tree.store.write(vec![step]).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_recorded() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let (call, mut heard) = timed_out(&yard).await;
+    let id = call.request.call.id;
+    assert!(yard.tree.around.is_running(id));
+    gate.open();
+    let settled = in_time(heard.recv()).await.unwrap();
+    assert_eq!(
+        (settled.call, settled.settlement, settled.by),
+        (id, Settlement::TookEffect, SettledBy::Handler)
+    );
+    let row = yard.settled().await.remove(0);
+    assert_eq!((row.effect, row.settled_by), (Some(Effect::Committed), Some(SettledBy::Handler)));
+    assert!(!yard.tree.around.is_running(id));
+}
+
+#[tokio::test]
+async fn a_late_end_of_a_call_that_was_settled_before_changes_nothing_and_tells_nobody() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let (call, mut heard) = timed_out(&yard).await;
+    let by = SettledBy::Person { user: call.request.user.clone() };
+    let settlement = Settlement::DidNot;
+    step(&yard, &call, Transition::Settled { settlement, by: by.clone() }).await;
+    gate.open();
+    let row = yard.settled().await.remove(0);
+    assert_eq!((row.effect, row.settled_by), (Some(Effect::None), Some(by)));
+    assert!(heard.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let (late, mut heard) = mpsc::unbounded_channel();
+    let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
+    let mut call = yard.begin_with("mail", "{}", hears).await;
+    in_time(gate.arrived(1)).await;
+    yard.store.fail_next_begin();
+    assert!(!call.end().await.is_recorded);
+    // As a session does that wakes meanwhile.
+    let row = yard.ledger().await.remove(0);
+    let lost = end_of_lost(&yard.tree.around, &row, Locale::En);
+    assert_eq!(lost.effect, Effect::Unknown);
+    step(&yard, &call, Transition::Ended(lost)).await;
+    gate.open();
+    assert_eq!(in_time(heard.recv()).await.unwrap().settlement, Settlement::TookEffect);
+    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+}
+
+#[tokio::test]
+async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its_real_end() {
+    let gate = Gate::new();
+    let tool = hasty(FakeTool::write("mail")).gate(&gate);
+    let yard = Yard::new([tool]).await;
+    let mut call = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    yard.store.fail_next_begin();
+    let told = call.end().await;
+    assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
+    gate.open();
+    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+}

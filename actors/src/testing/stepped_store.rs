@@ -1,0 +1,175 @@
+//! Another store, of which a test takes the steps in its own way: it looks on, does more, or does something wrong.
+
+use std::{any::Any, fmt, sync::Arc};
+
+use crate::{
+    ledger::{ChainEnd, Link},
+    port::{
+        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
+        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
+    },
+    protocol::{IdempotencyKey, SessionId, UserId},
+};
+
+/// How the steps of a transaction are taken: as the store takes them, where nothing else is said.
+pub trait Steps: fmt::Debug + Send + Sync + 'static {
+    /// A transaction is about to begin.
+    fn begins(&self) {}
+
+    /// Begins a part.
+    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        of.savepoint()
+    }
+
+    /// Keeps the innermost part.
+    fn keep<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        of.keep()
+    }
+
+    /// Undoes the innermost part.
+    fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        of.undo()
+    }
+
+    /// Writes facts, one of them or many.
+    fn write<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        of.write_all(writes)
+    }
+
+    /// Commits.
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
+        of.commit()
+    }
+}
+
+/// What comes of a step.
+pub type StepResult = Result<(), StoreError>;
+
+/// Another store, whose transactions take their steps as [`Steps`] says.
+#[derive(Debug)]
+pub struct SteppedStore<S, T> {
+    store: S,
+    steps: Arc<T>,
+}
+
+struct Stepped<T> {
+    transaction: Box<dyn Transaction>,
+    steps: Arc<T>,
+}
+
+impl<S, T> SteppedStore<S, T> {
+    /// This store, with these steps.
+    #[must_use]
+    pub fn new(store: S, steps: T) -> Self {
+        Self { store, steps: Arc::new(steps) }
+    }
+}
+
+impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
+    fn connection_type(&self) -> ConnectionType {
+        self.store.connection_type()
+    }
+
+    fn writers(&self) -> usize {
+        self.store.writers()
+    }
+
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+        Box::pin(async {
+            self.steps.begins();
+            let (transaction, steps) = (self.store.begin().await?, self.steps.clone());
+            Ok(Box::new(Stepped { transaction, steps }) as Box<dyn Transaction>)
+        })
+    }
+
+    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+        self.store.reader()
+    }
+
+    fn owner<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+        self.store.owner(session)
+    }
+
+    fn session<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+        self.store.session(session)
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.store.transcript(session, from, max)
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        self.store.interrupted()
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        self.store.submitted(session, key)
+    }
+
+    fn calls<'a>(
+        &'a self,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+        self.store.calls(filter)
+    }
+
+    fn links<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+        self.store.links(session)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.store.close()
+    }
+}
+
+impl<T: Steps> Transaction for Stepped<T> {
+    fn savepoint(&mut self) -> BoxFuture<'_, StepResult> {
+        self.steps.savepoint(&mut *self.transaction)
+    }
+
+    fn keep(&mut self) -> BoxFuture<'_, StepResult> {
+        self.steps.keep(&mut *self.transaction)
+    }
+
+    fn undo(&mut self) -> BoxFuture<'_, StepResult> {
+        self.steps.undo(&mut *self.transaction)
+    }
+
+    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, StepResult> {
+        self.write_all(std::slice::from_ref(write))
+    }
+
+    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
+        self.steps.write(&mut *self.transaction, writes)
+    }
+
+    fn connection(&mut self) -> &mut (dyn Any + Send) {
+        self.transaction.connection()
+    }
+
+    fn commit(self: Box<Self>) -> BoxFuture<'static, StepResult> {
+        self.steps.commit(self.transaction)
+    }
+}

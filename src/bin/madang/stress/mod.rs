@@ -1,0 +1,177 @@
+//! `madang stress`: drives many chats at once, lets much go wrong, and counts what was promised.
+
+mod audit;
+mod book;
+mod chat;
+mod kept;
+mod model;
+mod plan;
+mod report;
+mod run;
+mod tools;
+mod world;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use madang::{
+    Runtime,
+    testing::MemoryConnection,
+    tool::{ConnectionType, Tool},
+    toolkit::life,
+};
+use sqlx::SqliteConnection;
+use tokio::{runtime::Handle, time::sleep};
+
+use self::{
+    model::PlanModel,
+    plan::Odds,
+    report::{Heap, Report},
+    run::{Cast, Place, Talk, Wanted},
+    world::World,
+};
+use crate::{
+    HEAP,
+    args::{Played, Stress, StressStore},
+    failure::Failure,
+    output, setup,
+};
+
+pub(crate) use world::Bug;
+
+/// What people say to a model that is no script: something to look up, to do, to be asked about, and small talk.
+const TEXTS: &[&str] = &[
+    "수면에 좋은 프로토콜 찾아줘",
+    "아침 햇빛 쬐기 추가해줘",
+    "내 습관 보여줘",
+    "아침 햇빛 쬐기 삭제해줘",
+    "안녕",
+    "find me something for better sleep",
+];
+
+/// Sessions of the run that comes first, so that what is allocated once is there before anything is counted.
+const WARM_UP_SESSIONS: usize = 200;
+
+/// What ends a moment later than its runtime is waited for.
+const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
+
+/// Drives a run, audits it and prints what it has shown.
+pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
+    let folder = tempfile::tempdir().map_err(|cause| {
+        let sentence =
+            "failed to create a temporary folder: set TMPDIR to a folder that you may write";
+        Failure::because(sentence, cause)
+    })?;
+    let wanted = wanted(&stress, folder.path());
+    let mut before = None;
+    if stress.model == Played::Scripted {
+        let first = Wanted {
+            sessions: wanted.sessions.min(WARM_UP_SESSIONS),
+            place: place(&stress, folder.path(), "first.db"),
+            bug: None,
+            ..wanted.clone()
+        };
+        let world = Arc::default();
+        drop(run::run(&first, &world, planned(&stress, &world), ProgressBar::hidden()).await?);
+        drop(world);
+        settle(0).await;
+        before = Some(HEAP.current_usage());
+    }
+    let tasks_before = Handle::current().metrics().num_alive_tasks();
+    HEAP.reset_peak_usage();
+    let progress = bar(&wanted);
+    let world = Arc::default();
+    let cast = match &stress.model {
+        Played::Scripted => planned(&stress, &world),
+        model @ (Played::Bundled | Played::File(_)) => talking(model).await?,
+    };
+    let ran = run::run(&wanted, &world, cast, progress.clone()).await;
+    progress.finish_and_clear();
+    let ran = ran?;
+    let peak_bytes = HEAP.peak_usage();
+    let findings = audit::audit(&ran.books, &ran.kept);
+    let mut report = Report::new(wanted.seed, &ran, &findings);
+    drop((ran, findings, world));
+    settle(tasks_before).await;
+    report.set_heap(Heap {
+        peak_bytes,
+        before_bytes: before,
+        after_bytes: HEAP.current_usage(),
+        tasks_before,
+        tasks_after: Handle::current().metrics().num_alive_tasks(),
+    });
+    if stress.is_json {
+        let json = serde_json::to_string(&report);
+        output::line(
+            &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
+        )?;
+    } else {
+        output::piece(&report.to_string())?;
+    }
+    let Some(complaint) = report.complaint() else { return Ok(()) };
+    for example in report.examples() {
+        output::complain(example);
+    }
+    Err(Failure::new(complaint))
+}
+
+fn wanted(stress: &Stress, folder: &Path) -> Wanted {
+    Wanted {
+        sessions: stress.sessions,
+        turns: stress.turns,
+        odds: Odds { tools: stress.tools, chaos: stress.chaos, dismiss: stress.dismiss },
+        seed: stress.seed.unwrap_or_else(|| fastrand::u64(..)),
+        in_flight: stress.in_flight,
+        bug: stress.plant,
+        place: place(stress, folder, "stress.db"),
+    }
+}
+
+fn place(stress: &Stress, folder: &Path, name: &str) -> Place {
+    match stress.store {
+        StressStore::Memory => Place::Memory,
+        StressStore::Sqlite => Place::File(folder.join(name)),
+    }
+}
+
+/// Tools and a model that follow the plan.
+fn planned(stress: &Stress, world: &Arc<World>) -> Cast {
+    let connection = match stress.store {
+        StressStore::Memory => ConnectionType::of::<MemoryConnection>(),
+        StressStore::Sqlite => ConnectionType::of::<SqliteConnection>(),
+    };
+    let builder = Runtime::builder().model(PlanModel);
+    Cast { builder, tools: tools::tools(connection, world), talk: Talk::Planned }
+}
+
+/// A model that says what it likes, with the tools that it knows.
+async fn talking(model: &Played) -> Result<Cast, Failure> {
+    let path = match model {
+        Played::File(path) => Some(path.clone()),
+        Played::Bundled | Played::Scripted => None,
+    };
+    let loading = tokio::task::spawn_blocking(move || setup::Model::load(path.as_deref(), None));
+    let model =
+        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))??;
+    let tools: Vec<Arc<dyn Tool>> = life::tools();
+    Ok(Cast { builder: model.put_into(Runtime::builder()), tools, talk: Talk::Free(TEXTS) })
+}
+
+/// Waits until no more tasks than these are left.
+async fn settle(tasks: usize) {
+    let metrics = Handle::current().metrics();
+    let settled = async {
+        while metrics.num_alive_tasks() > tasks {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // What is left then is counted.
+    drop(tokio::time::timeout(TASKS_END_WITHIN, settled).await);
+}
+
+/// A bar on standard error, which only a terminal shows.
+fn bar(wanted: &Wanted) -> ProgressBar {
+    let bar = ProgressBar::new((wanted.sessions * wanted.turns) as u64);
+    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} turns, {eta} to go");
+    bar.with_style(style.expect("the template is a constant that every run shows"))
+}

@@ -1,0 +1,107 @@
+//! A person at the terminal says whether a call took effect of which nobody could tell.
+
+use std::fs;
+
+use madang::{
+    CallId, CallResult, Effect, SessionId, Store, Timestamp, ToolOutcome, TurnEnding, TurnId,
+    TurnOptions, UserId, store::SqliteStore, toolkit::life,
+};
+use madang_actors::{
+    ledger::{Ended, Proposal, Transition, text_digest},
+    port::Write,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    Home,
+    terminal::{PROMPT, chat},
+};
+
+/// Session `one` with two mails that were cut off, as calls 2 and 3 of the chat.
+async fn cut_off(home: &Home) {
+    fs::create_dir_all(home.database().parent().unwrap()).unwrap();
+    let store = SqliteStore::open(home.database(), [&*life::MIGRATIONS]).await.unwrap();
+    let (session, user) = (SessionId::new("one").unwrap(), UserId::new("kim").unwrap());
+    let (turn, at) = (TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
+    let text = text_digest("go");
+    let mut writes = vec![
+        Write::Session { session: session.clone(), user: user.clone(), at },
+        Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options: TurnOptions::default(),
+            text,
+        },
+    ];
+    for seq in [2, 3] {
+        let arguments: Value = json!({ "to": format!("friend {seq}") });
+        let proposal = Proposal {
+            turn,
+            seq,
+            name: "mail".into(),
+            arguments: arguments.to_string().into(),
+            user: user.clone(),
+        };
+        let ended = Ended {
+            arguments: None,
+            outcome: ToolOutcome::error("handler_error", "cut off"),
+            effect: Effect::Unknown,
+            result: CallResult::Shown,
+            decided_by: None,
+        };
+        let digest = text_digest("mail");
+        let call = CallId::new(Uuid::now_v7());
+        let step = |transition| Write::Call { session: session.clone(), call, at, transition };
+        writes.push(step(Transition::Proposed(proposal)));
+        writes.push(step(Transition::Running { arguments, digest }));
+        writes.push(step(Transition::Ended(ended)));
+    }
+    let (ending, error, usage) = (TurnEnding::Answered, None, Default::default());
+    writes.push(Write::TurnEnded { session, turn, at, ending, error, usage });
+    let mut transaction = store.begin().await.unwrap();
+    transaction.write_all(&writes).await.unwrap();
+    transaction.commit().await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_which_nobody_can_tell_are_listed_and_settled_by_commands_and_the_ledger_shows_it()
+{
+    let home = Home::new();
+    cut_off(&home).await;
+    let mut chat = chat(&home, &[json!({ "text": "Good." })], "--locale en --session one");
+    chat.write(b"/unknown\r");
+    let listed = chat.until_shown("/settle NUMBER no");
+    for line in [r#"2 mail {"to":"friend 2"}"#, r#"3 mail {"to":"friend 3"}"#] {
+        assert!(listed.contains(line), "{line} is missing in {listed}");
+    }
+    chat.until_shown(PROMPT);
+    // Without a number of the list, or a yes or no, nothing is settled and the list comes again.
+    for nothing in ["/settle 7 yes\r", "/settle 2 perhaps\r", "/settle two no\r"] {
+        chat.write(nothing.as_bytes());
+        let listed = chat.until_shown("/settle NUMBER no");
+        assert!(listed.contains("friend 2") && listed.contains("friend 3"), "{listed}");
+        chat.until_shown(PROMPT);
+    }
+    chat.write(b"/settle 3 yes\r");
+    chat.until_shown("mail: it is known now that it took effect.");
+    chat.until_shown(PROMPT);
+    chat.write(b"/settle 2 no\r");
+    chat.until_shown("mail: it is known now that it did not take effect.");
+    chat.until_shown(PROMPT);
+    chat.write(b"/unknown\r");
+    chat.until_shown("Of every tool call it is known");
+    chat.until_shown(PROMPT);
+    chat.write(b"/quit\r");
+    assert_eq!(chat.ended().code, Some(0));
+
+    let rows = home.run(&["ledger", "--session", "one"], "").events();
+    let settled: Vec<_> = rows.iter().map(|row| (&row["effect"], &row["settled_by"])).collect();
+    let kim = json!({ "kind": "person", "user": "kim" });
+    assert_eq!(settled, [(&json!("none"), &kim), (&json!("committed"), &kim)]);
+    assert!(rows.iter().all(|row| row["settled_at"].is_i64()), "{rows:?}");
+    let verified = home.run(&["ledger", "--verify"], "");
+    assert_eq!((verified.code, verified.events()[0]["transitions"].clone()), (Some(0), json!(8)));
+}
