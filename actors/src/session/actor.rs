@@ -125,15 +125,15 @@ impl Actor for SessionActor {
                 session.place.door.handles_one();
                 session.chat.settle(&settled);
             }
-            SessionMsg::Idle => {
+            may_sleep @ (SessionMsg::Idle | SessionMsg::Sleep { .. }) => {
                 failpoint("session.idle").await?;
-                session.idle(&me);
-            }
-            SessionMsg::Sleep { reply } => {
-                failpoint("session.idle").await?;
-                session.rest = None;
-                session.sleep(&me);
-                answer(reply, ());
+                if let SessionMsg::Sleep { reply } = may_sleep {
+                    session.rest = None;
+                    session.sleep(&me);
+                    answer(reply, ());
+                } else {
+                    session.idle(&me);
+                }
             }
         }
         session.come_to_rest(&me);
