@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     chat::Chat,
-    door::{Door, Rest},
+    door::Door,
     feed::Told,
+    house::Rest,
     msg::{TurnEnd, TurnRefused},
     opening::{Place, open},
     turn::Turn,

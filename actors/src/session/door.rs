@@ -1,11 +1,8 @@
 //! The door of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, Weak,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, Weak,
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use ractor::{ActorId, ActorRef, MessagingErr};
@@ -13,7 +10,12 @@ use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
-use super::{Feed, SessionMsg, Subscription, archive::Archive, feed::Told, resting::Resting};
+use super::{
+    Feed, SessionMsg, Subscription,
+    archive::Archive,
+    feed::Told,
+    house::{House, Rest},
+};
 use crate::{
     admission::Permit,
     mailbox::Recipient,
@@ -277,8 +279,7 @@ impl Door {
 
     /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
     pub(super) fn rests(self: &Arc<Self>) -> Rest {
-        let number = self.house.resting().enter(self.user.clone(), Arc::downgrade(self));
-        Rest { house: self.house.clone(), user: self.user.clone(), number }
+        Rest::new(&self.house, self)
     }
 
     /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
@@ -338,31 +339,9 @@ impl Drop for Door {
     }
 }
 
-/// A session that rests.
-#[derive(Debug)]
-pub(super) struct Rest {
-    house: Arc<House>,
-    user: UserId,
-    number: u64,
-}
-
-impl Drop for Rest {
-    fn drop(&mut self) {
-        drop(self.house.resting().leave(&self.user, self.number));
-    }
-}
-
 /// The doors of a runtime, as long as anybody holds them.
 #[derive(Debug, Default)]
 pub struct Doors(Arc<House>);
-
-/// What the doors of a runtime share. Plain mutexes: they are held for a lookup. No door is dropped under them, because
-/// that takes the first.
-#[derive(Debug, Default)]
-struct House {
-    doors: Mutex<HashMap<SessionId, Weak<Door>>>,
-    resting: Mutex<Resting<Weak<Door>>>,
-}
 
 impl Doors {
     /// The door of a session, which is this user's; `None` if it is another's.
@@ -414,15 +393,5 @@ impl Doors {
                 warn!("a session ended before it was closed");
             }
         }
-    }
-}
-
-impl House {
-    fn doors(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Door>>> {
-        self.doors.lock().expect("no code under this lock panics")
-    }
-
-    fn resting(&self) -> MutexGuard<'_, Resting<Weak<Door>>> {
-        self.resting.lock().expect("no code under this lock panics")
     }
 }

@@ -7,6 +7,7 @@ mod carrying_out;
 mod chat;
 mod door;
 mod feed;
+mod house;
 mod msg;
 mod opening;
 mod recover;
