@@ -12,7 +12,7 @@ use madang_actors::{
     mailbox::{Recipient, Reply},
     port::{BoxFuture, Write},
     protocol::{
-        Answer, AnswerError, Asker, CallId, CallRecord, Decision, Fault, Locale, Question,
+        Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, Locale, Question,
         SessionId, Timestamp, ToolCall, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
         UserId, call_envelope,
     },
@@ -112,12 +112,16 @@ impl Runtime {
     /// Dropping the future leaves the call running to its end.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] after the runtime has shut down.
+    /// [`SessionError::Closed`] after the runtime has shut down; [`SessionError::Overloaded`] where too many bytes are on
+    /// their way already, and nothing of the call was recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
         let Call { user, name, arguments, locale, time_zone, confirm } = call;
         if self.inner().is_closed() {
             return Err(SessionError::Closed);
         }
+        let admission = &self.inner().tree.around.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, &user, arguments.len());
+        let _bytes = bytes.map_err(SessionError::Overloaded)?;
         let session = SessionId::new(format!("call-{}", Uuid::now_v7()))?;
         let turn = TurnId::new(Uuid::now_v7());
         let locale = locale.unwrap_or(self.inner().locale);

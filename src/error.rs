@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{InvalidId, SessionId},
+    protocol::{InvalidId, Refusal, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
@@ -57,9 +57,9 @@ pub enum SessionError {
         #[source]
         cause: StoreError,
     },
-    /// Too much waits for the session to wake.
-    #[error("too much is waiting for this session")]
-    Overloaded,
+    /// A bound was reached.
+    #[error("a bound was reached")]
+    Overloaded(#[source] Refusal),
     /// The session's actor died, or the runtime has shut down.
     #[error("the session is closed")]
     Closed,

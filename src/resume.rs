@@ -8,7 +8,7 @@ use std::{
 use madang_actors::{
     dispatcher::{DispatchRequest, settle},
     port::{InterruptedSession, LedgerFilter, StoreError},
-    protocol::{EventKind, Fault, SessionId, TurnId, UserId},
+    protocol::{EventKind, Fault, Refusal, SessionId, TurnId, UserId},
     session::{Door, Item, SessionMsg, Subscription, TurnEnd},
     supervisor::Tree,
 };
@@ -90,6 +90,7 @@ impl Runtime {
 /// takes a session out of the list and is dropped has woken it all the same.
 fn goes_on(runtime: &Inner, door: &Arc<Door>) -> impl Future<Output = ()> + Send + 'static {
     let heard = door.feed().watch();
+    runtime.wake(door); // it was let in before its process ended, so it waits for its place
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let sent = runtime.send(door, SessionMsg::Running { ended, reply });
     follow(sent, running, heard, end)
@@ -97,12 +98,12 @@ fn goes_on(runtime: &Inner, door: &Arc<Door>) -> impl Future<Output = ()> + Send
 
 async fn follow(
     sent: Delivery,
-    running: oneshot::Receiver<Option<TurnId>>,
+    running: oneshot::Receiver<Result<Option<TurnId>, Refusal>>,
     mut heard: Subscription,
     mut end: oneshot::Receiver<TurnEnd>,
 ) {
     // Without an answer it did not wake, and with `None` no turn is left.
-    let (Delivery::Sent, Ok(Some(_))) = (sent, running.await) else { return };
+    let (Delivery::Sent, Ok(Ok(Some(_)))) = (sent, running.await) else { return };
     loop {
         let item = tokio::select! {
             _ = &mut end => return,
@@ -114,7 +115,7 @@ async fn follow(
                     return;
                 }
             }
-            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. }) => {}
+            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
             None => return,
         }
     }

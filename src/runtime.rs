@@ -5,9 +5,9 @@ use std::sync::Arc;
 use madang_actors::{
     confirm,
     port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
-    protocol::{Answer, AnswerError, Limits, Locale, SessionId, ToolSpec, UserId},
+    protocol::{Answer, AnswerError, Bound, Limits, Locale, Refusal, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{Door, Doors, History, Sent, SessionMsg, Wiring, open},
+    session::{Door, Doors, History, Place, Sent, SessionMsg, Wiring, open},
     store::WriterHealth,
     supervisor::{Children, Health, Supervisor, Tree},
 };
@@ -209,6 +209,20 @@ impl Runtime {
         self.inner.tasks.len()
     }
 
+    /// How many sessions are in memory: those that are awake, and those that sleep while a handle or a subscriber is kept.
+    /// For tests and monitoring.
+    #[must_use]
+    pub fn sessions_in_memory(&self) -> usize {
+        self.inner.doors.len()
+    }
+
+    /// How much of a bound is taken in all, for tests and monitoring. [`Bound::WaitingMessages`] belongs to each session
+    /// alone and is 0 here.
+    #[must_use]
+    pub fn held(&self, bound: Bound) -> usize {
+        self.inner.tree.around.admission.held(bound)
+    }
+
     /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
     /// last. Waits at most `Limits::shutdown_timeout`.
     ///
@@ -247,7 +261,7 @@ pub(crate) enum Delivery {
     /// It has, or will have when it wakes.
     Sent,
     /// Too much waits already.
-    Full,
+    Full(Refusal),
     /// The runtime shuts down.
     Closed,
 }
@@ -261,23 +275,23 @@ impl Inner {
         match door.send(msg) {
             Sent::Delivered => Delivery::Sent,
             Sent::WakeIt => {
-                self.open(door);
+                self.open(door, Place::OrRefused);
                 Delivery::Sent
             }
-            Sent::Full(_) => Delivery::Full,
+            Sent::Full(_, refusal) => Delivery::Full(refusal),
         }
     }
 
-    /// Wakes a session for nobody in particular.
+    /// Wakes a session for nobody in particular: something of it must go on.
     pub(crate) fn wake(&self, door: &Arc<Door>) {
         if !self.is_closed() && door.wake() {
-            self.open(door);
+            self.open(door, Place::Awaited);
         }
     }
 
     /// In a task of its own: whoever asked may leave, and others may be waiting at the door.
-    fn open(&self, door: &Arc<Door>) {
-        drop(self.tasks.spawn(open(door.clone(), self.wiring.clone())));
+    fn open(&self, door: &Arc<Door>, place: Place) {
+        drop(self.tasks.spawn(open(door.clone(), self.wiring.clone(), place)));
     }
 
     pub(crate) fn is_closed(&self) -> bool {

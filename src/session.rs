@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, CallId, Decision, Grant, Question, SessionId, Settlement,
-        TurnId, TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, EventPlace, Grant, Question,
+        SessionId, Settlement, TurnId, TurnOptions, UserId,
     },
     session::{
         self, ClearError, DismissError, Door, SessionMsg, SessionState, SettleError, Subscription,
@@ -76,11 +76,19 @@ impl Session {
         text: impl Into<Arc<str>>,
         options: TurnOptions,
     ) -> Result<Turn, TurnRefused> {
+        let text = text.into();
+        let (bytes, max_bytes) = (text.len(), self.runtime.limits.max_user_text_bytes);
+        if bytes > max_bytes {
+            return Err(TurnRefused::TooLong { bytes, max_bytes });
+        }
+        let admission = &self.runtime.tree.around.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
+        let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         let (began, beginning) = oneshot::channel();
         let (ended, end) = oneshot::channel();
-        match self.send(SessionMsg::Ask { text: text.into(), options, began, ended }) {
+        match self.send(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
-            Delivery::Full => return Err(TurnRefused::Overloaded),
+            Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
             Delivery::Closed => return Err(TurnRefused::Closed),
         }
         let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
@@ -95,14 +103,15 @@ impl Session {
         let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
         match self.send(SessionMsg::Running { ended, reply }) {
             Delivery::Sent => {}
-            Delivery::Full => return Err(SessionError::Overloaded),
+            Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => return Err(SessionError::Closed),
         }
-        let id = running.await.map_err(|_| SessionError::Closed)?;
+        let running = running.await.map_err(|_| SessionError::Closed)?;
+        let id = running.map_err(SessionError::Overloaded)?;
         Ok(id.map(|id| Turn { id, end }))
     }
 
-    /// Dismisses the turn that runs: this, and nothing else, is a dismissal.
+    /// Dismisses the turn that runs: this, and nothing else, is a dismissal. No bound refuses it.
     ///
     /// # Errors
     /// [`DismissError::NoTurn`] if none runs.
@@ -110,8 +119,7 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::Dismiss { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)),
-            Delivery::Full => Err(DismissError::Overloaded),
-            Delivery::Closed => Err(DismissError::Closed),
+            Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
         }
     }
 
@@ -124,7 +132,7 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::Clear { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(ClearError::Closed)),
-            Delivery::Full => Err(ClearError::Overloaded),
+            Delivery::Full(refusal) => Err(ClearError::Overloaded(refusal)),
             Delivery::Closed => Err(ClearError::Closed),
         }
     }
@@ -136,17 +144,34 @@ impl Session {
     pub async fn state(&self) -> Result<SessionState, SessionError> {
         let (reply, answer) = oneshot::channel();
         match self.send(SessionMsg::State { reply }) {
-            Delivery::Sent => answer.await.map_err(|_| SessionError::Closed),
-            Delivery::Full => Err(SessionError::Overloaded),
+            Delivery::Sent => {
+                let state = answer.await.map_err(|_| SessionError::Closed)?;
+                state.map_err(SessionError::Overloaded)
+            }
+            Delivery::Full(refusal) => Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => Err(SessionError::Closed),
         }
     }
 
     /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
-    /// it from there.
+    /// it from there. A reader that is too slow is told so ([`Item::Lagged`](crate::Item::Lagged)), and then reads what it
+    /// missed from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.door.feed().subscribe()
+        self.door.subscribe(self.runtime.wiring.store.store(), &self.runtime.limits)
+    }
+
+    /// Reads on behind the place of the last event that was read ([`SessionEvent::place`](crate::SessionEvent::place)),
+    /// also after the session has slept or the process has ended: first what the store keeps, then what happens.
+    /// [`EventPlace::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
+    /// order; what only told how things went is told again as far as it is in memory.
+    ///
+    /// # Errors
+    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
+    pub async fn subscribe_after(&self, place: EventPlace) -> Result<Subscription, SessionError> {
+        drop(self.turn().await?); // awake, it knows what the store has
+        let store = self.runtime.wiring.store.store();
+        Ok(self.door.subscribe_after(place, store, &self.runtime.limits))
     }
 
     /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that

@@ -8,6 +8,7 @@
 #[cfg(panic = "abort")]
 compile_error!("Madang turns panics into outcomes, which needs `panic = \"unwind\"`");
 
+pub mod admission;
 pub mod confirm;
 pub mod dispatcher;
 pub mod failpoint;

@@ -1,8 +1,10 @@
 //! Every text that a person sees is there in both languages, and those of the seeds are exact.
 
+use std::time::Duration;
+
 use madang_actors::protocol::{
-    Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, SessionId, Settlement,
-    Text, Timestamp, UserId,
+    Bound, Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, Refusal, Scope,
+    SessionId, Settlement, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -131,6 +133,11 @@ fn every_text_is_there_in_both_languages() {
         texts.push(Text::Cancelled(reason));
     }
     texts.extend(breaches.iter().map(Text::Breach));
+    let refusals = Bound::ALL.map(|bound| {
+        let after = [None, Some(Duration::from_millis(2_500))];
+        after.map(|retry_after| Refusal { bound, scope: Scope::User, max: 8, retry_after })
+    });
+    texts.extend(refusals.iter().flatten().map(Text::TooMany));
     let mut seen = std::collections::HashSet::new();
     for text in &texts {
         // A new variant must be added above as well.
@@ -140,7 +147,7 @@ fn every_text_is_there_in_both_languages() {
             | Text::Breach(_)
             | Text::HandlerFailed(_) => {}
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
-            Text::ToolChanged | Text::TurnCutOff => {}
+            Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Settled { .. } => {}

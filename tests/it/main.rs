@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod admission;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod bundled;
 mod conversation;
@@ -17,6 +18,7 @@ mod gate;
 mod layers;
 mod life;
 mod program;
+mod readers;
 mod resume;
 mod sqlite;
 mod supervision;

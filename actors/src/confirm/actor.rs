@@ -8,10 +8,7 @@ use tracing::debug;
 
 use super::{CheckedAnswer, ConfirmMsg, Verdict, pending::Pending};
 use crate::{
-    failpoint::failpoint,
-    mailbox::answer,
-    protocol::{AnswerError, Limits},
-    registry::RegisteredTool,
+    failpoint::failpoint, mailbox::answer, protocol::AnswerError, registry::RegisteredTool,
 };
 
 /// Holds the open questions of a runtime. A question that is lost with it is asked again by its call.
@@ -35,14 +32,14 @@ struct Waiter {
 impl Actor for ConfirmActor {
     type Msg = ConfirmMsg;
     type State = ConfirmState;
-    type Arguments = Arc<Limits>;
+    type Arguments = ();
 
     async fn pre_start(
         &self,
         _: ActorRef<ConfirmMsg>,
-        limits: Arc<Limits>,
+        (): (),
     ) -> Result<ConfirmState, ActorProcessingErr> {
-        Ok(ConfirmState { pending: Pending::new(limits.max_open_questions), alarm: None })
+        Ok(ConfirmState { pending: Pending::new(), alarm: None })
     }
 
     async fn handle(
@@ -54,9 +51,7 @@ impl Actor for ConfirmActor {
         match msg {
             ConfirmMsg::Ask { question, tool, due, reply } => {
                 failpoint("confirm.ask").await?;
-                if let Err(waiter) = state.pending.ask(*question, due, Waiter { tool, reply }) {
-                    answer(waiter.reply, Verdict::Overloaded);
-                }
+                state.pending.ask(*question, due, Waiter { tool, reply });
             }
             ConfirmMsg::Answer { answer: given, reply } => {
                 failpoint("confirm.answer").await?;

@@ -70,6 +70,4 @@ pub enum Verdict {
     },
     /// Nobody answered in time.
     Expired,
-    /// Too many questions are open already.
-    Overloaded,
 }

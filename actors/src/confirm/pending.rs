@@ -12,7 +12,6 @@ pub(super) struct Pending<W> {
     open: HashMap<CallId, Open<W>>,
     /// Invariant: one entry for each of `open`.
     deadlines: BTreeSet<(Instant, CallId)>,
-    max_open: usize,
 }
 
 #[derive(Debug)]
@@ -23,23 +22,20 @@ struct Open<W> {
 }
 
 impl<W> Pending<W> {
-    pub(super) fn new(max_open: usize) -> Self {
-        Self { open: HashMap::new(), deadlines: BTreeSet::new(), max_open }
+    pub(super) fn new() -> Self {
+        Self { open: HashMap::new(), deadlines: BTreeSet::new() }
     }
 
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Opens a question, in place of one about the same call; gives the waiter back if too many are open.
-    pub(super) fn ask(&mut self, question: Question, due: Instant, waiter: W) -> Result<(), W> {
+    /// Opens a question, in place of one about the same call. How many may be open was decided before.
+    pub(super) fn ask(&mut self, question: Question, due: Instant, waiter: W) {
         let call = question.call;
-        if self.withdraw(call).is_none() && self.open.len() >= self.max_open {
-            return Err(waiter);
-        }
+        drop(self.withdraw(call));
         self.deadlines.insert((due, call));
         self.open.insert(call, Open { question, due, waiter });
-        Ok(())
     }
 
     /// Who waits for the question that this user may answer now, which stays open. A wrong answer is none, and neither
@@ -133,25 +129,25 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_too_late_is_none() {
-        let mut pending = Pending::new(8);
+        let mut pending = Pending::new();
         let due = soon();
-        pending.ask(question(1), due, "waiter").unwrap();
+        pending.ask(question(1), due, "waiter");
         assert_eq!(answer(&mut pending, 1, due), Err(AnswerError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
     }
 
     #[test]
     fn exactly_one_of_two_answers_wins() {
-        let mut pending = Pending::new(8);
-        pending.ask(question(1), soon(), "waiter").unwrap();
+        let mut pending = Pending::new();
+        pending.ask(question(1), soon(), "waiter");
         assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
         assert_eq!(answer(&mut pending, 1, Instant::now()), Err(AnswerError::NotOpen));
     }
 
     #[test]
     fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
-        let mut pending = Pending::new(8);
-        pending.ask(question(1), soon(), "waiter").unwrap();
+        let mut pending = Pending::new();
+        pending.ask(question(1), soon(), "waiter");
         let (Question { call, digest, user, .. }, now) = (question(1), Instant::now());
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
         assert_eq!(pending.answer(call, digest, &lee, now), Err(AnswerError::NotYours));
@@ -163,11 +159,11 @@ mod tests {
 
     #[test]
     fn questions_expire_in_the_order_of_their_deadlines() {
-        let mut pending = Pending::new(8);
+        let mut pending = Pending::new();
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);
         for (call, due) in [(1, at(3)), (2, at(1)), (3, at(2))] {
-            pending.ask(question(call), due, call).unwrap();
+            pending.ask(question(call), due, call);
         }
         assert_eq!(pending.next_due(), Some(at(1)));
         assert_eq!(pending.expire(at(2)), [2, 3]);
@@ -175,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn asking_again_replaces_the_first_asking_and_counts_once() {
-        let mut pending = Pending::new(1);
+    fn asking_again_replaces_the_first_asking() {
+        let mut pending = Pending::new();
         let now = Instant::now();
-        pending.ask(question(1), now, "first").unwrap();
-        pending.ask(question(1), now + Duration::from_secs(1), "again").unwrap();
-        assert_eq!(pending.ask(question(2), now, "too many"), Err("too many"));
+        pending.ask(question(1), now, "first");
+        pending.ask(question(1), now + Duration::from_secs(1), "again");
+        assert_eq!(pending.len(), 1);
         assert_eq!(pending.expire(now), Vec::<&str>::new());
         assert_eq!(pending.withdraw(question(1).call), Some("again"));
     }

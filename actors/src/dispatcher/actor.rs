@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{Around, DispatcherMsg, call};
-use crate::{failpoint::failpoint, mailbox::answer};
+use crate::{failpoint::failpoint, mailbox::answer, protocol::Bound};
 
 /// Brings calls to their end. Killing it changes no outcome: calls run on their own.
 #[derive(Debug)]
@@ -37,10 +37,7 @@ impl Actor for DispatcherActor {
                 drop(around.tasks.spawn(call::begin(*request, reply, around.clone())));
             }
             DispatcherMsg::RunningCalls { reply } => {
-                answer(
-                    reply,
-                    around.limits.max_running_calls - around.places().available_permits(),
-                );
+                answer(reply, around.admission.held(Bound::RunningCalls));
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::msg::DispatchRequest;
 use crate::{
+    admission::Admission,
     confirm::ConfirmMsg,
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
@@ -35,7 +36,10 @@ pub struct Around {
     pub extensions: Extensions,
     /// Running calls outlive whoever asked; shutdown waits for them.
     pub tasks: TaskTracker,
-    places: Places,
+    /// Who is let in: shared by all that a runtime counts.
+    pub admission: Admission,
+    /// The places of tools that bound how many of their handlers run at once.
+    by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
     handlers: Handlers,
 }
 
@@ -63,13 +67,6 @@ impl Drop for HandlerRuns {
     }
 }
 
-/// How many calls may run: in all, and of each tool that bounds itself.
-#[derive(Debug)]
-struct Places {
-    all: Arc<Semaphore>,
-    by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
-}
-
 impl Around {
     /// Collects what surrounds the calls of a runtime.
     #[must_use]
@@ -82,12 +79,11 @@ impl Around {
         extensions: Extensions,
         tasks: TaskTracker,
     ) -> Self {
-        let all = Arc::new(Semaphore::new(limits.max_running_calls));
         let bounded = registry.iter().filter_map(|tool| {
             let spec = tool.spec();
             Some((spec.name.clone(), Arc::new(Semaphore::new(spec.max_concurrent?))))
         });
-        let places = Places { all, by_tool: bounded.collect() };
+        let (by_tool, admission) = (bounded.collect(), Admission::new(&limits));
         Self {
             registry,
             limits,
@@ -96,19 +92,15 @@ impl Around {
             clock,
             extensions,
             tasks,
-            places,
+            admission,
+            by_tool,
             handlers: Handlers::default(),
         }
     }
 
-    /// The places of all calls: a call holds one from its beginning to its end.
-    pub(super) fn places(&self) -> &Arc<Semaphore> {
-        &self.places.all
-    }
-
     /// The places of a tool that bounds how many of its handlers run at once.
     pub(super) fn places_of(&self, tool: &str) -> Option<Arc<Semaphore>> {
-        self.places.by_tool.get(tool).cloned()
+        self.by_tool.get(tool).cloned()
     }
 
     /// A handler begins that may have effects outside of the store.

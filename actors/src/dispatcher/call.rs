@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tracing::error;
+use tracing::{debug, error};
 
 use super::{
     Around,
@@ -19,10 +18,11 @@ use super::{
     run::{self, Ran},
 };
 use crate::{
+    admission::Permit,
     failpoint::failpoint,
     mailbox::{Recipient, Reply, answer},
     port::BoxFuture,
-    protocol::{AnswerError, CancelReason, Fault, Text, ToolOutcome},
+    protocol::{AnswerError, Bound, CancelReason, Fault, Locale, Refusal, Text, ToolOutcome},
 };
 
 /// Checks a call and starts its actors. A refusal needs none.
@@ -46,10 +46,15 @@ pub(super) async fn begin(
             return refuse(request, outcome, reply, around).await;
         }
     };
-    let Ok(place) = around.places().clone().try_acquire_owned() else {
-        let request = checked.request().clone();
-        let outcome = ToolOutcome::error("overloaded", Text::Overloaded.in_locale(request.locale));
-        return refuse(request, outcome, reply, around).await;
+    let place = match place(checked.request(), &around).await {
+        Ok(Some(place)) => place,
+        // It is not to begin any more.
+        Ok(None) => return Box::pin(begin(checked.request().clone(), reply, around)).await,
+        Err(refusal) => {
+            let request = checked.request().clone();
+            let outcome = overloaded(&refusal, request.locale);
+            return refuse(request, outcome, reply, around).await;
+        }
     };
     let running = around.tasks.token();
     let call = Call {
@@ -62,6 +67,28 @@ pub(super) async fn begin(
     if let Err(error) = CallActor::spawn(None, CallActor, call).await {
         error!(%error, "failed to start a call; its asker reads the ledger");
     }
+}
+
+/// A place for a call. One that goes on after a crash was let in before: it waits. `None`: until it was not to begin any
+/// more.
+async fn place(request: &DispatchRequest, around: &Around) -> Result<Option<Permit>, Refusal> {
+    let (admission, user) = (&around.admission, &request.user);
+    let refusal = match admission.admit(Bound::RunningCalls, user, 1) {
+        Ok(place) => return Ok(Some(place)),
+        Err(refusal) if request.standing.is_none() => return Err(refusal),
+        Err(refusal) => refusal,
+    };
+    debug!(call = %request.call.id, %refusal, "a call that goes on waits for its place");
+    tokio::select! {
+        place = admission.wait(Bound::RunningCalls, user) => Ok(Some(place)),
+        () = request.dismissal.stopped() => Ok(None),
+        () = request.leave.cancelled() => Ok(None),
+    }
+}
+
+/// The outcome of what was not let in.
+pub(super) fn overloaded(refusal: &Refusal, locale: Locale) -> ToolOutcome {
+    ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
 
 async fn refuse(
@@ -84,7 +111,7 @@ struct Call {
     checked: Option<CheckedCall>,
     reply: Option<Reply<DispatcherEvent>>,
     around: Arc<Around>,
-    _place: OwnedSemaphorePermit,
+    _place: Permit,
     _running: TaskTrackerToken,
 }
 

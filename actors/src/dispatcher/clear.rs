@@ -7,6 +7,7 @@ use tracing::debug;
 
 use super::{
     Around,
+    call::overloaded,
     check::CheckedCall,
     msg::DispatcherEvent,
     question::{self, Answered},
@@ -192,7 +193,7 @@ async fn go_on(
     if asked.state == CallState::Approved {
         return Ok(ClearedCall::approved(checked, expires_at));
     }
-    let answered = question::again(&checked, record, around).await;
+    let answered = question::again(expires_at, &checked, record, around).await;
     match decide(answered, &checked, record, around).await {
         Ok((edited, usable_until)) => {
             Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
@@ -299,9 +300,9 @@ async fn decide(
         }
         Answered::Cancelled(reason) => Err(NotCleared::because(reason)),
         Answered::Left => Err(NotCleared::Left),
-        Answered::Overloaded => {
-            let reason = Text::Overloaded.in_locale(request.locale);
-            Err(NotCleared::unrun(ToolOutcome::error("overloaded", reason)))
+        // Nobody was asked, so nobody hears of an end.
+        Answered::Overloaded(refusal) => {
+            return Err(NotCleared::unrun(overloaded(&refusal, request.locale)));
         }
     };
     request.news.tell(ended);

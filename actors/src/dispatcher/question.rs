@@ -2,17 +2,21 @@
 
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
 use super::{Around, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
+    admission::Permit,
     confirm::{CheckedDecision, ConfirmMsg, Verdict},
     failpoint::failpoint,
     ledger::Transition,
     mailbox::answer,
     port::{LedgerRow, StoreError},
-    protocol::{AnswerError, CancelReason, ConfirmationEnd, Question, Text, Timestamp, UserId},
+    protocol::{
+        AnswerError, Bound, CancelReason, ConfirmationEnd, Question, Refusal, Text, Timestamp,
+        UserId,
+    },
 };
 
 /// How a question ended.
@@ -33,8 +37,8 @@ pub(super) enum Answered {
     Cancelled(CancelReason),
     /// The runtime ends before the question does.
     Left,
-    /// Too many questions are open already.
-    Overloaded,
+    /// Too many questions are open already: nobody was asked.
+    Overloaded(Refusal),
 }
 
 impl Answered {
@@ -46,7 +50,7 @@ impl Answered {
             }
             Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
             // Nobody is told of the end of a question that goes on.
-            Self::Left | Self::Overloaded => {
+            Self::Left | Self::Overloaded(_) => {
                 ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
             }
         }
@@ -62,6 +66,12 @@ pub(super) async fn ask(
     record: &mut Record,
     around: &Around,
 ) -> Result<Answered, StoreError> {
+    // Before the question is stored: what is durable is asked.
+    let user = &checked.request().user;
+    let place = match around.admission.admit(Bound::OpenQuestions, user, 1) {
+        Ok(place) => place,
+        Err(refusal) => return Ok(Answered::Overloaded(refusal)),
+    };
     let at = around.clock.now();
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
@@ -70,14 +80,38 @@ pub(super) async fn ask(
     };
     failpoint("question.stored").await?;
     record.write_at(at, vec![awaiting]).await?;
-    again(checked, record, around).await
+    asked(place, checked, record, around).await
 }
 
-/// Asks a question that is durable, and waits for its end.
+/// Asks a question that was asked before its process ended, and waits for its end. It was let in then: it waits for its
+/// place, as long as it can be answered.
 ///
 /// # Errors
 /// [`StoreError`] if the question could not be read back; nobody was asked then.
 pub(super) async fn again(
+    expires_at: Timestamp,
+    checked: &CheckedCall,
+    record: &Record,
+    around: &Around,
+) -> Result<Answered, StoreError> {
+    let request = checked.request();
+    let left = around.clock.now().until(expires_at);
+    tokio::select! {
+        biased;
+        place = around.admission.wait(Bound::OpenQuestions, &request.user) => {
+            asked(place, checked, record, around).await
+        }
+        () = sleep(left) => Ok(Answered::Cancelled(CancelReason::Expired)),
+        () = request.dismissal.token.cancelled() => {
+            Ok(Answered::Cancelled(CancelReason::Dismissed))
+        }
+        () = request.leave.cancelled() => Ok(Answered::Left),
+    }
+}
+
+/// Asks a question that is durable, and waits for its end. The place is held as long.
+async fn asked(
+    _place: Permit,
     checked: &CheckedCall,
     record: &Record,
     around: &Around,
@@ -88,7 +122,6 @@ pub(super) async fn again(
     let (decision, by, recorded) = match verdict(&question, checked, around).await {
         Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
         Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
-        Ok(Verdict::Overloaded) => return Ok(Answered::Overloaded),
         Err(unanswered) => return Ok(unanswered),
     };
     failpoint("question.answered").await?;

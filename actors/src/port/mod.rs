@@ -6,6 +6,7 @@ mod clock;
 mod model;
 mod store;
 mod tool;
+mod transcript;
 mod turn;
 
 use std::{future::Future, pin::Pin};
@@ -18,6 +19,7 @@ pub use store::{
     Transaction, Write,
 };
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
+pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};
 pub use turn::{InterruptedSession, OpenTurn, StoredEnd, SubmittedTurn, TurnStep};
 
 /// A future behind a port.

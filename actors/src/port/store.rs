@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{BoxFuture, InterruptedSession, OpenTurn, SubmittedTurn, TurnStep};
+use super::{BoxFuture, InterruptedSession, OpenTurn, SubmittedTurn, TranscriptPart, TurnStep};
 use crate::{
     failpoint::Failed,
     ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
@@ -48,6 +48,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
+
+    /// Gives a part of a transcript: of at most `max` numbers from this one on. One that begins behind the end is empty.
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>>;
 
     /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others; those of one
     /// moment by the names of their sessions.

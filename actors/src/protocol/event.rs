@@ -1,6 +1,6 @@
 //! What happens in a session, as its subscribers see it. This is also the vocabulary of `madang chat --json`.
 
-use std::sync::Arc;
+use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,12 +15,93 @@ pub struct SessionEvent {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// The event's number within its session, from 1, without gaps while the runtime lives.
+    /// The event's number within its session, from 1, without gaps while the session is in memory; 0 for one that was read
+    /// from the store.
     pub seq: u64,
+    /// How far what the store keeps of the session was told with this event: who has read it goes on behind it.
+    pub place: EventPlace,
     /// The turn it belongs to.
     pub turn: TurnId,
     /// When it happened.
     pub at: Timestamp,
+}
+
+/// A place in what the store keeps of a session: behind an entry of the transcript, or behind the end of the turn whose
+/// last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the error that ended the
+/// turn) or `17.2` (behind the turn's end).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(into = "String", try_from = "String")]
+pub struct EventPlace {
+    entry: u64,
+    step: u8,
+}
+
+impl EventPlace {
+    /// Before everything.
+    pub const START: Self = Self { entry: 0, step: 0 };
+
+    /// Behind this entry of the transcript.
+    #[must_use]
+    pub const fn of_entry(seq: u64) -> Self {
+        Self { entry: seq, step: 0 }
+    }
+
+    /// The number of the last entry before it; 0 for none.
+    #[must_use]
+    pub const fn entry(self) -> u64 {
+        self.entry
+    }
+
+    /// Behind the error that ends the turn of this entry.
+    #[must_use]
+    pub const fn error(self) -> Self {
+        Self { entry: self.entry, step: 1 }
+    }
+
+    /// Behind the end of the turn of this entry.
+    #[must_use]
+    pub const fn end(self) -> Self {
+        Self { entry: self.entry, step: 2 }
+    }
+}
+
+impl fmt::Display for EventPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.step {
+            0 => write!(f, "{}", self.entry),
+            step => write!(f, "{}.{step}", self.entry),
+        }
+    }
+}
+
+/// A text that is no place of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a place is the number of an entry, and behind a dot 1 or 2")]
+pub struct NoPlace;
+
+impl FromStr for EventPlace {
+    type Err = NoPlace;
+    fn from_str(text: &str) -> Result<Self, NoPlace> {
+        let (entry, step) = text.split_once('.').unwrap_or((text, "0"));
+        let step = ["0", "1", "2"].iter().zip(0..).find(|(name, _)| **name == step);
+        let entry = entry.parse().map_err(|_| NoPlace)?;
+        Ok(Self { entry, step: step.ok_or(NoPlace)?.1 })
+    }
+}
+
+impl From<EventPlace> for String {
+    fn from(place: EventPlace) -> Self {
+        place.to_string()
+    }
+}
+
+impl TryFrom<String> for EventPlace {
+    type Error = NoPlace;
+    fn try_from(text: String) -> Result<Self, NoPlace> {
+        text.parse()
+    }
 }
 
 /// What happened in a session. A message or outcome is told only after the store has it.

@@ -39,10 +39,29 @@ pub struct Limits {
     /// Bytes, as JSON, of what a person tells the model beside a no: some sentences, which leave the envelope within its
     /// own bound.
     pub max_denial_bytes: usize,
+    /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte. Before one more is refused,
+    /// the one that has been idle longest is put to sleep.
+    pub max_awake_sessions: usize,
+    /// Of one user: an eighth, so that a user with very many sessions mostly puts his own to sleep.
+    pub max_awake_sessions_per_user: usize,
+    /// Turns running at once in a runtime: half of them may wait for a person, and the rest is more than can wait for a
+    /// model.
+    pub max_running_turns: usize,
+    /// Of one user: a screen of chats for a person, and no more than a quarter of the places before a model for a user
+    /// who is a program.
+    pub max_running_turns_per_user: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
     pub max_open_questions: usize,
+    /// Of one user: each of his turns may ask.
+    pub max_open_questions_per_user: usize,
     /// Calls running at once in a runtime: each is two actors.
     pub max_running_calls: usize,
+    /// Of one user: four for each of his turns, and three quarters of the places stay free for others.
+    pub max_running_calls_per_user: usize,
+    /// Bytes that came in and are not stored yet, in a runtime: texts of users, and arguments of calls without a model.
+    pub max_queued_bytes: usize,
+    /// Of one user: the longest text in each of his turns.
+    pub max_queued_bytes_per_user: usize,
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     pub max_waiting_completions: usize,
     /// How long a completion may take from its asking to its end, the wait in the queue included.
@@ -61,8 +80,9 @@ pub struct Limits {
     pub max_feed_events: usize,
     /// Bytes of streaming text that a session keeps: what a completion of the bound above can produce, and more.
     pub max_streaming_bytes: usize,
-    /// Messages that wait for a session to wake: a person types no more in that time.
-    pub max_waiting_for_wake: usize,
+    /// Messages that wait for one session, because it wakes or is busy: a person types no more in that time. Dismissals are
+    /// never too many: whoever dismisses waits for the answer.
+    pub max_waiting_messages: usize,
     /// How long a session stays awake without a turn.
     pub session_idle: Duration,
     /// How often a turn that makes no step forward is resumed: one that has taken its process with it so often will do
@@ -98,8 +118,16 @@ impl Default for Limits {
             confirmation_timeout: Duration::from_secs(10 * 60),
             approval_timeout: Duration::from_secs(2 * 60),
             max_denial_bytes: 1_024,
+            max_awake_sessions: 32_768,
+            max_awake_sessions_per_user: 4_096,
+            max_running_turns: 8_192,
+            max_running_turns_per_user: 256,
             max_open_questions: 4_096,
+            max_open_questions_per_user: 256,
             max_running_calls: 4_096,
+            max_running_calls_per_user: 1_024,
+            max_queued_bytes: 256 * 1024 * 1024,
+            max_queued_bytes_per_user: 16 * 1024 * 1024,
             max_waiting_completions: 1_024,
             completion_timeout: Duration::from_secs(5 * 60),
             max_batch_jobs: 1_024,
@@ -109,7 +137,7 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(5),
             max_feed_events: 256,
             max_streaming_bytes: 256 * 1024,
-            max_waiting_for_wake: 64,
+            max_waiting_messages: 256,
             session_idle: Duration::from_secs(60),
             max_resumes: 3,
             max_resuming_sessions: 64,

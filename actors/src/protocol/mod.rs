@@ -12,6 +12,7 @@ mod locale;
 mod outcome;
 mod plain;
 mod problem;
+mod refusal;
 mod settlement;
 mod texts;
 mod tool_call;
@@ -24,7 +25,9 @@ pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
 pub use envelope::{call_envelope, envelope};
-pub use event::{ConfirmationEnd, EventKind, SessionEvent, TurnEnding, TurnError};
+pub use event::{
+    ConfirmationEnd, EventKind, EventPlace, NoPlace, SessionEvent, TurnEnding, TurnError,
+};
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
@@ -33,6 +36,7 @@ pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, plain};
 pub use problem::{Breach, Problem};
+pub use refusal::{Bound, Refusal, Scope};
 pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Breach, CancelReason, Effect, Locale, Notice, Settlement};
+use super::{Bound, Breach, CancelReason, Effect, Locale, Notice, Refusal, Settlement};
 
 /// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +59,8 @@ pub enum Text<'a> {
     },
     /// A bound was reached.
     Overloaded,
+    /// A bound of admission was reached.
+    TooMany(&'a Refusal),
     /// The store is unavailable or full; nothing was run.
     StoreFailed,
     /// The tool is not the one any more about which the person was asked.
@@ -141,6 +143,36 @@ impl fmt::Display for Words<'_> {
                 "지금은 요청이 너무 많습니다. 잠시 뒤에 다시 시도해 주세요.",
                 "Too much is going on right now. Please try again in a moment.",
             )),
+            Text::TooMany(refusal) => {
+                let Refusal { bound, max, retry_after, .. } = refusal;
+                let what = match bound {
+                    Bound::AwakeSessions => pick("열린 대화", "open chats"),
+                    Bound::RunningTurns => pick("진행 중인 대화", "running turns"),
+                    Bound::OpenQuestions => pick("답을 기다리는 질문", "open questions"),
+                    Bound::RunningCalls => pick("실행 중인 도구", "running tools"),
+                    Bound::QueuedBytes => pick("저장을 기다리는 바이트", "bytes waiting to be stored"),
+                    Bound::WaitingMessages => pick("기다리는 메시지", "waiting messages"),
+                };
+                let seconds = retry_after.map(|after| after.as_secs().max(1));
+                match (self.locale, seconds) {
+                    (Locale::Ko, Some(seconds)) => write!(
+                        f,
+                        "{what} 수가 한도({max})에 이르렀습니다. 약 {seconds}초 뒤에 다시 시도해 주세요."
+                    ),
+                    (Locale::Ko, None) => write!(
+                        f,
+                        "{what} 수가 한도({max})에 이르렀습니다. 잠시 뒤에 다시 시도해 주세요."
+                    ),
+                    (Locale::En, Some(seconds)) => write!(
+                        f,
+                        "There are too many {what} ({max} are allowed). Please try again in about {seconds} s."
+                    ),
+                    (Locale::En, None) => write!(
+                        f,
+                        "There are too many {what} ({max} are allowed). Please try again in a moment."
+                    ),
+                }
+            }
             Text::StoreFailed => f.write_str(pick(
                 "저장소를 쓸 수 없어 실행하지 않았습니다.",
                 "The store is not available, so nothing was run.",

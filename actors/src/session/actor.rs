@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     awake::{AtDoor, Awake, Over, Running, Waking},
     chat::Chat,
+    feed::Told,
     msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
     turn::{Turn, TurnInput},
     wiring::History,
@@ -22,7 +23,7 @@ use crate::{
     llm::LlmEvent,
     mailbox::answer,
     port::{TurnStep, Write},
-    protocol::{Content, OnDismiss, TurnId, visible},
+    protocol::{Bound, Content, OnDismiss, TurnId, visible},
 };
 
 /// One awake chat. It alone appends to its transcript.
@@ -39,13 +40,13 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         waking: Waking,
     ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq, awaited, ended } = waking;
+        let Waking { door, wiring, messages, last_seq, awaited, ended, told } = waking;
+        door.feed().begins_at(told);
         me.send_after(wiring.around.limits.session_idle, || SessionMsg::Idle);
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
             chat: Chat::load(messages, last_seq, awaited),
-            handled: 0,
             turn: None,
             lookups: 0,
             unended: None,
@@ -53,11 +54,15 @@ impl Actor for SessionActor {
             closing: None,
             error: None,
             active_at: Instant::now(),
+            rest: None,
         };
-        if let Some(Over { end, locale, news }) = ended {
+        if let Some(Over { end, locale, is_told, news }) = ended {
             news.iter().for_each(|message| session.tell_message(message, locale));
-            session.error = session.tell_end(&end, locale);
+            if !is_told {
+                session.error = session.tell_end(&end, Told::End, locale);
+            }
         }
+        session.come_to_rest(&me);
         Ok(session)
     }
 
@@ -68,29 +73,29 @@ impl Actor for SessionActor {
         session: &mut Awake,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            SessionMsg::Ask { text, options, began, ended } => {
+            SessionMsg::Ask { text, options, bytes, began, ended } => {
                 failpoint("session.ask").await?;
-                session.handled += 1;
-                session.ask(&me, Asked { text, options, began, ended });
+                session.place.door.handles_one();
+                session.ask(&me, Asked { text, options, bytes, began, ended });
             }
             SessionMsg::Running { ended, reply } => {
-                session.handled += 1;
-                answer(reply, session.attach(ended));
+                session.place.door.handles_one();
+                answer(reply, Ok(session.attach(ended)));
             }
             SessionMsg::Dismiss { reply } => {
                 failpoint("session.dismiss").await?;
-                session.handled += 1;
+                session.place.door.handles_one();
                 answer(reply, session.dismiss(&me));
             }
             SessionMsg::Clear { reply } => {
                 failpoint("session.clear").await?;
-                session.handled += 1;
+                session.place.door.handles_one();
                 session.clear(&me, reply);
             }
             SessionMsg::State { reply } => {
                 failpoint("session.state").await?;
-                session.handled += 1;
-                answer(reply, session.state());
+                session.place.door.handles_one();
+                answer(reply, Ok(session.state()));
             }
             SessionMsg::Close { reply } => {
                 failpoint("session.close").await?;
@@ -117,14 +122,21 @@ impl Actor for SessionActor {
                 session.on_dispatcher(&me, event);
             }
             SessionMsg::Settled(settled) => {
-                session.handled += 1;
+                session.place.door.handles_one();
                 session.chat.settle(&settled);
             }
-            SessionMsg::Idle => {
+            may_sleep @ (SessionMsg::Idle | SessionMsg::Sleep { .. }) => {
                 failpoint("session.idle").await?;
-                session.idle(&me);
+                if let SessionMsg::Sleep { reply } = may_sleep {
+                    session.rest = None;
+                    session.sleep(&me);
+                    answer(reply, ());
+                } else {
+                    session.idle(&me);
+                }
             }
         }
+        session.come_to_rest(&me);
         Ok(())
     }
 }
@@ -149,13 +161,18 @@ impl Awake {
 
     /// Begins a turn that nobody has submitted before.
     pub(super) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
-        let Asked { text, options, began, ended } = asked;
+        let Asked { text, options, bytes, began, ended } = asked;
         if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }
         if self.turn.is_some() || self.is_clearing {
             return answer(began, Err(TurnRefused::Busy));
         }
+        let admission = &self.wiring.around.admission;
+        let place = match admission.admit(Bound::RunningTurns, self.place.door.user(), 1) {
+            Ok(place) => place,
+            Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
+        };
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
         let message = self.message(id, Content::User { text });
@@ -174,6 +191,8 @@ impl Awake {
             cancelled: self.wiring.closing.child_token(),
             options,
             text: hash,
+            _place: place,
+            bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
             proposed: BTreeMap::new(),
@@ -285,16 +304,39 @@ impl Awake {
         }
     }
 
-    /// Sleeps, if nothing has happened for long enough and all that was ever sent is handled.
-    pub(super) fn idle(&mut self, me: &ActorRef<SessionMsg>) {
+    /// Sleeps, if nothing has happened for long enough.
+    fn idle(&mut self, me: &ActorRef<SessionMsg>) {
         let rest = self.wiring.around.limits.session_idle;
-        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
-        let may_sleep =
-            self.wiring.history == History::Stored && !is_busy && self.active_at.elapsed() >= rest;
-        if may_sleep && self.place.door.try_sleep(me.get_id(), self.handled) {
-            me.stop(None);
-        } else {
+        if self.active_at.elapsed() < rest || !self.sleep(me) {
             me.send_after(rest, || SessionMsg::Idle);
         }
+    }
+
+    /// Sleeps, if nothing is going on and all that was ever sent is handled.
+    fn sleep(&mut self, me: &ActorRef<SessionMsg>) -> bool {
+        let sleeps = self.may_sleep() && self.place.door.try_sleep(me.get_id());
+        if sleeps {
+            me.stop(None);
+        }
+        sleeps
+    }
+
+    /// Lets it be known that the session may be put to sleep for others, or that it may not any more. Where somebody waits
+    /// for its place already, it sleeps.
+    fn come_to_rest(&mut self, me: &ActorRef<SessionMsg>) {
+        if !self.may_sleep() {
+            self.rest = None;
+            return;
+        }
+        let admission = &self.wiring.around.admission;
+        if admission.is_wanted(Bound::AwakeSessions, self.place.door.user()) && self.sleep(me) {
+            return;
+        }
+        self.rest.get_or_insert_with(|| self.place.door.rests());
+    }
+
+    fn may_sleep(&self) -> bool {
+        let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
+        self.wiring.history == History::Stored && !is_busy && self.closing.is_none()
     }
 }

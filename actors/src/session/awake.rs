@@ -12,17 +12,20 @@ use tokio_util::sync::CancellationToken;
 use super::{
     chat::Chat,
     door::Door,
+    feed::Told,
+    house::Rest,
     msg::{TurnEnd, TurnRefused},
-    opening::open,
+    opening::{Place, open},
     turn::Turn,
     wiring::Wiring,
 };
 use crate::{
+    admission::Permit,
     dispatcher::{Dismissal, DispatchRequest},
     port::{LedgerRow, ModelError, OpenTurn, Write},
     protocol::{
-        CallId, ChatMessage, CompletionId, Digest, Locale, Question, TurnEnding, TurnError, TurnId,
-        TurnOptions,
+        CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, TurnEnding,
+        TurnError, TurnId, TurnOptions,
     },
 };
 
@@ -37,6 +40,8 @@ pub struct Waking {
     pub(super) awaited: BTreeSet<u64>,
     /// The turn that was left open and is over now.
     pub(super) ended: Option<Over>,
+    /// How far the story is told.
+    pub(super) told: EventPlace,
 }
 
 /// A turn that was left open and is not gone on with.
@@ -44,7 +49,9 @@ pub struct Waking {
 pub struct Over {
     pub(super) end: TurnEnd,
     pub(super) locale: Locale,
-    /// What became of its calls.
+    /// Subscribers were told its end when its actor died.
+    pub(super) is_told: bool,
+    /// What became of its calls, and what stands behind them.
     pub(super) news: Vec<ChatMessage>,
 }
 
@@ -55,7 +62,9 @@ pub struct Resumption {
     /// The calls of its last round that are dispatched again, in order.
     pub(super) calls: Vec<LedgerRow>,
     pub(super) stops_loop: bool,
-    /// What became of the calls that nobody brings to their end.
+    /// Its place among the turns that run.
+    pub(super) place: Permit,
+    /// What became of the calls that nobody brings to their end, and what stands behind them.
     pub(super) news: Vec<ChatMessage>,
 }
 
@@ -65,8 +74,6 @@ pub struct Awake {
     pub(super) place: AtDoor,
     pub(super) wiring: Arc<Wiring>,
     pub(super) chat: Chat,
-    /// Messages through the door that were handled.
-    pub(super) handled: u64,
     pub(super) turn: Option<Running>,
     /// The end of a turn of a chat in memory that could not be stored when it ended: the next turn needs it.
     pub(super) unended: Option<Write>,
@@ -76,6 +83,8 @@ pub struct Awake {
     pub(super) closing: Option<oneshot::Sender<()>>,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
+    /// It may be put to sleep for others; `None` while anything is going on.
+    pub(super) rest: Option<Rest>,
 }
 
 /// The turn that runs.
@@ -89,6 +98,10 @@ pub(super) struct Running {
     pub(super) dismissal: Dismissal,
     /// What handlers are told: nobody waits for them any more, or the runtime ends.
     pub(super) cancelled: CancellationToken,
+    /// Its place among the turns that run.
+    pub(super) _place: Permit,
+    /// The bytes of the user's message, until it is stored.
+    pub(super) bytes: Option<Permit>,
     /// Who hears that the user's message is stored; `None` once it is.
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
@@ -146,7 +159,8 @@ impl Drop for Awake {
             door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());
-            self.tell_end(&TurnEnd { turn: turn.id, ending, error, usage }, turn.options.locale);
+            let end = TurnEnd { turn: turn.id, ending, error, usage };
+            self.tell_end(&end, Told::Progress, turn.options.locale);
         }
         door.died(self.place.actor);
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
@@ -163,8 +177,10 @@ impl Drop for Awake {
 
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
 pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
-    if !wiring.closing.is_cancelled() && door.wake() {
-        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone())));
+    if wiring.closing.is_cancelled() {
+        door.owes_nothing(); // the next start goes on with it
+    } else if door.wake() {
+        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone(), Place::Awaited)));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The door of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard},
+use std::sync::{
+    Arc, Mutex, MutexGuard, Weak,
+    atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use ractor::{ActorId, ActorRef, MessagingErr};
@@ -10,16 +10,24 @@ use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 use tracing::warn;
 
-use super::{Feed, SessionMsg};
+use super::{
+    Feed, SessionMsg, Subscription,
+    archive::Archive,
+    feed::Told,
+    house::{House, Rest},
+};
 use crate::{
+    admission::Permit,
     mailbox::Recipient,
-    port::Clock,
+    port::{Clock, Store},
     protocol::{
-        EventKind, Limits, Locale, SessionId, SettledCall, Text, Timestamp, TurnId, UserId,
+        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text,
+        Timestamp, TurnId, UserId,
     },
 };
 
-/// The door of one session.
+/// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
+/// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
 #[derive(Debug)]
 pub struct Door {
     session: SessionId,
@@ -28,16 +36,34 @@ pub struct Door {
     place: Mutex<Place>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
-    /// The last turn that subscribers were told is over, though the store may not have its end.
-    given_up: Mutex<Option<TurnId>>,
+    given_up: Mutex<Option<GivenUp>>,
+    /// Messages that its actor has handled since it woke.
+    handled: AtomicU64,
     max_waiting: usize,
+    house: Arc<House>,
+}
+
+/// The last turn that subscribers were told is over, though the store may not have its end. Until it has, the door keeps
+/// itself: another one would not know, and go on with the turn.
+#[derive(Debug)]
+struct GivenUp {
+    turn: TurnId,
+    _kept: Option<Arc<Door>>,
+}
+
+/// Something that an actor began and whose end is not known yet. It keeps the door, so that whoever opens the session
+/// anew waits for it.
+#[derive(Debug)]
+pub(super) struct Begun {
+    _token: TaskTrackerToken,
+    _door: Arc<Door>,
 }
 
 #[derive(Debug)]
 enum Place {
     Asleep,
     Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, sent: u64 },
+    Awake { actor: ActorRef<SessionMsg>, sent: u64, _awake: Permit },
 }
 
 /// What became of a message.
@@ -48,7 +74,7 @@ pub enum Sent {
     /// The session has it when somebody wakes it: do.
     WakeIt,
     /// Too much waits already.
-    Full(SessionMsg),
+    Full(SessionMsg, Refusal),
 }
 
 impl Door {
@@ -70,9 +96,31 @@ impl Door {
         &self.feed
     }
 
+    /// Reads what happens from here on. What the reader misses is read from the store.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
+        self.feed.subscribe().with(self.archive(store, limits))
+    }
+
+    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
+    /// missed.
+    #[must_use]
+    pub fn subscribe_after(
+        self: &Arc<Self>,
+        place: EventPlace,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Subscription {
+        self.feed.subscribe_after(place, self.archive(store, limits))
+    }
+
+    fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
+        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
+    }
+
     /// Something begins that will end in the store. Dropped when its end is known.
-    pub(super) fn begins(&self) -> TaskTrackerToken {
-        self.unsettled.token()
+    pub(super) fn begins(self: &Arc<Self>) -> Begun {
+        Begun { _token: self.unsettled.token(), _door: self.clone() }
     }
 
     /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of
@@ -82,11 +130,21 @@ impl Door {
         self.unsettled.wait().await;
     }
 
-    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now".
+    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
+    /// dismissal is never refused.
     pub fn send(&self, msg: SessionMsg) -> Sent {
+        let is_dismissal = matches!(msg, SessionMsg::Dismiss { .. });
+        let max = if is_dismissal { usize::MAX } else { self.max_waiting };
+        let full = |msg| {
+            let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
+            Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })
+        };
         let mut place = self.place();
         let msg = match &mut *place {
-            Place::Awake { actor, sent } => match actor.cast(msg) {
+            Place::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
+                return full(msg);
+            }
+            Place::Awake { actor, sent, .. } => match actor.cast(msg) {
                 Ok(()) => {
                     *sent += 1;
                     return Sent::Delivered;
@@ -97,7 +155,7 @@ impl Door {
                     return Sent::Delivered;
                 }
             },
-            Place::Waking(waiting) if waiting.len() >= self.max_waiting => return Sent::Full(msg),
+            Place::Waking(waiting) if waiting.len() >= max => return full(msg),
             Place::Waking(waiting) => {
                 waiting.push(msg);
                 return Sent::Delivered;
@@ -135,21 +193,34 @@ impl Door {
         let text = Text::Settled { tool, settlement }.in_locale(locale);
         let msg = SessionMsg::Settled(settled.clone());
         match &mut *self.place() {
-            Place::Awake { actor, sent } => *sent += u64::from(actor.cast(msg).is_ok()),
+            Place::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
             // There are no more of these than calls that ran, so nobody else is kept out by them.
             Place::Waking(waiting) => waiting.push(msg),
             Place::Asleep => {}
         }
-        self.feed.tell(turn, at, EventKind::ToolCallSettled { settled, text });
+        // Whoever reads the call's entry later reads it settled, so this is not told again.
+        self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
     }
 
     /// Its actor died in this turn.
-    pub(super) fn gives_up(&self, turn: TurnId) {
-        *self.given_up.lock().expect("no code under this lock panics") = Some(turn);
+    pub(super) fn gives_up(self: &Arc<Self>, turn: TurnId) {
+        self.set_given_up(Some(GivenUp { turn, _kept: Some(self.clone()) }));
     }
 
     pub(super) fn given_up(&self) -> Option<TurnId> {
-        *self.given_up.lock().expect("no code under this lock panics")
+        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.turn)
+    }
+
+    /// The store has the end of every turn that was given up, or nobody will give it one before the next start.
+    pub(super) fn owes_nothing(&self) {
+        self.set_given_up(None);
+    }
+
+    fn set_given_up(&self, given_up: Option<GivenUp>) {
+        let mut place = self.given_up.lock().expect("no code under this lock panics");
+        let was = std::mem::replace(&mut *place, given_up);
+        drop(place);
+        drop(was); // it may be the last that keeps a door
     }
 
     /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
@@ -164,16 +235,22 @@ impl Door {
     }
 
     /// The session was loaded and its actor started, which handles `first` before what waits at the door.
-    pub(super) fn woke(&self, actor: ActorRef<SessionMsg>, first: Option<SessionMsg>) {
+    pub(super) fn woke(
+        &self,
+        actor: ActorRef<SessionMsg>,
+        awake: Permit,
+        first: Option<SessionMsg>,
+    ) {
         let mut place = self.place();
         let waiting = place.take_waiting();
+        self.handled.store(0, Relaxed);
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that this comes before finds the session awake.
         for msg in first.into_iter().chain(waiting) {
             // An actor that died meanwhile drops it: whoever waits for an answer hears that.
             drop(actor.cast(msg));
         }
-        *place = Place::Awake { actor, sent };
+        *place = Place::Awake { actor, sent, _awake: awake };
     }
 
     /// The session could not be loaded: gives what was waiting for it.
@@ -185,13 +262,35 @@ impl Door {
     }
 
     /// Asked by the session itself when idle. True: all that was ever sent to it is handled, and it is asleep now.
-    pub fn try_sleep(&self, actor: ActorId, handled: u64) -> bool {
+    pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut place = self.place();
-        let may = matches!(&*place, Place::Awake { actor: awake, sent } if *sent == handled && awake.get_id() == actor);
+        let handled = self.handled.load(Relaxed);
+        let may = matches!(&*place, Place::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
         if may {
             *place = Place::Asleep;
         }
         may
+    }
+
+    /// Its actor has come to a message that was sent through here.
+    pub(super) fn handles_one(&self) {
+        self.handled.fetch_add(1, Relaxed);
+    }
+
+    /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
+    pub(super) fn rests(self: &Arc<Self>) -> Rest {
+        Rest::new(&self.house, self)
+    }
+
+    /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
+    pub(super) fn longest_resting(&self, scope: Scope) -> Option<Arc<Self>> {
+        let of = (scope == Scope::User).then_some(&self.user);
+        loop {
+            let longest = self.house.resting().take_longest(of)?;
+            if let Some(door) = longest.upgrade() {
+                return Some(door);
+            }
+        }
     }
 
     /// The session's actor is gone.
@@ -200,10 +299,6 @@ impl Door {
         if matches!(&*place, Place::Awake { actor: awake, .. } if awake.get_id() == actor) {
             *place = Place::Asleep;
         }
-    }
-
-    fn is_asleep(&self) -> bool {
-        matches!(*self.place(), Place::Asleep)
     }
 
     /// The session's actor, unless it sleeps.
@@ -229,46 +324,66 @@ impl Place {
     }
 }
 
-/// The doors of a runtime. A plain mutex: it is held for a map's lookup, and handles keep their door.
-#[derive(Debug, Default)]
-pub struct Doors {
-    doors: Mutex<ByName>,
+impl Drop for Door {
+    fn drop(&mut self) {
+        let mut doors = self.house.doors();
+        // Another one may be there already: made in between, because this one could not be had any more.
+        if doors.get(&self.session).is_some_and(|door| door.strong_count() == 0) {
+            doors.remove(&self.session);
+        }
+        const SMALLEST: usize = 1_024;
+        if doors.capacity() > SMALLEST && doors.len() * 4 < doors.capacity() {
+            let len = doors.len();
+            doors.shrink_to(len * 2);
+        }
+    }
 }
 
+/// The doors of a runtime, as long as anybody holds them.
 #[derive(Debug, Default)]
-struct ByName {
-    doors: HashMap<SessionId, Arc<Door>>,
-    /// At this size doors that nobody holds or listens at are forgotten: a sweep looks at all of them, so it waits until the map has
-    /// doubled.
-    sweep_at: usize,
-}
+pub struct Doors(Arc<House>);
 
 impl Doors {
     /// The door of a session, which is this user's; `None` if it is another's.
     #[must_use]
     pub fn door(&self, session: &SessionId, user: &UserId, limits: &Limits) -> Option<Arc<Door>> {
-        let mut by_name = self.by_name();
-        if let Some(door) = by_name.doors.get(session) {
-            return (door.user == *user).then(|| door.clone());
-        }
-        by_name.sweep();
-        let door = Arc::new(Door {
-            session: session.clone(),
-            user: user.clone(),
-            feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
-            place: Mutex::new(Place::Asleep),
-            unsettled: TaskTracker::new(),
-            given_up: Mutex::default(),
-            max_waiting: limits.max_waiting_for_wake,
+        let mut doors = self.0.doors();
+        let door = doors.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let door = Arc::new(Door {
+                session: session.clone(),
+                user: user.clone(),
+                feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
+                place: Mutex::new(Place::Asleep),
+                unsettled: TaskTracker::new(),
+                given_up: Mutex::default(),
+                handled: AtomicU64::new(0),
+                max_waiting: limits.max_waiting_messages,
+                house: self.0.clone(),
+            });
+            doors.insert(session.clone(), Arc::downgrade(&door));
+            door
         });
-        by_name.doors.insert(session.clone(), door.clone());
-        Some(door)
+        drop(doors);
+        (door.user == *user).then_some(door)
+    }
+
+    /// How many sessions anything of is in memory.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.doors().len()
+    }
+
+    /// Nothing of any session is in memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
-        let awake: Vec<_> = self.by_name().doors.values().filter_map(|door| door.awake()).collect();
-        let asked = awake.into_iter().filter_map(|session| {
+        let doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
+        let awake = doors.iter().filter_map(|door| door.awake());
+        let asked = awake.filter_map(|session| {
             let (reply, closed) = oneshot::channel();
             session.cast(SessionMsg::Close { reply }).is_ok().then_some(closed)
         });
@@ -277,24 +392,6 @@ impl Doors {
             if closed.await.is_err() {
                 warn!("a session ended before it was closed");
             }
-        }
-    }
-
-    fn by_name(&self) -> MutexGuard<'_, ByName> {
-        self.doors.lock().expect("no code under this lock panics")
-    }
-}
-
-impl ByName {
-    fn sweep(&mut self) {
-        const SMALLEST: usize = 1_024;
-        if self.doors.len() >= self.sweep_at.max(SMALLEST) {
-            self.doors.retain(|_, door| {
-                Arc::strong_count(door) > 1
-                    || Arc::strong_count(&door.feed) > 1
-                    || !door.is_asleep()
-            });
-            self.sweep_at = self.doors.len() * 2;
         }
     }
 }

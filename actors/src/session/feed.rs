@@ -6,8 +6,12 @@ use std::{
 };
 
 use tokio::sync::watch;
+use tracing::warn;
 
-use crate::protocol::{CompletionDelta, CompletionId, EventKind, SessionEvent, Timestamp, TurnId};
+use super::archive::Archive;
+use crate::protocol::{
+    CompletionDelta, CompletionId, EventKind, EventPlace, SessionEvent, Timestamp, TurnId,
+};
 
 /// What a subscriber reads.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +22,27 @@ pub enum Item {
     Text(String),
     /// The model goes on thinking aloud.
     Thinking(String),
-    /// The subscriber was too slow: these events are gone from memory.
+    /// The subscriber was too slow: these events are gone from memory. What the store keeps of them follows, in order; the
+    /// rest only told how things went.
     Lagged {
         /// The first that was missed.
         from: u64,
         /// The first that is still there.
         to: u64,
     },
+    /// What was missed could not be read from the store. It is tried again.
+    Unread,
+}
+
+/// What an event tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// The entry of the transcript with this number.
+    Entry(u64),
+    /// How a turn ended, which the store has.
+    End,
+    /// Something that the store does not tell again.
+    Progress,
 }
 
 /// The feed of one session: a ring of events and the text that is being spoken.
@@ -40,24 +58,37 @@ pub struct Feed {
 struct Recent {
     /// The number of the first event that is kept; events are numbered from 1.
     first: u64,
-    events: VecDeque<Arc<SessionEvent>>,
+    events: VecDeque<Kept<Arc<SessionEvent>>>,
+    /// Where the story stood when the session first woke behind this feed; `None` before.
+    begun: Option<EventPlace>,
+    /// How far the story was told.
+    told: EventPlace,
+    /// How far it is not in memory any more.
+    gone: EventPlace,
     speaking: Option<CompletionId>,
-    text: Kept,
-    thinking: Kept,
+    text: Beginning,
+    thinking: Beginning,
     /// Subscriptions older than this hear nothing more.
     audience: u64,
     /// Where the turn began to go on to which nobody has listened yet.
     unheard: Option<u64>,
 }
 
+/// An event, and whether the store has what it tells.
+#[derive(Debug)]
+struct Kept<E> {
+    event: E,
+    is_stored: bool,
+}
+
 /// A text of which the beginning is kept, without holes.
 #[derive(Debug, Default)]
-struct Kept {
+struct Beginning {
     text: String,
     is_cut: bool,
 }
 
-impl Kept {
+impl Beginning {
     /// Keeps the piece, unless it or one before it does not fit.
     fn push(&mut self, piece: &str, max_bytes: usize) -> bool {
         self.is_cut |= self.text.len() + piece.len() > max_bytes;
@@ -75,9 +106,12 @@ impl Feed {
         let recent = Recent {
             first: 1,
             events: VecDeque::new(),
+            begun: None,
+            told: EventPlace::START,
+            gone: EventPlace::START,
             speaking: None,
-            text: Kept::default(),
-            thinking: Kept::default(),
+            text: Beginning::default(),
+            thinking: Beginning::default(),
             audience: 0,
             unheard: None,
         };
@@ -124,23 +158,41 @@ impl Feed {
         self.recent().silence()
     }
 
+    /// The session wakes: the store has its story up to here, and what is told from now on comes behind that. Later wakings
+    /// find the feed where it was.
+    pub(super) fn begins_at(&self, place: EventPlace) {
+        let mut recent = self.recent();
+        if recent.begun.is_none() {
+            (recent.begun, recent.told, recent.gone) = (Some(place), place, place);
+        }
+    }
+
     /// Tells an event.
-    pub fn tell(&self, turn: TurnId, at: Timestamp, kind: EventKind) {
+    pub fn tell(&self, turn: TurnId, at: Timestamp, told: Told, kind: EventKind) {
         let mut recent = self.recent();
         if matches!(kind, EventKind::ModelMessage { .. }) {
             // The message replaces the streamed text in one step.
             recent.silence();
         }
-        let seq = recent.first + recent.events.len() as u64;
+        let seq = recent.next();
         if kind == EventKind::TurnResumed {
             recent.unheard = Some(seq);
         } else if matches!(kind, EventKind::TurnEnded { .. }) {
             recent.unheard = None;
         }
-        recent.events.push_back(Arc::new(SessionEvent { seq, turn, at, kind }));
-        if recent.events.len() > self.max_events {
-            recent.events.pop_front();
+        recent.told = match (told, &kind) {
+            (Told::Entry(seq), _) => EventPlace::of_entry(seq),
+            (Told::End, EventKind::Error { .. }) => recent.told.error(),
+            (Told::End, _) => recent.told.end(),
+            (Told::Progress, _) => recent.told,
+        };
+        let event = Arc::new(SessionEvent { seq, place: recent.told, turn, at, kind });
+        recent.events.push_back(Kept { event, is_stored: told != Told::Progress });
+        if recent.events.len() > self.max_events
+            && let Some(oldest) = recent.events.pop_front()
+        {
             recent.first += 1;
+            recent.gone = oldest.event.place;
         }
         drop(recent);
         self.changed.send_replace(());
@@ -156,19 +208,44 @@ impl Feed {
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
-        let next = recent.unheard.take();
+        let next = recent.unheard.take().unwrap_or_else(|| recent.next());
         self.subscribe_from(next, &recent)
+    }
+
+    /// Reads on behind a place, once the session has woken. What is not in memory is read from this archive.
+    pub(super) fn subscribe_after(
+        self: &Arc<Self>,
+        place: EventPlace,
+        archive: Archive,
+    ) -> Subscription {
+        let mut recent = self.recent();
+        recent.unheard = None;
+        let is_read = |kept: &Kept<Arc<SessionEvent>>| kept.is_stored && kept.event.place <= place;
+        let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
+        let mut subscription = self.subscribe_from(recent.first + read, &recent);
+        subscription.read_to = Some(place);
+        subscription.behind = (place < recent.gone).then_some((place, recent.gone));
+        subscription.with(archive)
     }
 
     /// Reads from here on, and is not counted as somebody who listens.
     #[must_use]
     pub fn watch(self: &Arc<Self>) -> Subscription {
-        self.subscribe_from(None, &self.recent())
+        let recent = self.recent();
+        self.subscribe_from(recent.next(), &recent)
     }
 
-    fn subscribe_from(self: &Arc<Self>, next: Option<u64>, recent: &Recent) -> Subscription {
+    fn subscribe_from(self: &Arc<Self>, next: u64, recent: &Recent) -> Subscription {
+        let before =
+            next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
+        let before = before.and_then(|place| recent.events.get(place));
+        let read_to = before.map_or(recent.gone, |kept| kept.event.place);
         Subscription {
-            next: next.unwrap_or(recent.first + recent.events.len() as u64),
+            next,
+            read_to: recent.begun.map(|_| read_to),
+            behind: None,
+            missed: VecDeque::new(),
+            archive: None,
             audience: recent.audience,
             heard: Heard { completion: recent.speaking, text: 0, thinking: 0 },
             changed: self.changed.subscribe(),
@@ -182,14 +259,20 @@ impl Feed {
 }
 
 impl Recent {
+    /// The number of the event that comes next.
+    fn next(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
     fn silence(&mut self) -> String {
         self.speaking = None;
-        self.thinking = Kept::default();
+        self.thinking = Beginning::default();
         std::mem::take(&mut self.text).text
     }
 }
 
-/// One reader's place in a feed: a cursor, not a queue. A slow reader costs nothing but its own position.
+/// One reader's place in a feed: a cursor, not a queue. A slow reader costs its own position, and while it catches up a
+/// part of the transcript.
 #[derive(Debug)]
 pub struct Subscription {
     feed: Arc<Feed>,
@@ -197,6 +280,13 @@ pub struct Subscription {
     next: u64,
     audience: u64,
     heard: Heard,
+    /// How far it has read the story; `None` where that is where the session's next waking begins.
+    read_to: Option<EventPlace>,
+    /// What it missed and has not read: behind the first place, up to the second.
+    behind: Option<(EventPlace, EventPlace)>,
+    /// What it missed and has been read from the store.
+    missed: VecDeque<SessionEvent>,
+    archive: Option<Archive>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,6 +297,12 @@ struct Heard {
 }
 
 impl Subscription {
+    /// Reads what it misses from this archive.
+    pub(super) fn with(mut self, archive: Archive) -> Self {
+        self.archive = Some(archive);
+        self
+    }
+
     /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Item> {
         loop {
@@ -214,16 +310,27 @@ impl Subscription {
             match self.ready() {
                 Ready::Item(item) => return Some(item),
                 Ready::Closed => return None,
+                Ready::Missed(archive, after, to) => match archive.read(after, to).await {
+                    Ok((missed, rest)) => {
+                        self.missed = missed;
+                        self.behind = rest.map(|after| (after, to));
+                    }
+                    Err(cause) => {
+                        warn!(%cause, "failed to read what a subscriber missed");
+                        self.archive = Some(archive.after_a_failure());
+                        return Some(Item::Unread);
+                    }
+                },
                 Ready::Nothing => self.changed.changed().await.ok()?,
             }
         }
     }
 
-    /// Gives what is there already.
+    /// Gives what is in memory already.
     pub fn try_next(&mut self) -> Option<Item> {
         match self.ready() {
             Ready::Item(item) => Some(item),
-            Ready::Closed | Ready::Nothing => None,
+            Ready::Closed | Ready::Missed(..) | Ready::Nothing => None,
         }
     }
 
@@ -232,14 +339,24 @@ impl Subscription {
         if self.audience < recent.audience {
             return Ready::Closed;
         }
+        if let Some(event) = self.missed.pop_front() {
+            self.read_to = Some(event.place);
+            return Ready::Item(Item::Event(Arc::new(event)));
+        }
+        if let (Some((after, to)), Some(archive)) = (self.behind, &self.archive) {
+            return Ready::Missed(archive.clone(), after, to);
+        }
         if self.next < recent.first {
             let lagged = Item::Lagged { from: self.next, to: recent.first };
             self.next = recent.first;
+            let after = self.read_to.or(recent.begun).unwrap_or(recent.gone);
+            self.behind = (after < recent.gone).then_some((after, recent.gone));
             return Ready::Item(lagged);
         }
         let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
-        if let Some(event) = recent.events.get(place) {
+        if let Some(Kept { event, .. }) = recent.events.get(place) {
             self.next += 1;
+            self.read_to = Some(event.place);
             return Ready::Item(Item::Event(event.clone()));
         }
         if self.heard.completion != recent.speaking {
@@ -261,103 +378,7 @@ impl Subscription {
 
 enum Ready {
     Item(Item),
+    Missed(Archive, EventPlace, EventPlace),
     Nothing,
     Closed,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::{Ending, TurnEnding, Usage};
-    use uuid::Uuid;
-
-    fn completion(n: u128) -> CompletionId {
-        CompletionId::new(Uuid::from_u128(n))
-    }
-
-    fn tell(feed: &Feed, kind: EventKind) {
-        feed.tell(TurnId::new(Uuid::nil()), Timestamp::from_millis(0), kind);
-    }
-
-    fn ended() -> EventKind {
-        EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() }
-    }
-
-    fn rest(subscription: &mut Subscription) -> Vec<String> {
-        let shown = |item| match item {
-            Item::Event(event) => format!("event {}", event.seq),
-            Item::Text(text) => format!("text {text}"),
-            Item::Thinking(text) => format!("thinking {text}"),
-            Item::Lagged { from, to } => format!("lagged {from} to {to}"),
-        };
-        std::iter::from_fn(|| subscription.try_next()).map(shown).collect()
-    }
-
-    #[test]
-    fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
-        let feed = Feed::new(8, 100);
-        let (mut quick, mut slow) = (feed.subscribe(), feed.subscribe());
-        feed.begin(completion(1));
-        feed.push(completion(1), CompletionDelta::Text("Hel"));
-        assert_eq!(rest(&mut quick), ["text Hel"]);
-        feed.push(completion(1), CompletionDelta::Text("lo"));
-        feed.push(completion(1), CompletionDelta::Thinking("hm"));
-        feed.push(completion(2), CompletionDelta::Text("late"));
-        assert_eq!(rest(&mut quick), ["thinking hm", "text lo"]);
-        assert_eq!(rest(&mut slow), ["thinking hm", "text Hello"]);
-        assert_eq!(feed.spoken(), "Hello");
-        tell(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
-        feed.push(completion(1), CompletionDelta::Text("late"));
-        assert_eq!(rest(&mut slow), ["event 1"]);
-    }
-
-    #[test]
-    fn a_slow_reader_is_told_which_events_it_missed() {
-        let feed = Feed::new(2, 100);
-        let mut slow = feed.subscribe();
-        for _ in 0..5 {
-            tell(&feed, ended());
-        }
-        assert_eq!(rest(&mut slow), ["lagged 1 to 4", "event 4", "event 5"]);
-    }
-
-    #[tokio::test]
-    async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
-        let feed = Feed::new(8, 100);
-        let mut closed = feed.subscribe();
-        feed.close_subscriptions();
-        let mut opened = feed.subscribe();
-        tell(&feed, ended());
-        assert_eq!(closed.next().await, None);
-        assert_eq!(rest(&mut opened), ["event 1"]);
-    }
-
-    #[test]
-    fn the_first_who_listens_to_a_turn_that_goes_on_misses_nothing_of_it() {
-        let feed = Feed::new(8, 100);
-        tell(&feed, ended());
-        tell(&feed, EventKind::TurnResumed);
-        tell(&feed, EventKind::Cleared);
-        let mut watching = feed.watch();
-        let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
-        tell(&feed, ended());
-        assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
-        assert_eq!(
-            (rest(&mut second), rest(&mut watching)),
-            (vec!["event 4".into()], vec!["event 4".into()])
-        );
-        tell(&feed, EventKind::TurnResumed);
-        tell(&feed, ended());
-        assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");
-    }
-
-    #[test]
-    fn streaming_text_is_bounded_and_has_no_holes() {
-        let feed = Feed::new(2, 4);
-        feed.begin(completion(1));
-        for piece in ["ab", "c", "def", "g"] {
-            feed.push(completion(1), CompletionDelta::Text(piece));
-        }
-        assert_eq!(feed.spoken(), "abc");
-    }
 }

@@ -1,14 +1,17 @@
 //! SessionActor: one chat. Its turn is a pure state machine; its door and its feed are what others touch.
 
 mod actor;
+mod archive;
 mod awake;
 mod carrying_out;
 mod chat;
 mod door;
 mod feed;
+mod house;
 mod msg;
 mod opening;
 mod recover;
+mod resting;
 mod resume;
 mod resuming;
 mod settling;
@@ -22,10 +25,10 @@ mod wiring;
 pub use actor::SessionActor;
 pub use awake::{Over, Resumption, Waking};
 pub use door::{Door, Doors, Sent};
-pub use feed::{Feed, Item, Subscription};
+pub use feed::{Feed, Item, Subscription, Told};
 pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
-pub use opening::{OpenError, open};
+pub use opening::{OpenError, Place, open};
 pub use settling::{SettleError, settle};
 pub use wiring::{History, Wiring};

@@ -6,12 +6,13 @@ use tokio::sync::oneshot;
 
 use super::awake::Resumption;
 use crate::{
+    admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, Question, SessionId, SettledCall, Timestamp, TurnEnding, TurnError, TurnId,
-        TurnOptions, Usage,
+        ChatMessage, Question, Refusal, SessionId, SettledCall, Timestamp, TurnEnding, TurnError,
+        TurnId, TurnOptions, Usage,
     },
 };
 
@@ -24,6 +25,8 @@ pub enum SessionMsg {
         text: Arc<str>,
         /// How the turn is run.
         options: TurnOptions,
+        /// The bytes of the text, until it is stored or refused.
+        bytes: Permit,
         /// Hears, once the user's message is stored, which turn began.
         began: oneshot::Sender<Result<TurnId, TurnRefused>>,
         /// Hears how the turn ended.
@@ -34,7 +37,7 @@ pub enum SessionMsg {
         /// Hears how it ended, if one runs.
         ended: oneshot::Sender<TurnEnd>,
         /// Hears which one runs.
-        reply: oneshot::Sender<Option<TurnId>>,
+        reply: oneshot::Sender<Result<Option<TurnId>, Refusal>>,
     },
     /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
     Dismiss {
@@ -49,7 +52,7 @@ pub enum SessionMsg {
     /// What a screen shows.
     State {
         /// The state.
-        reply: oneshot::Sender<SessionState>,
+        reply: oneshot::Sender<Result<SessionState, Refusal>>,
     },
     /// The runtime shuts down: leave the turn that runs to the next start, begin no other, and end.
     Close {
@@ -80,6 +83,11 @@ pub enum SessionMsg {
     Settled(SettledCall),
     /// The time after which the session may sleep has passed.
     Idle,
+    /// Others want its place: sleep now, if nothing is going on.
+    Sleep {
+        /// Hears when it sleeps, or that it does not.
+        reply: oneshot::Sender<()>,
+    },
 }
 
 /// A wish for a turn.
@@ -87,6 +95,7 @@ pub enum SessionMsg {
 pub struct Asked {
     pub(super) text: Arc<str>,
     pub(super) options: TurnOptions,
+    pub(super) bytes: Permit,
     pub(super) began: oneshot::Sender<Result<TurnId, TurnRefused>>,
     pub(super) ended: oneshot::Sender<TurnEnd>,
 }
@@ -134,9 +143,9 @@ pub enum TurnRefused {
     /// Another text was submitted under the same idempotency key.
     #[error("the idempotency key was used for another text")]
     OtherText,
-    /// Too much waits for this session to wake.
-    #[error("too much is waiting for this session")]
-    Overloaded,
+    /// A bound was reached.
+    #[error("a bound was reached")]
+    Overloaded(#[source] Refusal),
     /// The user's message could not be stored.
     #[error("failed to store the user's message")]
     Store(#[source] StoreError),
@@ -151,9 +160,6 @@ pub enum DismissError {
     /// No turn is running.
     #[error("no turn is running")]
     NoTurn,
-    /// Too much waits for this session to wake.
-    #[error("too much is waiting for this session")]
-    Overloaded,
     /// The session's actor died, or the runtime has shut down.
     #[error("the session is closed")]
     Closed,
@@ -165,9 +171,9 @@ pub enum ClearError {
     /// A turn is running.
     #[error("a turn is running")]
     Busy,
-    /// Too much waits for this session to wake.
-    #[error("too much is waiting for this session")]
-    Overloaded,
+    /// A bound was reached.
+    #[error("a bound was reached")]
+    Overloaded(#[source] Refusal),
     /// The mark could not be stored.
     #[error("failed to store the clearing")]
     Store(#[source] StoreError),

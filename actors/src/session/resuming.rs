@@ -26,7 +26,7 @@ impl Awake {
             let suspended = Write::Turn { session, turn, at, step };
             return self.store(me, vec![suspended], Outgoing::default());
         }
-        let Resumption { open, calls, stops_loop, news } = resumption;
+        let Resumption { open, calls, stops_loop, place, news } = resumption;
         let locale = open.options.locale;
         let max_rounds = self.wiring.around.limits.max_rounds;
         let progress = Progress {
@@ -43,6 +43,8 @@ impl Awake {
             cancelled: self.wiring.closing.child_token(),
             options: open.options,
             text: open.text,
+            _place: place,
+            bytes: None,
             began: None,
             ended: Vec::new(),
             proposed: Default::default(),

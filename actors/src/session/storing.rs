@@ -5,7 +5,9 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use super::{
+    archive::{kind_of, kinds_of_end},
     awake::{Awake, RunningCall, wake_again},
+    feed::Told,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::has_happened,
     turn::TurnInput,
@@ -15,7 +17,7 @@ use crate::{
     failpoint::failpoint,
     mailbox::answer,
     port::{StoreError, Write},
-    protocol::{ChatMessage, Content, EventKind, Locale, Text, TurnEnding, TurnError, TurnId},
+    protocol::{ChatMessage, Content, EventKind, Locale, TurnEnding, TurnError, TurnId},
 };
 
 impl Awake {
@@ -73,7 +75,7 @@ impl Awake {
                     self.show(me, message);
                 }
                 if let Some(end) = end {
-                    self.ended(&end);
+                    self.ended(&end, Told::End);
                 }
                 if let Some(reply) = clear {
                     self.is_clearing = false;
@@ -104,7 +106,9 @@ impl Awake {
         }
         if let Some(turn) = self.turn.as_mut() {
             turn.abandon();
-            self.place.door.gives_up(turn.id);
+            if self.wiring.history == History::Stored {
+                self.place.door.gives_up(turn.id);
+            }
             if let Some(began) = turn.began.take() {
                 if matches!(cause, StoreError::Refused { .. }) {
                     self.unended = None;
@@ -119,7 +123,8 @@ impl Awake {
                 let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
                 let at = self.wiring.around.clock.now();
                 self.unended = Some(end.write(self.place.door.session(), at));
-                self.ended(&end);
+                // The store does not have it yet, and tells it again once it has.
+                self.ended(&end, Told::Progress);
             }
         }
         match self.wiring.history {
@@ -138,6 +143,7 @@ impl Awake {
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
         let Some(turn) = self.turn.as_mut() else { return };
+        turn.bytes = None;
         for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }
@@ -145,22 +151,25 @@ impl Awake {
         self.on(me, TurnInput::Opened);
     }
 
-    pub(super) fn ended(&mut self, end: &TurnEnd) {
+    pub(super) fn ended(&mut self, end: &TurnEnd, told: Told) {
         let Some(turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.tell_end(end, turn.options.locale);
+        self.error = self.tell_end(end, told, turn.options.locale);
         for ended in turn.ended {
             answer(ended, end.clone());
         }
     }
 
     /// Tells how a turn ended, and gives its error in words.
-    pub(super) fn tell_end(&self, end: &TurnEnd, locale: Locale) -> Option<String> {
-        let text = end.error.as_ref().map(|error| error_text(error, locale));
-        if let (Some(error), Some(text)) = (end.error.clone(), text.clone()) {
-            self.tell_in(end.turn, EventKind::Error { error, text });
+    pub(super) fn tell_end(&self, end: &TurnEnd, told: Told, locale: Locale) -> Option<String> {
+        let [failed, ended] = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
+        let text = match &failed {
+            Some(EventKind::Error { text, .. }) => Some(text.clone()),
+            _ => None,
+        };
+        for kind in failed.into_iter().chain(ended) {
+            self.tell_in(end.turn, told, kind);
         }
-        self.tell_in(end.turn, EventKind::TurnEnded { ending: end.ending, usage: end.usage });
         text
     }
 
@@ -185,26 +194,18 @@ impl Awake {
 
     /// Tells an entry that the store has.
     pub(super) fn tell_message(&self, message: &ChatMessage, locale: Locale) {
-        let kind = match message.content.clone() {
-            Content::User { text } => EventKind::UserMessage { text },
-            Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
-            Content::ToolCall(record) => EventKind::ToolCallEnded { record },
-            Content::Notice { notice } => {
-                EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
-            }
-            Content::Cleared => EventKind::Cleared,
-        };
-        self.place.door.feed().tell(message.turn, message.at, kind);
+        let kind = kind_of(message, locale);
+        self.place.door.feed().tell(message.turn, message.at, Told::Entry(message.seq), kind);
     }
 
     pub(super) fn tell(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
-            self.tell_in(turn.id, kind);
+            self.tell_in(turn.id, Told::Progress, kind);
         }
     }
 
-    pub(super) fn tell_in(&self, turn: TurnId, kind: EventKind) {
-        self.place.door.feed().tell(turn, self.wiring.around.clock.now(), kind);
+    fn tell_in(&self, turn: TurnId, told: Told, kind: EventKind) {
+        self.place.door.feed().tell(turn, self.wiring.around.clock.now(), told, kind);
     }
 
     pub(super) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
@@ -225,14 +226,5 @@ impl Drop for Report {
         if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
             debug!("the session ended before its write came back");
         }
-    }
-}
-
-fn error_text(error: &TurnError, locale: Locale) -> String {
-    match error {
-        TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
-        TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
-        TurnError::Store => Text::TurnNotStored.in_locale(locale),
-        TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
     }
 }

@@ -341,9 +341,7 @@ impl Children {
         &self,
         me: &ActorRef<SupervisorMsg>,
     ) -> Result<ActorRef<ConfirmMsg>, ActorProcessingErr> {
-        Ok(ConfirmActor::spawn_linked(None, ConfirmActor, self.limits.clone(), me.get_cell())
-            .await?
-            .0)
+        Ok(ConfirmActor::spawn_linked(None, ConfirmActor, (), me.get_cell()).await?.0)
     }
 
     async fn start_llm(

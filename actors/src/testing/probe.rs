@@ -38,7 +38,7 @@ impl Probe {
             match item {
                 Some(Item::Event(event)) => self.events.push(event),
                 Some(Item::Text(text)) => self.text.push_str(&text),
-                Some(Item::Thinking(_) | Item::Lagged { .. }) => {}
+                Some(Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
                 None => panic!("the screen was closed; so far:\n{}", self.lines()),
             }
         }
@@ -62,7 +62,7 @@ impl Probe {
             match item {
                 Some(Item::Text(text)) => self.text.push_str(&text),
                 Some(Item::Event(event)) => self.events.push(event),
-                Some(Item::Thinking(_) | Item::Lagged { .. }) => {}
+                Some(Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
                 None => panic!("the screen was closed"),
             }
         }

@@ -6,7 +6,7 @@ use crate::{
     ledger::{ChainEnd, Link},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction, Write,
+        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -102,6 +102,15 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         self.store.session(session)
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.store.transcript(session, from, max)
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {

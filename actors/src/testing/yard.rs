@@ -20,12 +20,13 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, Write},
     protocol::{
-        Answer, AnswerError, Asker, CallId, Decision, Limits, Locale, Question, SessionId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, Limits, Locale, Question, SessionId,
         Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
-        Door, Doors, History, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused, Wiring, open,
+        Door, Doors, History, Place, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused, Wiring,
+        open,
     },
     supervisor::{Children, Supervisor, Tree},
 };
@@ -104,13 +105,23 @@ impl Yard {
         self.doors.door(&session, &user, &self.tree.around.limits).unwrap()
     }
 
+    /// Another door of the same session, as after a restart. The first must not be used any more.
+    pub(crate) fn fresh_door(&self, door: &Door) -> Arc<Door> {
+        let (session, user) = (door.session(), door.user());
+        Doors::default().door(session, user, &self.tree.around.limits).unwrap()
+    }
+
     pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) {
         match door.send(msg) {
             Sent::Delivered => {}
             Sent::WakeIt => {
-                drop(self.wiring.tasks.spawn(open(door.clone(), self.wiring.clone())));
+                drop(self.wiring.tasks.spawn(open(
+                    door.clone(),
+                    self.wiring.clone(),
+                    Place::OrRefused,
+                )));
             }
-            Sent::Full(msg) => panic!("the door is full: {msg:?}"),
+            Sent::Full(msg, _) => panic!("the door is full: {msg:?}"),
         }
     }
 
@@ -123,7 +134,10 @@ impl Yard {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
         let options =
             TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
-        self.send(door, SessionMsg::Ask { text: text.into(), options, began, ended });
+        let admission = &self.tree.around.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len());
+        let bytes = bytes.map_err(TurnRefused::Overloaded)?;
+        self.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
         in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
         Ok(end)
     }
@@ -131,7 +145,7 @@ impl Yard {
     pub(crate) async fn state(&self, door: &Arc<Door>) -> SessionState {
         let (reply, state) = oneshot::channel();
         self.send(door, SessionMsg::State { reply });
-        in_time(state).await.unwrap()
+        in_time(state).await.unwrap().unwrap()
     }
 
     /// Begins one call without a session's actor; a person can be asked.

@@ -199,8 +199,8 @@ impl Text<'_> {
                 ),
             },
             Self::Missed => pick(
-                "화면이 늦어 일부를 놓쳤습니다. 대화를 다시 열면 모두 보입니다.",
-                "the output was too slow and missed a part: the session has it all",
+                "놓친 부분을 아직 읽지 못했습니다. 다시 시도합니다.",
+                "a part that was missed could not be read yet; trying again",
             ),
             Self::NobodyToAsk => pick(
                 "터미널이 아니어서 물어볼 수 없습니다. 확인이 필요한 도구는 실행되지 않습니다. --confirm approve 또는 deny를 쓰세요.",

@@ -4,9 +4,9 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, SessionRow, StoreError, StoredSession,
-        SubmittedTurn,
+        SubmittedTurn, TranscriptPart, TranscriptRow,
     },
-    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, UserId},
+    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
 };
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
@@ -59,6 +59,39 @@ pub(super) async fn session(
     }
     let row = SessionRow { session: session.clone(), user, opened_at, last_seq };
     Ok(Some(StoredSession { row, messages, open_turn }))
+}
+
+/// A part of a transcript, with one more row to see whether the last turn goes on.
+pub(super) async fn transcript(
+    db: &mut SqliteConnection,
+    session: &SessionId,
+    from: u64,
+    max: usize,
+) -> Result<TranscriptPart, StoreError> {
+    let rows = sqlx::query(
+        "SELECT t.options, t.ended_at AS turn_ended_at, t.ending, t.error, t.usage, m.seq AS place, \
+         m.turn AS message_turn, m.at, m.content, c.* \
+         FROM madang_messages AS m \
+         JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
+         LEFT JOIN madang_calls AS c ON c.call = m.call \
+         WHERE m.session = $1 AND m.seq >= $2 ORDER BY m.seq LIMIT $3",
+    )
+    .bind(session.as_str())
+    .bind(i64::try_from(from).unwrap_or(i64::MAX))
+    .bind(i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1))
+    .fetch_all(db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    let row = |row: &SqliteRow| {
+        let seq = row::number(column(row, "place")?, "seq")?;
+        let turn = row::turn(column(row, "message_turn")?)?;
+        let TurnOptions { locale, .. } = row::from_json(column(row, "options")?)?;
+        let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
+        let end = ended_at.zip(row::turn_end(row)?);
+        Ok(TranscriptRow { seq, turn, message: entry(row, seq)?, locale, end })
+    };
+    let rows: Vec<_> = rows.iter().map(row).collect::<Result<_, StoreError>>()?;
+    Ok(TranscriptPart::of(rows, max))
 }
 
 /// The sessions whose turn is open.

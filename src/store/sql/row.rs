@@ -115,16 +115,16 @@ pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError>
 
 /// A turn and how it ended.
 pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
+    let (turn, text) = (turn(column(row, "turn")?)?, digest(column(row, "text")?)?);
+    Ok(SubmittedTurn { turn, text, end: turn_end(row)? })
+}
+
+/// How a turn ended, if it has.
+pub(super) fn turn_end(row: &SqliteRow) -> Result<Option<StoredEnd>, StoreError> {
+    let Some(ending) = column::<Option<&str>>(row, "ending")? else { return Ok(None) };
     let error = column::<Option<&str>>(row, "error")?.map(from_json).transpose()?;
-    let end = match column::<Option<&str>>(row, "ending")?.map(from_name).transpose()? {
-        Some(ending) => Some(StoredEnd { ending, error, usage: from_json(column(row, "usage")?)? }),
-        None => None,
-    };
-    Ok(SubmittedTurn {
-        turn: turn(column(row, "turn")?)?,
-        text: digest(column(row, "text")?)?,
-        end,
-    })
+    let usage = from_json(column(row, "usage")?)?;
+    Ok(Some(StoredEnd { ending: from_name(ending)?, error, usage }))
 }
 
 /// The columns of `madang_calls`; `None` where an outer join found none.

@@ -10,7 +10,7 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction,
+        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -216,6 +216,17 @@ impl Store for SqliteStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         Box::pin(async { read::session(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        Box::pin(async move {
+            read::transcript(self.0.own_reader().await?.db(), session, from, max).await
+        })
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {

@@ -271,7 +271,7 @@ async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
         let numbers = items.iter().filter_map(|item| match item {
             Item::Event(event) => Some(event.seq),
             Item::Text(_) | Item::Thinking(_) => None,
-            Item::Lagged { .. } => panic!("nothing is missed"),
+            Item::Lagged { .. } | Item::Unread => panic!("nothing is missed"),
         });
         let numbers: Vec<u64> = numbers.collect();
         assert!(numbers.len() >= 4, "{items:?}");

@@ -18,7 +18,7 @@ use crate::{
         Need, Prepared, Store, Tool, ToolContext, ToolFault, ToolResult,
     },
     protocol::{
-        CallId, CallResult, Completion, CompletionRequest, Decision, Effect, EffectPolicy,
+        Bound, CallId, CallResult, Completion, CompletionRequest, Decision, Effect, EffectPolicy,
         EventKind, Limits, ToolOutcome, ToolSpec, WantedCall,
     },
     session::{Door, History, Item, SessionMsg},
@@ -266,6 +266,14 @@ impl Scene {
             tokio::task::yield_now().await; // it is being started anew
         }
         self.compare(&rows);
+        // Whoever ended, however, has given its places back.
+        for bound in
+            [Bound::RunningTurns, Bound::OpenQuestions, Bound::RunningCalls, Bound::QueuedBytes]
+        {
+            while tree_held(&self.yard, bound) > 0 {
+                tokio::task::yield_now().await;
+            }
+        }
         rows
     }
 
@@ -296,6 +304,10 @@ impl Scene {
         }
         assert!(book.is_empty(), "mails of no call in the ledger: {book:?}");
     }
+}
+
+fn tree_held(yard: &Yard, bound: Bound) -> usize {
+    yard.tree.around.admission.held(bound)
 }
 
 async fn run(seed: u64, faults: Faults) -> Vec<LedgerRow> {

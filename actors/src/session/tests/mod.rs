@@ -1,6 +1,9 @@
 //! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
 
+mod admission;
+mod feed;
 mod interleavings;
+mod reading;
 mod resume;
 mod settling;
 mod turn;
@@ -35,8 +38,15 @@ fn calling(text: &str, names: &[&str]) -> Completion {
 }
 
 async fn by_hand(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+    by_hand_with(Limits::default(), tools).await
+}
+
+async fn by_hand_with(
+    limits: Limits,
+    tools: impl IntoIterator<Item = FakeTool>,
+) -> (Yard, HandScript) {
     // Handlers wait at their gate for as long as the test wants.
-    let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
+    let limits = Limits { transaction_deadline: PATIENCE, ..limits };
     let (model, script) = model_pair();
     (Yard::with(limits, model, tools).await, script)
 }
@@ -79,7 +89,7 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
 
 #[tokio::test]
 async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
-    let limits = Limits { max_waiting_for_wake: 2, ..Limits::default() };
+    let limits = Limits { max_waiting_messages: 2, ..Limits::default() };
     let yard = Yard::with(limits, ScriptedModel::new([]), []).await;
     let door = yard.door("s").await;
     let state = || {
@@ -89,10 +99,10 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
     let ((first, heard_first), (second, heard_second), (third, _)) = (state(), state(), state());
     assert!(matches!(door.send(first), Sent::WakeIt));
     assert!(matches!(door.send(second), Sent::Delivered));
-    assert!(matches!(door.send(third), Sent::Full(SessionMsg::State { .. })));
-    super::open(door.clone(), yard.wiring.clone()).await;
-    in_time(heard_first).await.unwrap();
-    in_time(heard_second).await.unwrap();
+    assert!(matches!(door.send(third), Sent::Full(SessionMsg::State { .. }, _)));
+    super::open(door.clone(), yard.wiring.clone(), super::Place::OrRefused).await;
+    in_time(heard_first).await.unwrap().unwrap();
+    in_time(heard_second).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,
-        StoredSession, SubmittedTurn,
+        StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
     protocol::{CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
 };
@@ -41,6 +41,7 @@ pub(super) struct Turn {
     pub(super) began: Timestamp,
     pub(super) open: OpenTurn,
     pub(super) end: Option<StoredEnd>,
+    pub(super) ended: Option<Timestamp>,
 }
 
 /// A place in the transcript.
@@ -48,7 +49,7 @@ pub(super) struct Turn {
 pub(super) enum Entry {
     Message(Box<ChatMessage>),
     /// Kept for a call, which is an entry once it has ended.
-    Call(CallId),
+    Call(CallId, TurnId),
 }
 
 impl Layer {
@@ -74,13 +75,29 @@ impl Layer {
         let last_seq = table.entries.last_key_value().map_or(0, |(seq, _)| *seq);
         let messages = table.entries.values().filter_map(|entry| match entry {
             Entry::Message(message) => Some((**message).clone()),
-            Entry::Call(call) => self.calls.get(call)?.entry(),
+            Entry::Call(call, _) => self.calls.get(call)?.entry(),
         });
         Some(StoredSession {
             row: SessionRow { session: session.clone(), user, opened_at, last_seq },
             messages: messages.collect(),
             open_turn: table.open_turn().map(|turn| turn.open.clone()),
         })
+    }
+
+    /// A part of a transcript.
+    pub(super) fn transcript(&self, session: &SessionId, from: u64, max: usize) -> TranscriptPart {
+        let Some(table) = self.sessions.get(session) else { return TranscriptPart::default() };
+        let row = |(seq, entry): (&u64, &Entry)| {
+            let (id, message) = match entry {
+                Entry::Message(message) => (message.turn, Some((**message).clone())),
+                Entry::Call(call, turn) => (*turn, self.calls.get(call).and_then(LedgerRow::entry)),
+            };
+            let turn = table.turns.get(&id)?;
+            let (locale, end) = (turn.open.options.locale, turn.ended.zip(turn.end.clone()));
+            Some(TranscriptRow { seq: *seq, turn: id, message, locale, end })
+        };
+        let rows = table.entries.range(from..).take(max + 1).filter_map(row);
+        TranscriptPart::of(rows.collect(), max)
     }
 
     /// The sessions whose turn is open, the one that began first before the others.

@@ -19,7 +19,7 @@ use crate::{
     ledger::{ChainEnd, Link},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction,
+        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -45,6 +45,7 @@ struct Shared {
 struct Faults {
     begin: Option<StoreError>,
     commit: Option<(StoreError, Committed)>,
+    read: Option<StoreError>,
 }
 
 /// What a failing commit does all the same.
@@ -76,6 +77,11 @@ impl MemoryStore {
     /// Lets the next transaction fail to begin.
     pub fn fail_next_begin(&self) {
         self.0.faults().begin = Some(StoreError::unavailable(OnPurpose));
+    }
+
+    /// Lets the next reading of a part of a transcript fail.
+    pub fn fail_next_read(&self) {
+        self.0.faults().read = Some(StoreError::unavailable(OnPurpose));
     }
 
     /// Lets the next commit fail, with nothing written.
@@ -152,6 +158,20 @@ impl Store for MemoryStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
         Box::pin(async { Ok(self.0.read(|committed| committed.stored_session(session))) })
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        Box::pin(async move {
+            if let Some(fault) = self.0.faults().read.take() {
+                return Err(fault);
+            }
+            Ok(self.0.read(|committed| committed.transcript(session, from, max)))
+        })
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {

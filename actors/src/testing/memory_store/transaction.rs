@@ -95,12 +95,12 @@ impl MemoryTransaction {
                     is_dismissed: false,
                     resumes: 0,
                 };
-                self.start_turn(session, Turn { began: *at, open, end: None })
+                self.start_turn(session, Turn { began: *at, open, end: None, ended: None })
             }
             Write::Turn { session, turn, step, .. } => self.turn_step(session, *turn, step),
-            Write::TurnEnded { session, turn, ending, error, usage, .. } => {
+            Write::TurnEnded { session, turn, at, ending, error, usage } => {
                 let end = StoredEnd { ending: *ending, error: error.clone(), usage: *usage };
-                self.end_turn(session, *turn, end)
+                self.end_turn(session, *turn, *at, end)
             }
             Write::Message { session, message } => self.append(session, message),
             Write::Call { session, call, at, transition } => {
@@ -193,11 +193,12 @@ impl MemoryTransaction {
         &mut self,
         session: &SessionId,
         id: TurnId,
+        at: Timestamp,
         end: StoredEnd,
     ) -> Result<(), StoreError> {
         let turn = self.open_turn(session, id)?;
         let table = self.table(session);
-        table.turns.insert(id, Turn { end: Some(end), ..turn });
+        table.turns.insert(id, Turn { end: Some(end), ended: Some(at), ..turn });
         table.open = Some(None);
         Ok(())
     }
@@ -233,7 +234,7 @@ impl MemoryTransaction {
             .and_then(|granting| self.connection.find(|layer| layer.calls.get(&granting).cloned()));
         let row = LedgerRow::after(before.as_ref(), grant.as_ref(), session, call, at, step)?;
         if before.is_none() {
-            self.take_place(session, row.turn, row.seq, Entry::Call(call))?;
+            self.take_place(session, row.turn, row.seq, Entry::Call(call, row.turn))?;
             self.top().proposed.push(call);
         }
         let head = self.find(session, |table| table.links.last().map(|link| link.hash));

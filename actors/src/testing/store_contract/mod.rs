@@ -82,6 +82,7 @@ macro_rules! store_contract {
             readers_see_only_what_is_committed,
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,
+            a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
         }
     };
     (@promises $open:expr; $($promise:ident,)*) => {

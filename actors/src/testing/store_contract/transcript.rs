@@ -5,7 +5,7 @@ use super::facts::{
     text, texts, turn, user, write, written,
 };
 use crate::{
-    port::{SessionRow, Store, StoredSession, Write},
+    port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
     protocol::{CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Notice, ToolOutcome},
 };
 
@@ -130,4 +130,37 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     let writes: Vec<_> = messages.iter().map(|message| says("s", message)).collect();
     write(store, &writes).await.expect("the store takes a long chat");
     assert_eq!(stored(store, "s").await.messages, messages);
+}
+
+/// Whoever reads in parts, however small, reads what whoever reads the whole does, and each end of a turn once: behind the
+/// last entry of the turn, and before a clearing.
+pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places(
+    store: &dyn Store,
+) {
+    chat(store, "s").await;
+    let entry = |seq, turn, content| ChatMessage { seq, turn, at: at(7), content };
+    let said = |seq, number| says("s", &entry(seq, turn(number), text(1, "hi").content));
+    written(store, &[said(1, 1), step("s", 1, 1, proposed(2)), said(3, 1), ended("s", 1)]).await;
+    written(store, &[says("s", &entry(4, turn(1), Content::Cleared))]).await;
+    written(store, &[began("s", 2), said(5, 2), ended("s", 2), began("s", 3), said(6, 3)]).await;
+    let part = async |from, max| {
+        let part = store.transcript(&session("s"), from, max).await;
+        part.expect("the store can be read")
+    };
+    for max in 1..8 {
+        let (mut read, mut from) = (Vec::new(), Some(0));
+        while let Some(begin) = from {
+            let TranscriptPart { entries, next } = part(begin, max).await;
+            read.extend(entries);
+            from = next;
+        }
+        let ends: Vec<_> = read.iter().map(|it| (it.message.seq, it.end.is_some())).collect();
+        let expected = [(1, false), (3, true), (4, false), (5, true), (6, false)];
+        assert_eq!(ends, expected, "{max} at once; the call has not ended");
+        let messages: Vec<_> = read.into_iter().map(|entry| entry.message).collect();
+        assert_eq!(messages, stored(store, "s").await.messages);
+    }
+    assert_eq!(part(7, 8).await, TranscriptPart::default());
+    let unknown = store.transcript(&session("t"), 0, 8).await;
+    assert_eq!(unknown.expect("the store can be read"), TranscriptPart::default());
 }

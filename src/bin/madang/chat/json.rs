@@ -28,9 +28,9 @@ impl Screen for Json {
                     })?,
                 )
             }
-            // The message that follows has it all.
-            Item::Text(_) | Item::Thinking(_) => Ok(()),
-            Item::Lagged { .. } => {
+            // What follows has it all.
+            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
+            Item::Unread => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }

@@ -96,8 +96,9 @@ impl Screen for Plain {
             Item::Event(event) => {
                 self.event(&event.kind).map_or(Ok(()), |line| output::line(&line))
             }
-            Item::Text(_) | Item::Thinking(_) => Ok(()),
-            Item::Lagged { .. } => {
+            // What follows has it all.
+            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
+            Item::Unread => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }

@@ -109,7 +109,7 @@ impl Talk {
                 let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
                 Ok(self.refused(text, screen))
             }
-            Err(TurnRefused::Overloaded | TurnRefused::Busy) => {
+            Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
             // The program gives no keys.
@@ -193,7 +193,7 @@ impl Talk {
     ) -> Result<(), Failure> {
         let kind = match &item {
             Item::Event(event) => Some(&event.kind),
-            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => None,
+            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => None,
         };
         if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
             && asking.as_ref().is_some_and(|(question, _)| question.call == *call)

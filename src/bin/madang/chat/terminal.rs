@@ -241,8 +241,9 @@ impl Screen for Terminal {
                 self.stop_waiting();
                 output::piece(&printable(&new))
             }
-            Item::Thinking(_) => Ok(()),
-            Item::Lagged { .. } => self.dim(&Text::Missed.in_locale(self.locale)),
+            // What was missed follows.
+            Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
+            Item::Unread => self.dim(&Text::Missed.in_locale(self.locale)),
         }
     }
 

@@ -118,7 +118,7 @@ impl Chat {
                 Ok(turn) => return turn,
                 Err(
                     TurnRefused::Busy
-                    | TurnRefused::Overloaded
+                    | TurnRefused::Overloaded(_)
                     | TurnRefused::Store(_)
                     | TurnRefused::Closed,
                 ) => self.book.refused += 1,
@@ -150,7 +150,7 @@ impl Chat {
                     Some(Item::Event(event)) if event.turn == id => {
                         self.hear(&event, plan, &mut heard).await;
                     }
-                    Some(Item::Event(_) | Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. }) => {}
+                    Some(Item::Event(_) | Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
                     None => is_listening = false,
                 },
                 result = &mut ended, if end.is_none() => end = Some(result),
@@ -220,7 +220,7 @@ impl Chat {
     async fn leave(&mut self, session: &Session) {
         match session.dismiss().await {
             Ok(()) | Err(DismissError::NoTurn) => {}
-            Err(DismissError::Overloaded | DismissError::Closed) => self.book.refused += 1,
+            Err(DismissError::Closed) => self.book.refused += 1,
         }
     }
 

@@ -94,7 +94,7 @@ impl Chat {
     async fn leave(&self) {
         match self.session.dismiss().await {
             Ok(()) | Err(DismissError::NoTurn) => {}
-            Err(error @ (DismissError::Overloaded | DismissError::Closed)) => {
+            Err(error @ DismissError::Closed) => {
                 panic!("a dismissal failed: {error}")
             }
         }

@@ -1,0 +1,284 @@
+//! The book of admission: who holds how many places, in all and of each user. Pure: the time is told.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    time::Duration,
+};
+
+use crate::protocol::{Bound, Limits, Refusal, Scope, UserId};
+
+const BOUNDS: usize = Bound::ALL.len();
+
+/// Who holds how many places. `W` is somebody who waits for one.
+#[derive(Debug)]
+pub(super) struct Book<W> {
+    max: [Max; BOUNDS],
+    all: [Places; BOUNDS],
+    /// Users who hold anything.
+    users: HashMap<UserId, [Places; BOUNDS]>,
+    /// How long places were held lately.
+    usual: [Option<Duration>; BOUNDS],
+    /// The first who came is the first to get a place that is free for him.
+    waiting: VecDeque<Waiting<W>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Max {
+    all: usize,
+    of_user: usize,
+}
+
+/// The places of one bound: of a user or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Places {
+    held: usize,
+    /// Who was refused and told to come again when a place is free for him.
+    refused: u32,
+}
+
+#[derive(Debug)]
+struct Waiting<W> {
+    bound: Bound,
+    user: UserId,
+    waiter: W,
+}
+
+impl<W> Book<W> {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let max = Bound::ALL.map(|bound| match bound {
+            Bound::AwakeSessions => {
+                Max { all: limits.max_awake_sessions, of_user: limits.max_awake_sessions_per_user }
+            }
+            Bound::RunningTurns => {
+                Max { all: limits.max_running_turns, of_user: limits.max_running_turns_per_user }
+            }
+            Bound::OpenQuestions => {
+                Max { all: limits.max_open_questions, of_user: limits.max_open_questions_per_user }
+            }
+            Bound::RunningCalls => {
+                Max { all: limits.max_running_calls, of_user: limits.max_running_calls_per_user }
+            }
+            Bound::QueuedBytes => {
+                Max { all: limits.max_queued_bytes, of_user: limits.max_queued_bytes_per_user }
+            }
+            // The door of each session counts its own.
+            Bound::WaitingMessages => Max { all: usize::MAX, of_user: usize::MAX },
+        });
+        Self {
+            max,
+            all: [Places::default(); BOUNDS],
+            users: HashMap::new(),
+            usual: [None; BOUNDS],
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// How many places are held in all.
+    pub(super) const fn held(&self, bound: Bound) -> usize {
+        self.all[bound as usize].held
+    }
+
+    fn held_by(&self, bound: Bound, user: &UserId) -> usize {
+        self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
+    }
+
+    /// Takes places, or says why not.
+    pub(super) fn admit(
+        &mut self,
+        bound: Bound,
+        user: &UserId,
+        places: usize,
+    ) -> Result<(), Refusal> {
+        let max = self.max[bound as usize];
+        let (scope, max, full) = if self.held_by(bound, user).saturating_add(places) > max.of_user {
+            (
+                Scope::User,
+                max.of_user,
+                self.users.get_mut(user).map(|of_user| &mut of_user[bound as usize]),
+            )
+        } else if self.held(bound).saturating_add(places) > max.all {
+            (Scope::All, max.all, Some(&mut self.all[bound as usize]))
+        } else {
+            self.all[bound as usize].held += places;
+            self.users.entry(user.clone()).or_default()[bound as usize].held += places;
+            return Ok(());
+        };
+        let usual = self.usual[bound as usize];
+        let retry_after = full.zip(usual).map(|(full, usual)| full.refuse(bound, usual));
+        Err(Refusal { bound, scope, max, retry_after })
+    }
+
+    /// Somebody waits who could have a place of this user's, if it were given back.
+    pub(super) fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
+        let is_full = self.held(bound) >= self.max[bound as usize].all;
+        let wants =
+            |waiting: &Waiting<W>| waiting.bound == bound && (is_full || waiting.user == *user);
+        self.waiting.iter().any(wants)
+    }
+
+    /// Remembers somebody who waits for one place.
+    pub(super) fn wait(&mut self, bound: Bound, user: UserId, waiter: W) {
+        self.waiting.push_back(Waiting { bound, user, waiter });
+    }
+
+    /// Takes places back that were held for so long. Gives who gets them now; those who are not there any more are
+    /// forgotten.
+    pub(super) fn release(
+        &mut self,
+        bound: Bound,
+        user: &UserId,
+        places: usize,
+        held_for: Duration,
+        is_there: impl Fn(&W) -> bool,
+    ) -> Vec<(Bound, UserId, W)> {
+        self.all[bound as usize].release(places);
+        if let Some(of_user) = self.users.get_mut(user) {
+            of_user[bound as usize].release(places);
+            if of_user.iter().all(|of_user| of_user.held == 0) {
+                self.users.remove(user);
+            }
+        }
+        let usual = &mut self.usual[bound as usize];
+        *usual = Some(usual.map_or(held_for, |usual| (usual * 7 + held_for) / 8));
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let (mut served, mut rest) = (Vec::new(), VecDeque::with_capacity(self.waiting.len()));
+        for waiting in std::mem::take(&mut self.waiting) {
+            if !is_there(&waiting.waiter) {
+                continue;
+            }
+            let is_free = waiting.bound == bound && served.len() < places;
+            if is_free && self.admit(bound, &waiting.user, 1).is_ok() {
+                served.push((bound, waiting.user, waiting.waiter));
+            } else {
+                rest.push_back(waiting);
+            }
+        }
+        self.waiting = rest;
+        served
+    }
+}
+
+impl Places {
+    /// When there will be a place for one more who was refused. Places that are held as long as usual come free one after
+    /// the other, and everybody who was refused gets one of his own, or they would all come for the first. Bytes are held
+    /// by few and in no order.
+    fn refuse(&mut self, bound: Bound, usual: Duration) -> Duration {
+        const LONGEST: Duration = Duration::from_secs(60);
+        self.refused = self.refused.saturating_add(1);
+        let holders = if bound == Bound::QueuedBytes { 1 } else { self.held.max(1) };
+        let one = usual / u32::try_from(holders).unwrap_or(u32::MAX);
+        one.saturating_mul(self.refused).clamp(Duration::from_millis(1), LONGEST)
+    }
+
+    fn release(&mut self, places: usize) {
+        self.held -= places;
+        self.refused = self.refused.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn user(name: &str) -> UserId {
+        UserId::new(name).unwrap()
+    }
+
+    fn book(all: usize, of_user: usize) -> Book<u32> {
+        Book::new(&Limits {
+            max_running_turns: all,
+            max_running_turns_per_user: of_user,
+            ..Limits::default()
+        })
+    }
+
+    const TURNS: Bound = Bound::RunningTurns;
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_refusal_says_whose_bound_was_reached_and_when_to_come_again() {
+        let (mut book, kim, lee) = (book(3, 2), user("kim"), user("lee"));
+        let refusal =
+            |scope, max, retry_after| Err(Refusal { bound: TURNS, scope, max, retry_after });
+        book.admit(TURNS, &kim, 1).unwrap();
+        book.admit(TURNS, &kim, 1).unwrap();
+        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "nobody knows yet");
+        book.admit(TURNS, &lee, 1).unwrap();
+        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, None));
+        book.release(TURNS, &lee, 1, SECOND * 6, |_| true);
+        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 3)));
+        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 6)));
+        book.admit(TURNS, &lee, 1).unwrap();
+        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 2)));
+        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 4)));
+    }
+
+    #[test]
+    fn whoever_waits_gets_the_first_place_that_is_free_for_him_and_not_one_of_another_user() {
+        let (mut book, kim, lee) = (book(2, 1), user("kim"), user("lee"));
+        book.admit(TURNS, &kim, 1).unwrap();
+        book.admit(TURNS, &lee, 1).unwrap();
+        for (waiter, who) in [(1, &kim), (2, &lee), (3, &lee)] {
+            book.wait(TURNS, who.clone(), waiter);
+        }
+        assert_eq!(book.release(TURNS, &lee, 1, SECOND, |_| true), [(TURNS, lee.clone(), 2)]);
+        assert_eq!(book.release(TURNS, &lee, 1, SECOND, |waiter| *waiter != 3), []);
+        assert_eq!(book.release(TURNS, &kim, 1, SECOND, |_| true), [(TURNS, kim.clone(), 1)]);
+        assert!(book.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_user_who_holds_nothing_is_forgotten() {
+        let (mut book, kim) = (book(2, 1), user("kim"));
+        book.admit(Bound::QueuedBytes, &kim, 10).unwrap();
+        book.admit(TURNS, &kim, 1).unwrap();
+        book.release(TURNS, &kim, 1, SECOND, |_| true);
+        assert_eq!(book.users.len(), 1);
+        book.release(Bound::QueuedBytes, &kim, 10, SECOND, |_| true);
+        assert_eq!((book.users.len(), book.all), (0, [Places::default(); BOUNDS]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bound_is_ever_passed_and_nothing_is_counted_twice_or_lost(
+            steps in prop::collection::vec((0..3_usize, 0..4_u8), 1..200),
+        ) {
+            let names = ["a", "b", "c"].map(user);
+            let mut book = book(5, 3);
+            let (mut held, mut waiting) = ([0_usize; 3], 0_u32);
+            for (who, step) in steps {
+                match step {
+                    0 | 1 => {
+                        let fits = held[who] < 3 && held.iter().sum::<usize>() < 5;
+                        prop_assert_eq!(book.admit(TURNS, &names[who], 1).is_ok(), fits);
+                        held[who] += usize::from(fits);
+                    }
+                    2 => {
+                        waiting += 1;
+                        if book.admit(TURNS, &names[who], 1).is_ok() {
+                            held[who] += 1;
+                        } else {
+                            book.wait(TURNS, names[who].clone(), waiting);
+                        }
+                    }
+                    _ if held[who] > 0 => {
+                        held[who] -= 1;
+                        for (_, served, _) in book.release(TURNS, &names[who], 1, SECOND, |_| true) {
+                            held[names.iter().position(|name| *name == served).unwrap()] += 1;
+                        }
+                    }
+                    _ => {}
+                }
+                prop_assert!(held.iter().all(|held| *held <= 3) && held.iter().sum::<usize>() <= 5);
+                prop_assert_eq!(book.held(TURNS), held.iter().sum::<usize>());
+                let stuck = book.waiting.iter().any(|waiting| {
+                    book.held(TURNS) < 5 && book.held_by(TURNS, &waiting.user) < 3
+                });
+                prop_assert!(!stuck, "nobody waits for a place that is free");
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Why somebody is not let in: which bound was reached, whose, and when to come again.
+
+use std::{fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// What is counted before it is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Sessions that are awake.
+    AwakeSessions,
+    /// Turns that run, those included that wait for a model or a person.
+    RunningTurns,
+    /// Questions that wait for a person.
+    OpenQuestions,
+    /// Calls that run, those included that wait for a person.
+    RunningCalls,
+    /// Bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
+    QueuedBytes,
+    /// Messages that one session has not come to.
+    WaitingMessages,
+}
+
+/// Whose bound it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The one session's.
+    Session,
+    /// The user's: others are let in.
+    User,
+    /// The runtime's.
+    All,
+}
+
+/// Somebody was not let in; nothing of it has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many {bound} at once {scope}: {max} are allowed")]
+pub struct Refusal {
+    /// What there is too much of.
+    pub bound: Bound,
+    /// Whose bound was reached.
+    pub scope: Scope,
+    /// The bound, from [`Limits`](super::Limits).
+    pub max: usize,
+    /// When a place comes free for whoever was refused, going by how long such places were held lately and by how many
+    /// were refused before. `None` before any was given back.
+    pub retry_after: Option<Duration>,
+}
+
+impl Bound {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::AwakeSessions,
+        Self::RunningTurns,
+        Self::OpenQuestions,
+        Self::RunningCalls,
+        Self::QueuedBytes,
+        Self::WaitingMessages,
+    ];
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AwakeSessions => "sessions awake",
+            Self::RunningTurns => "turns",
+            Self::OpenQuestions => "open questions",
+            Self::RunningCalls => "calls",
+            Self::QueuedBytes => "bytes on their way to the store",
+            Self::WaitingMessages => "waiting messages",
+        })
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Session => "for this session",
+            Self::User => "for this user",
+            Self::All => "in all",
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! What a reader missed, read from the store: the same events, made of what is stored.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use super::Door;
+use crate::{
+    port::{Store, StoreError, StoredEnd, StoredEntry},
+    protocol::{
+        ChatMessage, Content, EventKind, EventPlace, Locale, SessionEvent, Text, TurnEnding,
+        TurnError, Usage,
+    },
+};
+
+/// Where a reader finds what is not in memory any more. It keeps the door, so that the feed is the session's as long as
+/// anybody reads.
+#[derive(Debug, Clone)]
+pub(super) struct Archive {
+    door: Arc<Door>,
+    store: Arc<dyn Store>,
+    /// How many entries are read at once.
+    max_entries: usize,
+    /// The store failed: it is given some time.
+    has_failed: bool,
+}
+
+impl Archive {
+    pub(super) fn new(door: Arc<Door>, store: Arc<dyn Store>, max_entries: usize) -> Self {
+        Self { door, store, max_entries: max_entries.max(1), has_failed: false }
+    }
+
+    pub(super) fn after_a_failure(self) -> Self {
+        Self { has_failed: true, ..self }
+    }
+
+    /// Reads events behind a place up to another. Gives the place behind which to read on, until all are read.
+    pub(super) async fn read(
+        &self,
+        after: EventPlace,
+        to: EventPlace,
+    ) -> Result<(VecDeque<SessionEvent>, Option<EventPlace>), StoreError> {
+        if self.has_failed {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        // The end of the entry's own turn may be behind the place.
+        let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
+        let part = self.store.transcript(self.door.session(), from, self.max_entries).await?;
+        let events = part.entries.iter().flat_map(events);
+        let events = events.filter(|event| event.place > after && event.place <= to).collect();
+        let next = part.next.filter(|next| *next <= to.entry());
+        Ok((events, next.map(|next| EventPlace::of_entry(next - 1).end())))
+    }
+}
+
+/// What is told of an entry, and of the end of its turn.
+fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
+    let StoredEntry { message, locale, end } = entry;
+    let place = EventPlace::of_entry(message.seq);
+    let event = |at, (place, kind)| SessionEvent { seq: 0, place, turn: message.turn, at, kind };
+    let mut events = vec![event(message.at, (place, kind_of(message, *locale)))];
+    if let Some((at, StoredEnd { ending, error, usage })) = end {
+        let [failed, ended] = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
+        events.extend(failed.map(|kind| event(*at, (place.error(), kind))));
+        events.extend(ended.map(|kind| event(*at, (place.end(), kind))));
+    }
+    events
+}
+
+/// How an entry of the transcript is told.
+pub(super) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
+    match message.content.clone() {
+        Content::User { text } => EventKind::UserMessage { text },
+        Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+        Content::ToolCall(record) => EventKind::ToolCallEnded { record },
+        Content::Notice { notice } => {
+            EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
+        }
+        Content::Cleared => EventKind::Cleared,
+    }
+}
+
+/// How the end of a turn is told: its error, if it has one, and the end.
+pub(super) fn kinds_of_end(
+    ending: TurnEnding,
+    error: Option<&TurnError>,
+    usage: Usage,
+    locale: Locale,
+) -> [Option<EventKind>; 2] {
+    let failed = error.map(|error| {
+        let text = match error {
+            TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
+            TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
+            TurnError::Store => Text::TurnNotStored.in_locale(locale),
+            TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
+        };
+        EventKind::Error { error: error.clone(), text }
+    });
+    [failed, Some(EventKind::TurnEnded { ending, usage })]
+}

@@ -1,0 +1,211 @@
+//! Bounds of sessions, turns, questions and messages: what is refused and why, what is never refused, and what waits.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{asleep, by_hand_with, calling};
+use crate::{
+    ledger::text_digest,
+    port::Write,
+    protocol::{
+        Bound, ChatMessage, Content, Decision, Limits, Refusal, Scope, Timestamp, ToolOutcome,
+        TurnEnding, TurnId, TurnOptions,
+    },
+    session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
+    testing::{
+        FakeTool, Probe,
+        yard::{Yard, in_time},
+    },
+};
+
+async fn refusal(yard: &Yard, door: &Arc<Door>) -> Refusal {
+    match yard.ask(door, "hi").await {
+        Err(TurnRefused::Overloaded(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn dismiss(yard: &Yard, door: &Arc<Door>) -> Result<(), DismissError> {
+    let (reply, answer) = oneshot::channel();
+    yard.send(door, SessionMsg::Dismiss { reply });
+    in_time(answer).await.unwrap()
+}
+
+/// Waits until so many places are held.
+async fn held(yard: &Yard, bound: Bound, places: usize) {
+    let reached = async {
+        while yard.tree.around.admission.held(bound) != places {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(reached).await;
+}
+
+#[tokio::test]
+async fn the_session_that_has_rested_longest_makes_room_for_another() {
+    for of_user in [true, false] {
+        let mut limits = Limits::default();
+        *(if of_user {
+            &mut limits.max_awake_sessions_per_user
+        } else {
+            &mut limits.max_awake_sessions
+        }) = 2;
+        let (yard, _script) = by_hand_with(limits, []).await;
+        let [a, b, c] = [yard.door("a").await, yard.door("b").await, yard.door("c").await];
+        for door in [&a, &b, &c] {
+            yard.state(door).await;
+        }
+        assert!(a.awake().is_none() && b.awake().is_some() && c.awake().is_some());
+        held(&yard, Bound::AwakeSessions, 2).await;
+        yard.state(&a).await;
+        assert!(b.awake().is_none(), "it woke before the third");
+    }
+}
+
+#[tokio::test]
+async fn a_session_in_a_turn_is_not_put_to_sleep_and_who_finds_no_place_is_told_which() {
+    let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, []).await;
+    let [busy, other] = [yard.door("busy").await, yard.door("other").await];
+    let end = yard.ask(&busy, "hi").await.unwrap();
+    let completion = script.next().await;
+    let expected = (Bound::AwakeSessions, Scope::All, 1);
+    let refused = refusal(&yard, &other).await;
+    assert_eq!((refused.bound, refused.scope, refused.max), expected);
+    assert_eq!(dismiss(&yard, &other).await, Err(DismissError::NoTurn), "that is no refusal");
+    completion.say("Hello.");
+    in_time(end).await.unwrap();
+    let end = yard.ask(&other, "hi").await.unwrap();
+    in_time(asleep(&busy)).await;
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    held(&yard, Bound::QueuedBytes, 0).await;
+}
+
+#[tokio::test]
+async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss() {
+    let limits =
+        Limits { max_running_turns_per_user: 2, max_waiting_messages: 1, ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
+    let [a, b, c] = [yard.door("a").await, yard.door("b").await, yard.door("c").await];
+    let mut probe = Probe::new(a.feed().subscribe());
+    let first = yard.ask(&a, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    let second = yard.ask(&b, "go").await.unwrap();
+    let dismissed = script.next().await;
+    let refused = refusal(&yard, &c).await;
+    assert_eq!((refused.bound, refused.scope), (Bound::RunningTurns, Scope::User));
+    assert_eq!(refused.retry_after, None, "none has ended yet");
+    yard.answer(&question, Decision::Deny).await.unwrap();
+    dismiss(&yard, &b).await.unwrap();
+    assert_eq!(in_time(second).await.unwrap().ending, TurnEnding::Dismissed);
+    in_time(dismissed.cancelled()).await;
+    let third = yard.ask(&c, "go").await.unwrap();
+    assert!(refusal(&yard, &b).await.retry_after.is_some(), "one has ended");
+    for _ in 0..2 {
+        script.next().await.say("Well.");
+    }
+    for end in [first, third] {
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    }
+    held(&yard, Bound::RunningTurns, 0).await;
+    held(&yard, Bound::OpenQuestions, 0).await;
+}
+
+#[tokio::test]
+async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_was() {
+    let limits = Limits { max_open_questions_per_user: 1, ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
+    let [a, b] = [yard.door("a").await, yard.door("b").await];
+    let mut probe = Probe::new(a.feed().subscribe());
+    let first = yard.ask(&a, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    let second = yard.ask(&b, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    script.next().await.say("I cannot.");
+    in_time(second).await.unwrap();
+    let state = yard.state(&b).await;
+    let record = state.messages.iter().find_map(|message| {
+        if let Content::ToolCall(record) = &message.content { Some(record) } else { None }
+    });
+    let Some(ToolOutcome::Err(error)) = &record.unwrap().outcome else { panic!("{state:?}") };
+    assert_eq!(&*error.code, "overloaded");
+    assert!(error.reason.contains("open questions (1"), "{}", error.reason);
+    yard.answer(&question, Decision::Deny).await.unwrap();
+    script.next().await.say("Not sent.");
+    in_time(first).await.unwrap();
+    held(&yard, Bound::OpenQuestions, 0).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_dismissal() {
+    let limits = Limits { max_waiting_messages: 3, ..Limits::default() };
+    let (yard, _script) = by_hand_with(limits, []).await;
+    let door = yard.door("s").await;
+    yard.state(&door).await;
+    let mut heard = Vec::new();
+    // Nothing is awaited, so on this one thread the session handles none of them.
+    for number in 0..5 {
+        let (reply, state) = oneshot::channel();
+        match door.send(SessionMsg::State { reply }) {
+            Sent::Delivered => heard.push(state),
+            Sent::Full(_, refusal) => {
+                assert_eq!(
+                    (refusal.bound, refusal.scope),
+                    (Bound::WaitingMessages, Scope::Session)
+                );
+                assert!(number >= 3);
+            }
+            Sent::WakeIt => panic!("it is awake"),
+        }
+    }
+    assert_eq!(heard.len(), 3);
+    assert_eq!(dismiss(&yard, &door).await, Err(DismissError::NoTurn));
+    for state in heard {
+        in_time(state).await.unwrap().unwrap();
+    }
+    yard.state(&door).await;
+}
+
+#[tokio::test]
+async fn turns_that_go_on_after_a_crash_wait_for_their_places_and_none_is_lost() {
+    for of_turns in [true, false] {
+        let mut limits = Limits::default();
+        *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =
+            1;
+        let (yard, mut script) = by_hand_with(limits, []).await;
+        let mut doors = Vec::new();
+        for name in ["a", "b", "c"] {
+            let door = yard.door(name).await;
+            let (session, turn) = (door.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
+            let at = Timestamp::from_millis(1);
+            let message =
+                ChatMessage { seq: 1, turn, at, content: Content::User { text: "hi".into() } };
+            let started = Write::TurnStarted {
+                session: session.clone(),
+                turn,
+                at,
+                options: TurnOptions::default(),
+                text: text_digest("hi"),
+            };
+            let left = vec![started, Write::Message { session, message }];
+            yard.tree.store.write(left).await.unwrap();
+            assert!(door.wake());
+            drop(yard.wiring.tasks.spawn(open(door.clone(), yard.wiring.clone(), Place::Awaited)));
+            doors.push(door);
+        }
+        for turns in 0..3 {
+            let completion = script.next().await;
+            assert_eq!(yard.tree.around.admission.held(Bound::RunningTurns), 1, "{turns} ended");
+            completion.say("Hello.");
+        }
+        held(&yard, Bound::RunningTurns, 0).await;
+        yard.wiring.tasks.close();
+        for door in &doors {
+            assert_eq!(yard.state(door).await.messages.len(), 2, "the question and its answer");
+        }
+    }
+}

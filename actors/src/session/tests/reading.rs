@@ -1,0 +1,218 @@
+//! Readers of a session who are slow, and who leave and come back: nothing that the store keeps is missed or read twice.
+
+use std::{sync::Arc, time::Duration};
+
+use proptest::prelude::*;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::asleep;
+use crate::{
+    port::Store,
+    protocol::{EventKind, EventPlace, Limits, SessionEvent},
+    session::{Door, History, Item, SessionMsg, Subscription},
+    testing::{
+        FakeTool, Probe, ScriptedCompletion, ScriptedModel,
+        yard::{Yard, in_time},
+    },
+};
+
+/// Feeds that forget soon, and sessions that sleep when they are told to.
+async fn yard(max_feed_events: usize) -> Yard {
+    let limits = Limits { max_feed_events, ..Limits::default() };
+    let script = [
+        ScriptedCompletion::call("look", &json!({})),
+        ScriptedCompletion::text("Seen."),
+        ScriptedCompletion::text("Hello."),
+        ScriptedCompletion::error("Offline"),
+    ];
+    let model = ScriptedModel::repeating(script);
+    Yard::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
+}
+
+fn store(yard: &Yard) -> Arc<dyn Store> {
+    Arc::new(yard.store.clone())
+}
+
+fn subscribe(yard: &Yard, door: &Arc<Door>) -> Subscription {
+    door.subscribe(&store(yard), &yard.tree.around.limits)
+}
+
+async fn come_back(yard: &Yard, door: &Arc<Door>, place: EventPlace) -> Subscription {
+    yard.state(door).await; // so that it is awake
+    door.subscribe_after(place, &store(yard), &yard.tree.around.limits)
+}
+
+async fn turn(yard: &Yard, door: &Arc<Door>) {
+    in_time(yard.ask(door, "hi").await.unwrap()).await.unwrap();
+}
+
+async fn sleep(yard: &Yard, door: &Arc<Door>) {
+    let (reply, sleeps) = oneshot::channel();
+    yard.state(door).await;
+    if let Some(session) = door.awake() {
+        assert!(session.cast(SessionMsg::Sleep { reply }).is_ok());
+    }
+    in_time(sleeps).await.unwrap();
+    in_time(asleep(door)).await;
+}
+
+/// What the store keeps, among all that is told.
+fn is_kept(event: &SessionEvent) -> bool {
+    !matches!(
+        event.kind,
+        EventKind::ToolCallProposed { .. }
+            | EventKind::ConfirmationAsked { .. }
+            | EventKind::ConfirmationEnded { .. }
+            | EventKind::TurnResumed
+            | EventKind::ToolCallSettled { .. }
+    )
+}
+
+/// Reads on up to the place, or as many items as are allowed.
+async fn read(
+    from: &mut Subscription,
+    to: EventPlace,
+    mut items: usize,
+    into: &mut Vec<(EventPlace, EventKind)>,
+) {
+    while items > 0 && into.last().is_none_or(|(place, _)| *place < to) {
+        items -= 1;
+        match in_time(from.next()).await.expect("nobody closes the screen") {
+            Item::Event(event) if is_kept(&event) => into.push((event.place, event.kind.clone())),
+            Item::Event(_) | Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => {}
+            Item::Unread => panic!("the store can be read"),
+        }
+    }
+}
+
+/// The whole story, as whoever comes last reads it from the store alone.
+async fn story(yard: &Yard, door: &Arc<Door>) -> Vec<(EventPlace, EventKind)> {
+    sleep(yard, door).await;
+    let fresh = yard.fresh_door(door);
+    let mut story = Vec::new();
+    let mut reader = come_back(yard, &fresh, EventPlace::START).await;
+    let last = yard.store.session(door.session()).await.unwrap().unwrap().row.last_seq;
+    if last > 0 {
+        let end = story_end(yard, door, last).await;
+        read(&mut reader, end, usize::MAX, &mut story).await;
+    }
+    story
+}
+
+/// Behind the last of all that is kept.
+async fn story_end(yard: &Yard, door: &Arc<Door>, last: u64) -> EventPlace {
+    let part = yard.store.transcript(door.session(), last, 1).await.unwrap();
+    let place = EventPlace::of_entry(last);
+    if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_quick_ones_wait_for_nobody()
+ {
+    let yard = yard(4).await;
+    let door = yard.door("s").await;
+    turn(&yard, &door).await;
+    let mut slow = subscribe(&yard, &door);
+    let mut quick: Vec<_> = (0..8).map(|_| Probe::new(subscribe(&yard, &door))).collect();
+    for turns in 1..=6 {
+        turn(&yard, &door).await;
+        for probe in &mut quick {
+            probe.until_turns_ended(turns).await;
+        }
+    }
+    let Some(Item::Lagged { from, to }) = in_time(slow.next()).await else {
+        panic!("it is told first");
+    };
+    assert!(from < to);
+    let kept = |events: &[Arc<SessionEvent>]| -> Vec<_> {
+        let kept = events.iter().filter(|event| is_kept(event));
+        kept.map(|event| (event.place, event.kind.clone())).collect()
+    };
+    let expected = kept(quick[0].events());
+    let mut seen = Vec::new();
+    read(&mut slow, expected.last().unwrap().0, usize::MAX, &mut seen).await;
+    assert_eq!(seen, expected);
+    assert!(quick.iter().all(|probe| kept(probe.events()) == expected), "all read the same");
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_is_told_and_asked_again() {
+    let yard = yard(2).await;
+    let door = yard.door("s").await;
+    let mut slow = subscribe(&yard, &door);
+    turn(&yard, &door).await;
+    assert!(matches!(in_time(slow.next()).await, Some(Item::Lagged { .. })));
+    yard.store.fail_next_read();
+    assert_eq!(in_time(slow.next()).await, Some(Item::Unread));
+    let Some(Item::Event(first)) = in_time(slow.next()).await else { panic!("it is read now") };
+    assert_eq!(first.place, EventPlace::of_entry(1));
+}
+
+#[tokio::test]
+async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
+    let yard = yard(2).await;
+    let door = yard.door("s").await;
+    turn(&yard, &door).await;
+    sleep(&yard, &door).await;
+    let fresh = yard.fresh_door(&door);
+    let mut reader = subscribe(&yard, &fresh);
+    turn(&yard, &fresh).await;
+    let mut seen = Vec::new();
+    read(&mut reader, EventPlace::of_entry(5).end(), usize::MAX, &mut seen).await;
+    assert_eq!(seen.first().unwrap().0, EventPlace::of_entry(4), "the turn's own first entry");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn wherever_a_reader_lags_leaves_and_comes_back_it_reads_the_whole_story_once(
+        capacity in 1..6_usize,
+        steps in prop::collection::vec((0..8_u8, 0..12_usize), 1..24),
+    ) {
+        let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        threads.block_on(async {
+            let yard = yard(capacity).await;
+            let mut door = yard.door("s").await;
+            let mut reader = subscribe(&yard, &door);
+            let mut seen = Vec::new();
+            let last = |seen: &Vec<(EventPlace, EventKind)>| {
+                seen.last().map_or(EventPlace::START, |(place, _)| *place)
+            };
+            for (step, items) in steps {
+                match step {
+                    0..=2 => turn(&yard, &door).await,
+                    3 => {
+                        let (reply, cleared) = oneshot::channel();
+                        yard.send(&door, SessionMsg::Clear { reply });
+                        in_time(cleared).await.unwrap().unwrap();
+                    }
+                    4 => sleep(&yard, &door).await,
+                    5 => {
+                        sleep(&yard, &door).await;
+                        door = yard.fresh_door(&door);
+                        reader = come_back(&yard, &door, last(&seen)).await;
+                    }
+                    6 => reader = come_back(&yard, &door, last(&seen)).await,
+                    _ => {
+                        while seen.len() < items
+                            && let Ok(Some(item)) =
+                                tokio::time::timeout(Duration::from_millis(2), reader.next()).await
+                        {
+                            let Item::Event(event) = item else { continue };
+                            if is_kept(&event) {
+                                seen.push((event.place, event.kind.clone()));
+                            }
+                        }
+                    }
+                }
+            }
+            let story = story(&yard, &door).await;
+            if let Some((end, _)) = story.last() {
+                read(&mut reader, *end, usize::MAX, &mut seen).await;
+            }
+            assert_eq!(seen, story);
+            assert!(seen.is_sorted_by(|(a, _), (b, _)| a < b));
+        });
+    }
+}

@@ -1,0 +1,99 @@
+//! Many sessions are cheap: what an idle one costs while it is awake, and that one which sleeps costs nothing.
+//!
+//! A program of its own, because the allocator that counts belongs to a whole program.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../../benches/heap/mod.rs"]
+mod heap;
+
+use std::time::Duration;
+
+use madang::{
+    Limits, Runtime, Session,
+    testing::{MemoryStore, ScriptedCompletion, ScriptedModel},
+};
+use tokio::sync::Mutex;
+
+#[global_allocator]
+static ALLOCATOR: heap::Counting = heap::Counting;
+
+/// Held by the test that counts: what another one allocates would be counted too.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// Enough for a steady average, in a second.
+const SESSIONS: usize = 2_000;
+/// What an awake session may cost that does nothing.
+const MAX_BYTES: usize = 16 * 1024;
+/// How long anything may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn runtime(idle: Duration) -> Runtime {
+    let mut limits = Limits::default();
+    limits.session_idle = idle;
+    Runtime::builder()
+        .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
+        .store(MemoryStore::new())
+        .limits(limits)
+        .start()
+        .await
+        .unwrap()
+}
+
+async fn opened(runtime: &Runtime) -> Vec<Session> {
+    let mut sessions = Vec::with_capacity(SESSIONS);
+    for number in 0..SESSIONS {
+        let user = format!("user {}", number % 100);
+        sessions.push(runtime.session(&user, &format!("session {number}")).await.unwrap());
+    }
+    sessions
+}
+
+/// Waits until nothing of any session is in memory.
+async fn forgotten(runtime: &Runtime) {
+    let none = async {
+        while runtime.sessions_in_memory() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, none).await.expect("they fall asleep in time");
+}
+
+#[tokio::test]
+async fn an_awake_session_that_does_nothing_costs_at_most_16_kib() {
+    let _alone = ALONE.lock().await;
+    let runtime = runtime(PATIENCE).await;
+    let sessions = opened(&runtime).await;
+    let before = heap::live();
+    for session in &sessions {
+        session.state().await.unwrap();
+    }
+    let woken = (heap::live() - before) / SESSIONS;
+    for session in &sessions {
+        session.ask("hi").await.unwrap().ended().await.unwrap();
+    }
+    // What the memory store keeps of the turn is counted too.
+    let talked = (heap::live() - before) / SESSIONS;
+    assert!(woken <= MAX_BYTES && talked <= MAX_BYTES, "{woken} bytes, {talked} after a turn");
+    runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_that_sleeps_and_that_nobody_holds_leaves_nothing_in_memory() {
+    let _alone = ALONE.lock().await;
+    let runtime = runtime(Duration::from_millis(20)).await;
+    let mut after = Vec::new();
+    for _ in 0..2 {
+        let sessions = opened(&runtime).await;
+        for session in &sessions {
+            session.state().await.unwrap();
+        }
+        drop(sessions);
+        forgotten(&runtime).await;
+        after.push(heap::live());
+    }
+    // The first round also fills what the runtime keeps for all, and the store.
+    let left = after[1].saturating_sub(after[0]) / SESSIONS;
+    assert!(left <= 64, "{left} bytes are left of each");
+    runtime.shutdown().await.unwrap();
+}

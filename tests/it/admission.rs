@@ -1,0 +1,59 @@
+//! Nobody is let in beyond the bounds, and whoever is not hears which one it was.
+
+use madang::{Bound, DismissError, Limits, Scope, SessionError, TurnRefused};
+use serde_json::json;
+
+use crate::support::{Yard, call_then_say};
+
+fn with(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}
+
+#[tokio::test]
+async fn a_user_at_a_bound_is_told_which_and_others_are_let_in() {
+    let limits = with(|limits| {
+        limits.max_running_turns_per_user = 1;
+        limits.transaction_deadline = crate::support::PATIENCE;
+    });
+    let model = call_then_say("slow_note", &json!({ "name": "a" }), "Noted.");
+    let yard = Yard::with_limits(model, limits).await;
+    let [first, second] = [
+        yard.runtime.session("kim", "1").await.unwrap(),
+        yard.runtime.session("kim", "2").await.unwrap(),
+    ];
+    let turn = first.ask("go").await.unwrap();
+    yard.gate.begun(1).await;
+    let Err(TurnRefused::Overloaded(refusal)) = second.ask("go").await else { panic!("let in") };
+    assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::RunningTurns, Scope::User, 1));
+    assert_eq!(second.dismiss().await, Err(DismissError::NoTurn), "a dismissal is never refused");
+    let lee = yard.runtime.session("lee", "3").await.unwrap();
+    let other = lee.ask("hi").await.unwrap();
+    yard.gate.open(1);
+    turn.ended().await.unwrap();
+    other.ended().await.unwrap();
+    assert_eq!(yard.runtime.held(Bound::RunningTurns), 0);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn bytes_on_their_way_to_the_store_are_counted_until_they_are_stored() {
+    let limits = with(|limits| {
+        limits.max_queued_bytes_per_user = 10;
+        limits.max_user_text_bytes = 20;
+    });
+    let yard = Yard::with_limits(call_then_say("search", &json!({}), "Nothing."), limits).await;
+    let session = yard.runtime.session("kim", "1").await.unwrap();
+    let Err(TurnRefused::Overloaded(refusal)) = session.ask("eleven chars").await else {
+        panic!("let in")
+    };
+    assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::QueuedBytes, Scope::User, 10));
+    let call = madang::Call::new(crate::support::kim(), "search", "{\"a\":\"much\"}");
+    let refused = yard.runtime.dispatch(call).await;
+    assert!(matches!(refused, Err(SessionError::Overloaded(_))), "{refused:?}");
+    let turn = session.ask("short").await.unwrap();
+    assert_eq!(yard.runtime.held(Bound::QueuedBytes), 0, "it is stored");
+    turn.ended().await.unwrap();
+    yard.shutdown().await;
+}

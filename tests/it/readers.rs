@@ -1,0 +1,77 @@
+//! Any number of readers, each at its own pace: one who leaves comes back to where it was, also after a restart.
+#![cfg(feature = "sqlite")]
+
+use madang::{
+    EventKind, EventPlace, Item, Limits, Runtime, Session, Subscription,
+    store::SqliteStore,
+    testing::{ScriptedCompletion, ScriptedModel},
+};
+
+use crate::support::PATIENCE;
+
+async fn runtime(path: &std::path::Path) -> Runtime {
+    let mut limits = Limits::default();
+    limits.max_feed_events = 3;
+    Runtime::builder()
+        .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
+        .store(SqliteStore::open(path, []).await.unwrap())
+        .limits(limits)
+        .start()
+        .await
+        .unwrap()
+}
+
+async fn talk(session: &Session, text: &str) {
+    session.ask(text).await.unwrap().ended().await.unwrap();
+}
+
+/// Reads until this many turns have ended, as lines; and the place behind the last.
+async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventPlace) {
+    let (mut lines, mut ended, mut last) = (Vec::new(), 0, EventPlace::START);
+    while ended < turns {
+        let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
+        let Some(Item::Event(event)) = item else { continue };
+        let what = if let EventKind::UserMessage { text } | EventKind::ModelMessage { text, .. } =
+            &event.kind
+        {
+            &**text
+        } else {
+            assert!(matches!(event.kind, EventKind::TurnEnded { .. }), "{event:?}");
+            "ended"
+        };
+        ended += usize::from(what == "ended");
+        lines.push(format!("{} {what}", event.place));
+        last = event.place;
+    }
+    (lines, last)
+}
+
+#[tokio::test]
+async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("readers.db");
+    let first = runtime(&path).await;
+    let session = first.session("kim", "s").await.unwrap();
+    let mut reader = session.subscribe();
+    talk(&session, "one").await;
+    let (lines, place) = read(&mut reader, 1).await;
+    assert_eq!(lines, ["1 one", "2 Hello.", "2.2 ended"]);
+    talk(&session, "two").await;
+    first.shutdown().await.unwrap();
+    drop((session, reader, first));
+
+    let second = runtime(&path).await;
+    let session = second.session("kim", "s").await.unwrap();
+    let place: EventPlace = place.to_string().parse().unwrap();
+    let mut reader = session.subscribe_after(place).await.unwrap();
+    let mut late = session.subscribe_after(EventPlace::START).await.unwrap();
+    talk(&session, "three").await;
+    talk(&session, "four").await;
+    let (lines, _) = read(&mut reader, 3).await;
+    let missed = ["3 two", "4 Hello.", "4.2 ended"];
+    let since = ["5 three", "6 Hello.", "6.2 ended", "7 four", "8 Hello.", "8.2 ended"];
+    assert_eq!(lines, [&missed[..], &since].concat());
+    let before = ["1 one", "2 Hello.", "2.2 ended"];
+    assert_eq!(read(&mut late, 4).await.0, [&before[..], &missed, &since].concat());
+    second.shutdown().await.unwrap();
+}
