@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::{sync::oneshot, task::AbortHandle, time::Instant};
+use tokio::{sync::oneshot, time::Instant};
 use tracing::debug;
 
 use super::{CheckedAnswer, ConfirmMsg, Verdict, pending::Pending};
 use crate::{
-    failpoint::failpoint, mailbox::answer, protocol::AnswerError, registry::RegisteredTool,
+    failpoint::failpoint,
+    mailbox::{Alarm, answer},
+    protocol::AnswerError,
+    registry::RegisteredTool,
 };
 
 /// Holds the open questions of a runtime. A question that is lost with it is asked again by its call.
@@ -19,7 +22,7 @@ pub struct ConfirmActor;
 #[derive(Debug)]
 pub struct ConfirmState {
     pending: Pending<Waiter>,
-    alarm: Option<(Instant, AbortHandle)>,
+    alarm: Option<Alarm>,
 }
 
 /// Who waits for a verdict, and the tool that it is about.
@@ -101,16 +104,6 @@ impl ConfirmState {
     /// Keeps one timer for the earliest deadline.
     fn set_alarm(&mut self, me: &ActorRef<ConfirmMsg>) {
         let due = self.pending.next_due();
-        if due == self.alarm.as_ref().map(|(due, _)| *due) {
-            return;
-        }
-        if let Some((_, alarm)) = self.alarm.take() {
-            alarm.abort();
-        }
-        self.alarm = due.map(|due| {
-            let timer =
-                me.send_after(due.saturating_duration_since(Instant::now()), || ConfirmMsg::Due);
-            (due, timer.abort_handle())
-        });
+        Alarm::keep(&mut self.alarm, due, me, || ConfirmMsg::Due);
     }
 }

@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::{
-    task::{AbortHandle, JoinSet},
-    time::Instant,
-};
+use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::{LlmEvent, LlmMsg, queue::Queue};
 use crate::{
     failpoint::failpoint,
-    mailbox::{Reply, answer},
+    mailbox::{Alarm, Reply, answer},
     port::{ChatModel, Deltas, ModelError},
     protocol::{Completion, CompletionRequest, Limits},
 };
@@ -39,7 +36,7 @@ pub struct LlmState {
     waiting: Queue<Job>,
     busy: usize,
     running: JoinSet<()>,
-    alarm: Option<(Instant, AbortHandle)>,
+    alarm: Option<Alarm>,
 }
 
 #[derive(Debug)]
@@ -142,17 +139,7 @@ impl LlmState {
     /// Keeps one timer for the completion that waits longest.
     fn set_alarm(&mut self, me: &ActorRef<LlmMsg>) {
         let due = self.waiting.next_due();
-        if due == self.alarm.as_ref().map(|(due, _)| *due) {
-            return;
-        }
-        if let Some((_, alarm)) = self.alarm.take() {
-            alarm.abort();
-        }
-        self.alarm = due.map(|due| {
-            let timer =
-                me.send_after(due.saturating_duration_since(Instant::now()), || LlmMsg::Due);
-            (due, timer.abort_handle())
-        });
+        Alarm::keep(&mut self.alarm, due, me, || LlmMsg::Due);
     }
 }
 

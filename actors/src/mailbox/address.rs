@@ -44,6 +44,13 @@ impl<M: Message> Address<M> {
         there.expect("the sender lives in `self`").clone()
     }
 
+    /// Kills the actor that is there, as a fault would, and waits until another is: for tests of supervision.
+    pub async fn kill(&self) {
+        let gone = self.actor();
+        gone.kill();
+        self.after(&gone).await;
+    }
+
     /// Sends a message, or gives it back if the actor is gone.
     ///
     /// # Errors

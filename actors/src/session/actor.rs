@@ -14,14 +14,14 @@ use super::{
     feed::Told,
     msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
     turn::{Turn, TurnInput},
-    wiring::History,
+    wiring::{History, Wiring},
 };
 use crate::{
     dispatcher::Dismissal,
     failpoint::failpoint,
     ledger::text_digest,
     llm::LlmEvent,
-    mailbox::answer,
+    mailbox::{Alarm, answer},
     port::{TurnStep, Write},
     protocol::{Bound, Content, OnDismiss, TurnId, visible},
 };
@@ -42,7 +42,7 @@ impl Actor for SessionActor {
     ) -> Result<Awake, ActorProcessingErr> {
         let Waking { door, wiring, messages, last_seq, awaited, ended, told } = waking;
         door.feed().begins_at(told);
-        me.send_after(wiring.around.limits.session_idle, || SessionMsg::Idle);
+        let idle = idle_alarm(&wiring, &me);
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
@@ -54,6 +54,7 @@ impl Actor for SessionActor {
             closing: None,
             error: None,
             active_at: Instant::now(),
+            idle,
             rest: None,
         };
         if let Some(Over { end, locale, is_told, news }) = ended {
@@ -308,7 +309,7 @@ impl Awake {
     fn idle(&mut self, me: &ActorRef<SessionMsg>) {
         let rest = self.wiring.around.limits.session_idle;
         if self.active_at.elapsed() < rest || !self.sleep(me) {
-            me.send_after(rest, || SessionMsg::Idle);
+            self.idle = idle_alarm(&self.wiring, me);
         }
     }
 
@@ -339,4 +340,9 @@ impl Awake {
         let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
         self.wiring.history == History::Stored && !is_busy && self.closing.is_none()
     }
+}
+
+/// Looks later whether the session may sleep.
+fn idle_alarm(wiring: &Wiring, me: &ActorRef<SessionMsg>) -> Alarm {
+    Alarm::at(Instant::now() + wiring.around.limits.session_idle, me, || SessionMsg::Idle)
 }

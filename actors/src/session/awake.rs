@@ -22,6 +22,7 @@ use super::{
 use crate::{
     admission::Permit,
     dispatcher::{Dismissal, DispatchRequest},
+    mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn, Write},
     protocol::{
         CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, TurnEnding,
@@ -83,6 +84,8 @@ pub struct Awake {
     pub(super) closing: Option<oneshot::Sender<()>>,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
+    /// When it looks next whether it may sleep.
+    pub(super) idle: Alarm,
     /// It may be put to sleep for others; `None` while anything is going on.
     pub(super) rest: Option<Rest>,
 }

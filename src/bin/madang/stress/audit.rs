@@ -1,6 +1,9 @@
 //! Compares the driver's book with the ledger and the table of effects, call by call.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use madang::{CallId, CallResult, Effect, LedgerRow, TurnEnding};
 use tokio::time::Instant;
@@ -16,8 +19,8 @@ use super::{
 pub(crate) struct Books {
     pub(crate) chats: Vec<ChatBook>,
     pub(crate) handled: HashMap<CallId, Handled>,
-    /// When an actor that serves everybody was killed.
-    pub(crate) kills: Vec<Instant>,
+    /// While an actor that serves everybody was gone.
+    pub(crate) kills: Vec<RangeInclusive<Instant>>,
     /// Turns that every chat was to have.
     pub(crate) turns: usize,
 }
@@ -156,7 +159,7 @@ impl Findings {
         }
     }
 
-    fn turn(&mut self, chat: &ChatBook, turn: &TurnNote, kills: &[Instant]) {
+    fn turn(&mut self, chat: &ChatBook, turn: &TurnNote, kills: &[RangeInclusive<Instant>]) {
         let name = &chat.session;
         let Some(end) = turn.ended else {
             self.lost.push(format!("{name}: turn {:?} never ended", turn.id));
@@ -166,7 +169,7 @@ impl Findings {
         if !turn.is_disturbed() {
             return;
         }
-        if kills.iter().any(|kill| (turn.began..=end.at).contains(kill)) {
+        if kills.iter().any(|gone| *gone.start() <= end.at && turn.began <= *gone.end()) {
             self.cut += 1;
         } else {
             self.disturbed.push(format!(

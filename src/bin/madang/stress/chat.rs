@@ -5,7 +5,7 @@ use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 use fastrand::Rng;
 use madang::{
     AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, Item, Question,
-    Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding, TurnId, TurnOptions,
+    Refusal, Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding, TurnId, TurnOptions,
     TurnRefused,
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -116,18 +116,22 @@ impl Chat {
             };
             match self.session.ask_with(text, options).await {
                 Ok(turn) => return turn,
+                Err(TurnRefused::Overloaded(Refusal { retry_after: Some(later), .. })) => {
+                    sleep(later).await;
+                }
                 Err(
                     TurnRefused::Busy
                     | TurnRefused::Overloaded(_)
                     | TurnRefused::Store(_)
                     | TurnRefused::Closed,
-                ) => self.book.refused += 1,
+                ) => {}
                 Err(
                     error @ (TurnRefused::Empty
                     | TurnRefused::TooLong { .. }
                     | TurnRefused::OtherText),
                 ) => unreachable!("a run types short texts, each under its own key: {error}"),
             }
+            self.book.refused += 1;
             sleep(Duration::from_millis(self.rng.u64(TRIED_AGAIN))).await;
         }
     }

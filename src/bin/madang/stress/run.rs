@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::RangeInclusive,
     path::PathBuf,
     sync::{
         Arc, Mutex,
@@ -75,7 +76,7 @@ pub(crate) struct Run {
     pub(crate) progress: ProgressBar,
     begun: AtomicUsize,
     kills: HashMap<usize, Shared>,
-    killed: Mutex<Vec<Instant>>,
+    killed: Mutex<Vec<RangeInclusive<Instant>>>,
 }
 
 /// An actor that serves everybody.
@@ -100,17 +101,22 @@ impl Run {
     }
 
     /// Counts the turns, and kills where the plan says so.
-    pub(crate) fn begins_turn(&self) {
+    pub(crate) fn begins_turn(self: &Arc<Self>) {
         let number = self.begun.fetch_add(1, Relaxed);
         let Some(shared) = self.kills.get(&number) else { return };
-        let tree = self.runtime.actors();
-        self.killed.lock().expect("no code under this lock panics").push(Instant::now());
-        match shared {
-            Shared::Dispatcher => tree.dispatcher.actor().kill(),
-            Shared::Confirm => tree.confirm.actor().kill(),
-            Shared::Llm => tree.llm.actor().kill(),
-            Shared::Store => tree.store_actor.actor().kill(),
-        }
+        let (run, tree) = (self.clone(), self.runtime.actors().clone());
+        let shared = *shared;
+        drop(tokio::spawn(async move {
+            let began = Instant::now();
+            match shared {
+                Shared::Dispatcher => tree.dispatcher.kill().await,
+                Shared::Confirm => tree.confirm.kill().await,
+                Shared::Llm => tree.llm.kill().await,
+                Shared::Store => tree.store_actor.kill().await,
+            }
+            let killed = began..=Instant::now();
+            run.killed.lock().expect("no code under this lock panics").push(killed);
+        }));
     }
 }
 
@@ -127,10 +133,12 @@ fn kills(wanted: &Wanted) -> HashMap<usize, Shared> {
 /// actor cannot live.
 fn limits(wanted: &Wanted) -> Limits {
     let mut limits = Limits::default();
-    let calls = wanted.in_flight * wanted.odds.tools.max(1);
+    let (turns, calls) = (wanted.in_flight, wanted.in_flight * wanted.odds.tools.max(1));
+    limits.max_awake_sessions = limits.max_awake_sessions.max(wanted.sessions);
+    limits.max_running_turns = limits.max_running_turns.max(turns);
     limits.max_running_calls = limits.max_running_calls.max(calls);
     limits.max_open_questions = limits.max_open_questions.max(calls);
-    limits.max_waiting_completions = limits.max_waiting_completions.max(wanted.in_flight);
+    limits.max_waiting_completions = limits.max_waiting_completions.max(turns);
     limits.max_restarts = usize::MAX;
     limits
 }
