@@ -23,7 +23,7 @@ use crate::{
     llm::LlmEvent,
     mailbox::{Alarm, answer},
     port::{TurnStep, Write},
-    protocol::{Bound, Content, OnDismiss, TurnId, visible},
+    protocol::{Bound, Content, EventKind, OnDismiss, TurnId, visible},
 };
 
 /// One awake chat. It alone appends to its transcript.
@@ -40,7 +40,7 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         waking: Waking,
     ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq, awaited, ended, told } = waking;
+        let Waking { door, wiring, messages, last_seq, awaited, ended, told, untold } = waking;
         door.feed().begins_at(told);
         let idle = idle_alarm(&wiring, &me);
         let mut session = Awake {
@@ -59,9 +59,17 @@ impl Actor for SessionActor {
         };
         if let Some(Over { end, locale, is_told, news }) = ended {
             news.iter().for_each(|message| session.tell_message(message, locale));
-            if !is_told {
+            if is_told {
+                session.place.door.feed().has_told_end();
+            } else {
                 session.error = session.tell_end(&end, Told::End, locale);
             }
+        }
+        for event in untold {
+            if let EventKind::Error { text, .. } = &event.kind {
+                session.error = Some(text.clone());
+            }
+            session.place.door.feed().tell_again(event);
         }
         session.come_to_rest(&me);
         Ok(session)

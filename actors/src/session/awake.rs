@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     chat::Chat,
-    door::Door,
+    door::{Door, Lost},
     feed::Told,
     house::Rest,
     msg::{TurnEnd, TurnRefused},
@@ -25,8 +25,8 @@ use crate::{
     mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn, Write},
     protocol::{
-        CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, TurnEnding,
-        TurnError, TurnId, TurnOptions,
+        CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent,
+        TurnEnding, TurnError, TurnId, TurnOptions,
     },
 };
 
@@ -43,6 +43,8 @@ pub struct Waking {
     pub(super) ended: Option<Over>,
     /// How far the story is told.
     pub(super) told: EventPlace,
+    /// What was stored as the actor before this one was lost, and told to nobody.
+    pub(super) untold: Vec<SessionEvent>,
 }
 
 /// A turn that was left open and is not gone on with.
@@ -157,8 +159,9 @@ impl Drop for Awake {
             return;
         };
         let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
-        door.gives_up(turn.id);
-        if turn.began.is_none() && !turn.core.is_over() {
+        let is_told = turn.began.is_none() && !turn.core.is_over();
+        door.gives_up(Lost { turn: turn.id, is_told });
+        if is_told {
             door.feed().silence();
             let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
             let (ending, usage) = (TurnEnding::Failed, Default::default());

@@ -19,10 +19,10 @@ use super::{
 use crate::{
     admission::Permit,
     mailbox::Recipient,
-    port::{Clock, Store},
+    port::{Clock, Store, StoreError},
     protocol::{
-        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text,
-        Timestamp, TurnId, UserId,
+        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionEvent, SessionId,
+        SettledCall, Text, Timestamp, TurnId, UserId,
     },
 };
 
@@ -43,12 +43,20 @@ pub struct Door {
     house: Arc<House>,
 }
 
-/// The last turn that subscribers were told is over, though the store may not have its end. Until it has, the door keeps
-/// itself: another one would not know, and go on with the turn.
+/// The turn in which an actor was lost, though the store may not have its end. Until it has, the door keeps itself:
+/// another one would not know, and go on with the turn.
 #[derive(Debug)]
 struct GivenUp {
-    turn: TurnId,
-    _kept: Option<Arc<Door>>,
+    lost: Lost,
+    _kept: Arc<Door>,
+}
+
+/// A turn in which an actor was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) turn: TurnId,
+    /// Subscribers were told that it is over.
+    pub(super) is_told: bool,
 }
 
 /// Something that an actor began and whose end is not known yet. It keeps the door, so that whoever opens the session
@@ -112,6 +120,23 @@ impl Door {
         limits: &Limits,
     ) -> Subscription {
         self.feed.subscribe_after(place, self.archive(store, limits))
+    }
+
+    /// What the store has up to a place and nobody was told: its actor was lost in between.
+    pub(super) async fn untold(
+        self: &Arc<Self>,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+        to: EventPlace,
+    ) -> Result<Vec<SessionEvent>, StoreError> {
+        let (archive, mut untold) = (self.archive(store, limits), Vec::new());
+        let mut next = self.feed.told();
+        while let Some(after) = next.filter(|after| *after < to) {
+            let (events, rest) = archive.read(after, to).await?;
+            untold.extend(events);
+            next = rest;
+        }
+        Ok(untold)
     }
 
     fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
@@ -202,13 +227,13 @@ impl Door {
         self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
     }
 
-    /// Its actor died in this turn.
-    pub(super) fn gives_up(self: &Arc<Self>, turn: TurnId) {
-        self.set_given_up(Some(GivenUp { turn, _kept: Some(self.clone()) }));
+    /// Its actor is lost in this turn.
+    pub(super) fn gives_up(self: &Arc<Self>, lost: Lost) {
+        self.set_given_up(Some(GivenUp { lost, _kept: self.clone() }));
     }
 
-    pub(super) fn given_up(&self) -> Option<TurnId> {
-        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.turn)
+    pub(super) fn given_up(&self) -> Option<Lost> {
+        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.lost)
     }
 
     /// The store has the end of every turn that was given up, or nobody will give it one before the next start.

@@ -167,6 +167,26 @@ impl Feed {
         }
     }
 
+    /// How far the story was told behind this feed; `None` before the session first woke.
+    pub(super) fn told(&self) -> Option<EventPlace> {
+        let recent = self.recent();
+        recent.begun.map(|_| recent.told)
+    }
+
+    /// The end that was told before the store had it is there now.
+    pub(super) fn has_told_end(&self) {
+        let mut recent = self.recent();
+        recent.told = recent.told.end();
+    }
+
+    /// Tells an event that was read from the store, at its place.
+    pub(super) fn tell_again(&self, event: SessionEvent) {
+        let SessionEvent { kind, place, turn, at, .. } = event;
+        let is_end = matches!(kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
+        let told = if is_end { Told::End } else { Told::Entry(place.entry()) };
+        self.tell(turn, at, told, kind);
+    }
+
     /// Tells an event.
     pub fn tell(&self, turn: TurnId, at: Timestamp, told: Told, kind: EventKind) {
         let mut recent = self.recent();

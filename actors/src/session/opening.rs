@@ -12,6 +12,7 @@ use tracing::{debug, error, info};
 use super::{
     Door, SessionActor, SessionMsg, Wiring,
     awake::{Over, Resumption, Waking},
+    door::Lost,
     msg::{ClearError, DismissError, TurnEnd, TurnRefused},
     resume::{Fate, Left, Reason, plan},
     wiring::History,
@@ -161,6 +162,13 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
         (None, Some(over)) => over.news = news,
         (None, None) => {}
     }
+    let untold = match (&resumption, &ended, door.given_up()) {
+        (None, None, Some(Lost { is_told: false, .. })) => {
+            let untold = door.untold(wiring.store.store(), &wiring.around.limits, told).await;
+            untold.map_err(OpenError::Store)?
+        }
+        _ => Vec::new(),
+    };
     let waking = Waking {
         door: door.clone(),
         wiring: wiring.clone(),
@@ -169,6 +177,7 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
         awaited,
         ended,
         told,
+        untold,
     };
     let (actor, _) =
         SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
@@ -210,7 +219,7 @@ async fn see_to(
     door: &Door,
     wiring: &Wiring,
 ) -> Result<SeenTo, StoreError> {
-    let (session, around) = (door.session(), &wiring.around);
+    let (session, around, gone) = (door.session(), &wiring.around, door.given_up());
     let filter =
         LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
     failpoint("opening.sees_to").await?;
@@ -224,7 +233,7 @@ async fn see_to(
         open: &open,
         messages,
         calls: &calls,
-        given_up: door.given_up(),
+        given_up: gone.map(|gone| gone.turn),
         max_resumes: around.limits.max_resumes,
     });
     // Before anything is written: while it waits, nothing of it has happened.
@@ -267,7 +276,7 @@ async fn see_to(
             writes.push(end.write(session, at));
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            let is_told = reason == Reason::Told;
+            let is_told = reason == Reason::ActorLost && gone.is_some_and(|gone| gone.is_told);
             let over = Over { end, locale, is_told, news: Vec::new() };
             Ok(SeenTo { resumption: None, ended: Some(over), news })
         }
@@ -291,7 +300,7 @@ pub(super) fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
 
 fn error_of(reason: Reason) -> TurnError {
     match reason {
-        Reason::Told => TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() },
+        Reason::ActorLost => TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() },
         Reason::TooOften | Reason::NoChat => TurnError::CutOff,
     }
 }

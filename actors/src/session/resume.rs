@@ -15,7 +15,7 @@ pub(super) struct Left<'a> {
     pub(super) messages: &'a [ChatMessage],
     /// The calls of its session that have not ended.
     pub(super) calls: &'a [LedgerRow],
-    /// The turn that subscribers were told is over, though the store does not have its end.
+    /// The turn in which its actor was lost.
     pub(super) given_up: Option<TurnId>,
     /// How often a turn is resumed that makes no step forward.
     pub(super) max_resumes: u32,
@@ -47,8 +47,8 @@ pub(super) enum Fate {
 /// Why a turn is not gone on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Its actor died, and whoever listened was told so.
-    Told,
+    /// Its actor was lost.
+    ActorLost,
     /// It took its process with it too often.
     TooOften,
     /// Its chat was kept in memory and is gone.
@@ -68,7 +68,7 @@ pub(super) fn plan(left: &Left<'_>) -> Plan {
         .filter(of_turn)
         .any(|message| matches!(message.content, Content::User { .. }));
     let reason = if given_up == Some(open.turn) {
-        Some(Reason::Told)
+        Some(Reason::ActorLost)
     } else if !has_chat {
         Some(Reason::NoChat)
     } else {

@@ -7,6 +7,7 @@ use tracing::{debug, error};
 use super::{
     archive::{kind_of, kinds_of_end},
     awake::{Awake, RunningCall, wake_again},
+    door::Lost,
     feed::Told,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::has_happened,
@@ -107,7 +108,8 @@ impl Awake {
         if let Some(turn) = self.turn.as_mut() {
             turn.abandon();
             if self.wiring.history == History::Stored {
-                self.place.door.gives_up(turn.id);
+                let is_told = turn.began.is_none();
+                self.place.door.gives_up(Lost { turn: turn.id, is_told });
             }
             if let Some(began) = turn.began.take() {
                 if matches!(cause, StoreError::Refused { .. }) {

@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 use super::asleep;
 use crate::{
     port::Store,
-    protocol::{EventKind, EventPlace, Limits, SessionEvent},
+    protocol::{EventKind, EventPlace, Limits, SessionEvent, TurnEnding},
     session::{Door, History, Item, SessionMsg, Subscription},
     testing::{
-        FakeTool, Probe, ScriptedCompletion, ScriptedModel,
+        FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair,
         yard::{Yard, in_time},
     },
 };
@@ -105,6 +105,40 @@ async fn story_end(yard: &Yard, door: &Arc<Door>, last: u64) -> EventPlace {
     let part = yard.store.transcript(door.session(), last, 1).await.unwrap();
     let place = EventPlace::of_entry(last);
     if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
+}
+
+#[tokio::test]
+async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
+    let (model, mut script) = model_pair();
+    let yard =
+        Yard::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")]).await;
+    let door = yard.door("a").await;
+    let mut reader = subscribe(&yard, &door);
+    drop(yard.ask(&door, "hi").await.unwrap());
+    let completion = in_time(script.next()).await;
+    let paused = yard.store.pause().await;
+    completion.say("Hello.");
+    let is_on_its_way = async {
+        while yard.tree.store.waiting().await.unwrap() == 0 && yard.state(&door).await.is_streaming
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(is_on_its_way).await;
+    door.awake().unwrap().kill();
+    in_time(asleep(&door)).await;
+    drop(paused);
+    let mut kinds = Vec::new();
+    while !matches!(kinds.last(), Some(EventKind::TurnEnded { .. })) {
+        if let Item::Event(event) = in_time(reader.next()).await.unwrap() {
+            kinds.push(event.kind.clone());
+        }
+    }
+    let is_answer = |kind: &&EventKind| matches!(kind, EventKind::ModelMessage { .. });
+    assert_eq!(kinds.iter().filter(is_answer).count(), 1, "{kinds:?}");
+    assert_eq!(kinds.len(), 3, "{kinds:?}");
+    let answered = TurnEnding::Answered;
+    assert!(matches!(kinds[2], EventKind::TurnEnded { ending, .. } if ending == answered));
 }
 
 #[tokio::test]

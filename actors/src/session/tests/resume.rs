@@ -170,6 +170,6 @@ fn a_turn_that_subscribers_were_told_is_over_stays_over() {
         let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
         plan(&Left { open: &open, messages: &messages, calls: &calls, given_up, max_resumes: 3 })
     };
-    assert_eq!(told(Some(turn(1))), ends(Reason::Told, &[2]));
+    assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
     assert_eq!(told(Some(turn(7))), goes_on(&[2], &[]));
 }
