@@ -301,7 +301,10 @@ impl Supervising {
     ) -> Result<(), ActorProcessingErr> {
         match role {
             Role::Store => {
-                self.tree.store_actor.moved(self.children.start_store(&self.jobs, me).await?)
+                let store = self.children.start_store(&self.jobs, me).await?;
+                self.tree.store_actor.moved(store.clone());
+                // For what came after it had looked, and was told to the one before it.
+                store.cast(StoreMsg::Work)?;
             }
             Role::Llm => self.tree.llm.moved(self.children.start_llm(me).await?),
             Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
