@@ -12,7 +12,7 @@ use madang::{
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{TurnStep, Write},
-    protocol::{CompletionId, WantedCall, prompt},
+    protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Feed, Told},
 };
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,7 @@ pub(crate) struct Chat {
     user: UserId,
     feed: Arc<Feed>,
     messages: Vec<ChatMessage>,
+    prompt: Vec<PromptMessage>,
 }
 
 impl Plain {
@@ -57,7 +58,7 @@ impl Plain {
         let at = self.clock.now();
         self.write(&[Write::Session { session: session.clone(), user: user.clone(), at }]).await;
         let feed = Feed::new(self.limits.max_feed_events, self.limits.max_streaming_bytes);
-        Chat { plain: self.clone(), session, user, feed, messages: Vec::new() }
+        Chat { plain: self.clone(), session, user, feed, messages: Vec::new(), prompt: Vec::new() }
     }
 
     async fn write(&self, writes: &[Write]) {
@@ -101,7 +102,7 @@ impl Chat {
             session: self.session.clone(),
             user: self.user.clone(),
             system: None,
-            messages: prompt(&self.messages, &plain.specs, locale, &plain.limits),
+            messages: self.prompt.clone(),
             tools: plain.specs.clone(),
             locale,
             max_tokens: plain.limits.max_completion_tokens,
@@ -218,6 +219,8 @@ impl Chat {
 
     fn show(&mut self, message: ChatMessage, kind: EventKind) {
         self.feed.tell(message.turn, message.at, Told::Entry(message.seq), kind);
+        let plain = &self.plain;
+        self.prompt.extend(prompt_entry(&message, &plain.specs, Locale::default(), &plain.limits));
         self.messages.push(message);
     }
 
