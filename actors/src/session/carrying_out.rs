@@ -113,6 +113,7 @@ impl Awake {
             request: Box::new(request),
             deltas,
             cancel,
+            span: turn.span.span().clone(),
             reply,
         }));
     }
@@ -197,6 +198,7 @@ impl Awake {
             preamble: Vec::new(),
             standing: None,
             leave,
+            span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
             late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
         }
