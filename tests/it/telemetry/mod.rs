@@ -84,7 +84,8 @@ async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
               gen_ai.usage.output_tokens=5
               madang.completion.finish=stop
               madang.completion.id=<id>
-              otel.name=chat by hand"#]].assert_eq(&spans.tree());
+              otel.name=chat by hand"#]]
+    .assert_eq(&spans.tree());
     let all = spans.all();
     let turns: Vec<_> = all.iter().filter_map(|span| span.fields.get("madang.turn.id")).collect();
     assert_eq!(turns.len(), 2, "the turn and the call");
@@ -113,7 +114,8 @@ async fn what_fails_says_of_which_type_in_its_own_span() {
         execute_tool rule_note: r3_quota ERROR
         execute_tool note: validation ERROR
         execute_tool _unknown: unknown_tool ERROR
-        chat : ScriptExhausted ERROR"#]].assert_eq(&errors.join("\n"));
+        chat : ScriptExhausted ERROR"#]]
+    .assert_eq(&errors.join("\n"));
 }
 
 #[tokio::test]
@@ -150,7 +152,8 @@ async fn a_dismissal_is_an_end_and_no_error() {
               gen_ai.usage.output_tokens=0
               madang.completion.finish=cancelled
               madang.completion.id=<id>
-              otel.name=chat by hand"#]].assert_eq(&spans.tree());
+              otel.name=chat by hand"#]]
+    .assert_eq(&spans.tree());
 }
 
 #[tokio::test]
@@ -340,5 +343,6 @@ fn every_metric_is_described_with_its_unit() {
         madang.store.group.jobs histogram count
         madang.store.commit.duration histogram seconds
         madang.refusals counter count
-        madang.places.held gauge count"#]].assert_eq(&meters.described().join("\n"));
+        madang.places.held gauge count"#]]
+    .assert_eq(&meters.described().join("\n"));
 }
