@@ -14,7 +14,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 enum Command {
     Ask(String),
-    Answer(Question, Decision),
+    Answer(Box<Question>, Decision),
     Quit,
 }
 
@@ -66,7 +66,7 @@ fn main() -> Result<(), Failure> {
             Ok(event) => {
                 if let EventKind::ConfirmationAsked { question } = &event.kind {
                     println!("{}", question.plain_text());
-                    commands.send(Command::Answer(question.clone(), Decision::Approve))?;
+                    commands.send(Command::Answer(question.clone().into(), Decision::Approve))?;
                 } else if let EventKind::ModelMessage { text, .. } = &event.kind {
                     println!("{text}");
                 } else if let EventKind::TurnEnded { .. } = &event.kind {

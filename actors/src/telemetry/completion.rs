@@ -1,7 +1,5 @@
 //! The span of a completion, from the wish for it to its end, its wait for the model included.
 
-use std::borrow::Cow;
-
 use metrics::SharedString;
 use tokio::time::Instant;
 use tracing::{Span, field::Empty, info_span};
@@ -69,12 +67,8 @@ impl CompletionSpan {
                 self.end(finish, None, Some(*usage));
             }
             Err(ModelError::Cancelled { usage }) => self.end("cancelled", None, Some(*usage)),
-            Err(ModelError::Failed { kind, .. }) => self.failed(kind),
+            Err(ModelError::Failed { kind, .. }) => self.end("failed", Some(word(kind)), None),
         }
-    }
-
-    fn failed(&mut self, kind: &Cow<'static, str>) {
-        self.end("failed", Some(word(kind)), None);
     }
 
     fn end(&mut self, finish: &'static str, error: Option<&'static str>, usage: Option<Usage>) {
@@ -92,7 +86,7 @@ impl CompletionSpan {
 impl Drop for CompletionSpan {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.failed(&Cow::Borrowed(ModelError::ENGINE_DIED));
+            self.end("failed", Some(ModelError::ENGINE_DIED), None);
         }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) use tool_call::Whose;
 pub use turn::TurnSpan;
 
 /// A word of the program's. One that was made while it ran could hold anything, and so is not told.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 fn word(text: &Cow<'static, str>) -> &'static str {
     match text {
         Cow::Borrowed(word) => word,
