@@ -85,7 +85,7 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
 }
 
 fn ok_envelope(data: &Value) -> String {
-    json!({ "status": "ok", "data": data }).to_string()
+    format!(r#"{{"status":"ok","data":{data}}}"#)
 }
 
 fn hint(narrower: Option<&str>) -> String {

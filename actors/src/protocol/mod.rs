@@ -41,5 +41,5 @@ pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
-pub use transcript::{PromptMessage, prompt, visible};
+pub use transcript::{PromptMessage, prompt, prompt_entry, visible};
 pub use turn::TurnOptions;

@@ -53,7 +53,19 @@ pub fn prompt(
     locale: Locale,
     limits: &Limits,
 ) -> Vec<PromptMessage> {
-    let read = |message: &ChatMessage| match &message.content {
+    let read = |message| prompt_entry(message, tools, locale, limits);
+    visible(messages).iter().filter_map(read).collect()
+}
+
+/// What the model reads of one entry; `None` for a notice and a clearing.
+#[must_use]
+pub fn prompt_entry(
+    message: &ChatMessage,
+    tools: &[ToolSpec],
+    locale: Locale,
+    limits: &Limits,
+) -> Option<PromptMessage> {
+    match &message.content {
         Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {
@@ -70,6 +82,5 @@ pub fn prompt(
             })
         }
         Content::Notice { .. } | Content::Cleared => None,
-    };
-    visible(messages).iter().filter_map(read).collect()
+    }
 }

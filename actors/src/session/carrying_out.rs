@@ -19,7 +19,7 @@ use crate::{
     port::{Deltas, ModelError, StoreError, TurnStep, Write},
     protocol::{
         CallId, ChatMessage, Completion, CompletionId, CompletionRequest, Content, EffectPolicy,
-        Ending, EventKind, Notice, Question, ToolCall, TurnOptions, Usage, WantedCall, prompt,
+        Ending, EventKind, Notice, Question, ToolCall, TurnOptions, Usage, WantedCall,
     },
 };
 
@@ -90,12 +90,7 @@ impl Awake {
             session: door.session().clone(),
             user: door.user().clone(),
             system: self.wiring.system.clone(),
-            messages: prompt(
-                self.chat.messages(),
-                &self.wiring.specs,
-                turn.options.locale,
-                &around.limits,
-            ),
+            messages: self.chat.prompt(&self.wiring.specs, turn.options.locale, &around.limits),
             tools: self.wiring.specs.clone(),
             locale: turn.options.locale,
             max_tokens: around.limits.max_completion_tokens,

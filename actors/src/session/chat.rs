@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::protocol::{ChatMessage, Content, Notice, SettledCall, TurnId};
+use super::prompt::Prompt;
+use crate::protocol::{
+    ChatMessage, Content, Limits, Locale, Notice, PromptMessage, SettledCall, ToolSpec, TurnId,
+};
 
 /// The transcript of one chat.
 #[derive(Debug, Default)]
@@ -18,6 +21,7 @@ pub(super) struct Chat {
     loaded: u64,
     /// The last number that was given out.
     reserved: u64,
+    prompt: Prompt,
 }
 
 impl Chat {
@@ -32,11 +36,22 @@ impl Chat {
         let begin = messages.partition_point(|message| message.seq <= shown);
         let early = messages.split_off(begin).into_iter().map(|message| (message.seq, message));
         let early = early.collect();
-        Self { messages, early, shown, awaited, loaded: last_seq, reserved: last_seq }
+        let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
+        Self { messages, early, shown, awaited, loaded, reserved, prompt }
     }
 
     pub(super) fn messages(&self) -> &[ChatMessage] {
         &self.messages
+    }
+
+    /// What the model reads of it.
+    pub(super) fn prompt(
+        &mut self,
+        tools: &[ToolSpec],
+        locale: Locale,
+        limits: &Limits,
+    ) -> Vec<PromptMessage> {
+        self.prompt.of(&self.messages, tools, locale, limits)
     }
 
     /// The turn of the last entry; `None` in an empty chat.
@@ -72,6 +87,7 @@ impl Chat {
 
     /// The effect of a call is known now: what the model is asked from here on says so.
     pub(super) fn settle(&mut self, settled: &SettledCall) {
+        self.prompt.forget();
         let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
         let calls = entries.filter_map(|message| match &mut message.content {
             Content::ToolCall(record) => Some(record),

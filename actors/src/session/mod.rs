@@ -10,6 +10,7 @@ mod feed;
 mod house;
 mod msg;
 mod opening;
+mod prompt;
 mod recover;
 mod resting;
 mod resume;

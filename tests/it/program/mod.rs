@@ -13,6 +13,7 @@ mod ending;
 mod resume;
 #[cfg(target_os = "linux")]
 mod settling;
+mod stress;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod verify;

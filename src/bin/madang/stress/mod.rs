@@ -57,6 +57,11 @@ const TASKS_END_WITHIN: Duration = Duration::from_secs(5);
 
 /// Drives a run, audits it and prints what it has shown.
 pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
+    if stress.model != Played::Scripted && stress.store == StressStore::Memory {
+        return Err(Failure::new(
+            "the tools that a model knows write to a database: give --store sqlite with it",
+        ));
+    }
     let folder = tempfile::tempdir().map_err(|cause| {
         let sentence =
             "failed to create a temporary folder: set TMPDIR to a folder that you may write";

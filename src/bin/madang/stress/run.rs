@@ -91,8 +91,8 @@ enum Shared {
 /// Once so many turns are begun, on average, an actor that serves everybody is killed, at a hundred percent of chaos.
 const TURNS_FOR_A_KILL: usize = 50;
 
-/// Kills in a run: each takes the turns with it that need the actor just then.
-const MAX_KILLS: usize = 40;
+/// Kills in a run: each takes the turns with it that need the actor just then, and a model is started anew later each time.
+const MAX_KILLS: usize = 12;
 
 impl Run {
     /// Opens the session of this number. Eight share a user.

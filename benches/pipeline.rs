@@ -1,0 +1,141 @@
+//! What the actors cost: turns through them, against plain async functions that do the same work.
+//!
+//! Both use the same pure parts (prompt, check, digest, transitions, envelope), the same ports, the same writes to the
+//! same memory store and the same feed of events; in both a tool runs in a task of its own, so that its panic ends
+//! nothing else and its write survives whoever waited for it. What differs is how it is put together. Processor time is
+//! compared, since both cores are busy.
+
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
+
+use std::{sync::Arc, time::Duration};
+
+use cpu_time::ProcessTime;
+use madang::{
+    ChatModel, EffectPolicy, Runtime, TurnEnding,
+    testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
+    tool::{self, NoArguments, Tool, ToolContext, ToolResult},
+};
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::Instant};
+
+use plain::Plain;
+
+#[path = "pipeline/plain.rs"]
+mod plain;
+
+/// Chats at once.
+const CHATS: usize = 256;
+/// Pairs of runs, one after the other, so that what the machine does meanwhile hits both.
+const PAIRS: usize = 7;
+
+/// What a run took.
+#[derive(Debug, Clone, Copy)]
+struct Took {
+    cpu: Duration,
+    time: Duration,
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    // `cargo test` runs benches too, to see that they work: once is enough then.
+    let is_test = !std::env::args().any(|argument| argument == "--bench");
+    let (pairs, turns) = if is_test { (1, 1) } else { (PAIRS, 40) };
+    let (mut actors, mut plains, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    run_actors(turns).await;
+    run_plain(turns).await;
+    for pair in 0..pairs {
+        // Whoever comes second finds a warmer machine: they take turns at it.
+        let (with, without) = if pair % 2 == 0 {
+            let with = run_actors(turns).await;
+            (with, run_plain(turns).await)
+        } else {
+            let without = run_plain(turns).await;
+            (run_actors(turns).await, without)
+        };
+        ratios.push(with.cpu.as_secs_f64() / without.cpu.as_secs_f64());
+        actors.push(with);
+        plains.push(without);
+    }
+    println!("{:<44} {:>14} {:>14}", "", "cpu a turn", "turns/s");
+    row("actors", actors, turns);
+    row("plain async functions", plains, turns);
+    ratios.sort_by(f64::total_cmp);
+    println!("{:<44} {:>13.2}x", "processor time, median of the pairs", ratios[ratios.len() / 2]);
+}
+
+async fn run_actors(turns: usize) -> Took {
+    let runtime = Runtime::builder()
+        .model(model())
+        .store(MemoryStore::new())
+        .tool(note_tool())
+        .start()
+        .await
+        .unwrap();
+    let took = measure(async |chats: &mut JoinSet<()>| {
+        for chat in 0..CHATS {
+            let runtime = runtime.clone();
+            chats.spawn(async move {
+                let name = format!("chat {chat}");
+                let session = runtime.session("kim", &name).await.unwrap();
+                for _ in 0..turns {
+                    let end = session.ask("note it").await.unwrap().ended().await.unwrap();
+                    assert_eq!(end.ending, TurnEnding::Answered);
+                }
+            });
+        }
+    })
+    .await;
+    runtime.shutdown().await.unwrap();
+    took
+}
+
+async fn run_plain(turns: usize) -> Took {
+    let plain = Arc::new(Plain::new(Arc::new(model()), MemoryStore::new(), note_tool()));
+    measure(async |chats: &mut JoinSet<()>| {
+        for chat in 0..CHATS {
+            let plain = plain.clone();
+            chats.spawn(async move {
+                let mut chat = plain.open("kim", &format!("chat {chat}")).await;
+                for _ in 0..turns {
+                    chat.turn("note it").await;
+                }
+            });
+        }
+    })
+    .await
+}
+
+async fn measure(begin: impl AsyncFnOnce(&mut JoinSet<()>)) -> Took {
+    let (cpu, time, mut chats) = (ProcessTime::now(), Instant::now(), JoinSet::new());
+    begin(&mut chats).await;
+    chats.join_all().await;
+    Took { cpu: cpu.elapsed(), time: time.elapsed() }
+}
+
+/// Asks for the tool, then answers, at once.
+fn model() -> impl ChatModel {
+    ScriptedModel::repeating([
+        ScriptedCompletion::call("note", &json!({})),
+        ScriptedCompletion::text("Noted."),
+    ])
+}
+
+fn note_tool() -> impl Tool {
+    tool::transactional("note", "Notes.", note).effect(EffectPolicy::Write)
+}
+
+async fn note(_: NoArguments, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
+    db.put(ctx.call.to_string(), json!(true))?;
+    Ok(json!({ "noted": true }))
+}
+
+fn row(name: &str, mut took: Vec<Took>, turns: usize) {
+    took.sort_by_key(|took| took.cpu);
+    let Took { cpu, time } = took[took.len() / 2];
+    let all = (CHATS * turns) as f64;
+    println!(
+        "{name:<44} {:>11.1} us {:>14.0}",
+        cpu.as_secs_f64() * 1e6 / all,
+        all / time.as_secs_f64()
+    );
+}

@@ -1,0 +1,230 @@
+//! The same turn as plain async functions: no actor, no mailbox, no queue.
+
+use std::sync::Arc;
+
+use madang::{
+    CallId, CallRecord, CallResult, ChatMessage, ChatModel, Clock, Completion, CompletionRequest,
+    Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId, Store, SystemClock,
+    Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId, TurnOptions, Usage, UserId,
+    testing::MemoryStore,
+    tool::{Access, Prepared, Tool, ToolContext},
+};
+use madang_actors::{
+    ledger::{Ended, Proposal, Transition, digest, text_digest},
+    port::{TurnStep, Write},
+    protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
+    session::{Feed, Told},
+};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// What all chats share.
+pub(crate) struct Plain {
+    model: Arc<dyn ChatModel>,
+    store: Arc<MemoryStore>,
+    registry: Arc<ToolRegistry>,
+    specs: Arc<[ToolSpec]>,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+}
+
+/// One chat.
+pub(crate) struct Chat {
+    plain: Arc<Plain>,
+    session: SessionId,
+    user: UserId,
+    feed: Arc<Feed>,
+    messages: Vec<ChatMessage>,
+    prompt: Vec<PromptMessage>,
+}
+
+impl Plain {
+    pub(crate) fn new(model: Arc<dyn ChatModel>, store: MemoryStore, tool: impl Tool) -> Self {
+        let mut registry = ToolRegistry::new();
+        registry.register(tool).unwrap();
+        let specs = registry.iter().map(|tool| tool.spec().clone()).collect();
+        Self {
+            model,
+            store: Arc::new(store),
+            registry: Arc::new(registry),
+            specs,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+
+    pub(crate) async fn open(self: &Arc<Self>, user: &str, session: &str) -> Chat {
+        let (user, session) = (UserId::new(user).unwrap(), SessionId::new(session).unwrap());
+        let at = self.clock.now();
+        self.write(&[Write::Session { session: session.clone(), user: user.clone(), at }]).await;
+        let feed = Feed::new(self.limits.max_feed_events, self.limits.max_streaming_bytes);
+        Chat { plain: self.clone(), session, user, feed, messages: Vec::new(), prompt: Vec::new() }
+    }
+
+    async fn write(&self, writes: &[Write]) {
+        let mut transaction = self.store.begin().await.unwrap();
+        transaction.write_all(writes).await.unwrap();
+        transaction.commit().await.unwrap();
+    }
+}
+
+impl Chat {
+    /// One turn with as many rounds as the model wants.
+    pub(crate) async fn turn(&mut self, text: &str) {
+        let turn = TurnId::new(Uuid::now_v7());
+        let started = Write::TurnStarted {
+            session: self.session.clone(),
+            turn,
+            at: self.plain.clock.now(),
+            options: TurnOptions::default(),
+            text: text_digest(text),
+        };
+        let asked = self.message(turn, Content::User { text: text.into() });
+        self.plain.write(&[started, self.says(&asked)]).await;
+        self.show(asked, EventKind::UserMessage { text: text.into() });
+        for round in 1.. {
+            let completion = self.complete().await;
+            if completion.tool_calls.is_empty() {
+                return self.ends(turn, &completion.text).await;
+            }
+            for wanted in completion.tool_calls {
+                self.call(turn, round, wanted).await;
+            }
+        }
+    }
+
+    async fn complete(&self) -> Completion {
+        let plain = &self.plain;
+        let id = CompletionId::new(Uuid::now_v7());
+        let locale = Locale::default();
+        let request = CompletionRequest {
+            id,
+            session: self.session.clone(),
+            user: self.user.clone(),
+            system: None,
+            messages: self.prompt.clone(),
+            tools: plain.specs.clone(),
+            locale,
+            max_tokens: plain.limits.max_completion_tokens,
+        };
+        self.feed.begin(id);
+        let feed = self.feed.clone();
+        let deltas = Deltas::new(move |delta| feed.push(id, delta));
+        let completion = plain.model.complete(request, deltas, CancellationToken::new()).await;
+        self.feed.silence();
+        completion.unwrap()
+    }
+
+    async fn call(&mut self, turn: TurnId, round: u32, wanted: WantedCall) {
+        let (plain, call, seq) = (self.plain.clone(), CallId::new(Uuid::now_v7()), self.next());
+        let (session, user, at) = (self.session.clone(), self.user.clone(), plain.clock.now());
+        let proposed = EventKind::ToolCallProposed { call, wanted: wanted.clone() };
+        self.feed.tell(turn, at, Told::Progress, proposed);
+        let tool = plain.registry.get(&wanted.name).unwrap().clone();
+        let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
+        let digest = digest(tool.spec(), &checked.arguments, &user, &session, call);
+        // In a task: a panic ends it alone, and what it began is finished though nobody waits.
+        let running = tokio::spawn(async move {
+            let ctx = ToolContext {
+                session: session.clone(),
+                user: user.clone(),
+                call,
+                locale: Locale::default(),
+                time_zone: "UTC".into(),
+                clock: plain.clock.clone(),
+                cancelled: CancellationToken::new(),
+                extensions: Default::default(),
+            };
+            let mut transaction = plain.store.begin().await.unwrap();
+            transaction.savepoint().await.unwrap();
+            let access = Access::Transaction(transaction.connection());
+            let arguments = checked.arguments;
+            let outcome = tool.tool().call(arguments.clone(), Prepared::default(), &ctx, access);
+            let outcome = outcome.await.unwrap();
+            let step = |transition| Write::Call { session: session.clone(), call, at, transition };
+            let (name, raw) = (wanted.name.clone(), wanted.arguments.clone());
+            let called = TurnStep::Called { round, from: seq, usage: Usage::default() };
+            let ended = Ended {
+                arguments: None,
+                outcome: outcome.clone(),
+                effect: Effect::Committed,
+                result: CallResult::Shown,
+                decided_by: None,
+            };
+            let record = [
+                Write::Turn { session: session.clone(), turn, at, step: called },
+                step(Transition::Proposed(Proposal { turn, seq, name, arguments: raw, user })),
+                step(Transition::Running { arguments: arguments.clone(), digest }),
+                step(Transition::Ended(ended)),
+            ];
+            transaction.write_all(&record).await.unwrap();
+            transaction.keep().await.unwrap();
+            transaction.commit().await.unwrap();
+            (arguments, outcome, wanted.name)
+        });
+        let (arguments, outcome, name) = running.await.unwrap();
+        let record = Box::new(self.record(call, name, arguments, outcome, at));
+        let message = ChatMessage { seq, turn, at, content: Content::ToolCall(record.clone()) };
+        self.show(message, EventKind::ToolCallEnded { record });
+    }
+
+    fn record(
+        &self,
+        id: CallId,
+        name: Arc<str>,
+        arguments: serde_json::Value,
+        outcome: ToolOutcome,
+        at: Timestamp,
+    ) -> CallRecord {
+        CallRecord {
+            id,
+            name,
+            arguments,
+            asked: None,
+            approval: None,
+            outcome: Some(outcome),
+            effect: Effect::Committed,
+            result: CallResult::Shown,
+            settled_by: None,
+            proposed_at: at,
+            ended_at: self.plain.clock.now(),
+        }
+    }
+
+    async fn ends(&mut self, turn: TurnId, text: &str) {
+        let (text, ending): (Arc<str>, _) = (text.into(), Ending::Complete);
+        let answer = self.message(turn, Content::Model { text: text.clone(), ending });
+        let end = Write::TurnEnded {
+            session: self.session.clone(),
+            turn,
+            at: self.plain.clock.now(),
+            ending: TurnEnding::Answered,
+            error: None,
+            usage: Usage::default(),
+        };
+        self.plain.write(&[self.says(&answer), end]).await;
+        let at = answer.at;
+        self.show(answer, EventKind::ModelMessage { text, ending });
+        let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
+        self.feed.tell(turn, at, Told::End, ended);
+    }
+
+    fn message(&self, turn: TurnId, content: Content) -> ChatMessage {
+        ChatMessage { seq: self.next(), turn, at: self.plain.clock.now(), content }
+    }
+
+    fn says(&self, message: &ChatMessage) -> Write {
+        Write::Message { session: self.session.clone(), message: message.clone() }
+    }
+
+    fn show(&mut self, message: ChatMessage, kind: EventKind) {
+        self.feed.tell(message.turn, message.at, Told::Entry(message.seq), kind);
+        let plain = &self.plain;
+        self.prompt.extend(prompt_entry(&message, &plain.specs, Locale::default(), &plain.limits));
+        self.messages.push(message);
+    }
+
+    fn next(&self) -> u64 {
+        self.messages.len() as u64 + 1
+    }
+}

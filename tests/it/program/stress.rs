@@ -1,0 +1,83 @@
+//! `madang stress`: what is promised holds where much goes wrong, and each counter finds what it is there for.
+
+use serde_json::Value;
+
+use super::{Ended, Home};
+
+const COUNTERS: [&str; 5] = ["lost", "doubled", "unasked", "misreported", "disturbed"];
+
+fn stress(more: &[&str]) -> Ended {
+    let common = ["stress", "--json", "--sessions", "30", "--tools", "2", "--seed", "7"];
+    Home::new().run(&[&common, more].concat(), "")
+}
+
+fn report(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+fn assert_all_is_well(store: &str) {
+    let ended = stress(&["--store", store, "--chaos", "40", "--dismiss", "20"]);
+    let report = report(&ended);
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{report}");
+    assert_eq!(COUNTERS.map(|counter| report[counter].as_u64()), [Some(0); 5]);
+    assert_eq!(report["turns"], 90);
+    let heap = &report["heap"];
+    assert_eq!(heap["tasks_after"], heap["tasks_before"], "{heap}");
+    for (what, kinds) in [
+        ("endings", &["answered", "failed", "dismissed"][..]),
+        ("calls", &["ok", "denied", "dismissed", "handler_error", "planned"][..]),
+    ] {
+        for kind in kinds {
+            assert!(report[what][kind].as_u64() > Some(0), "{kind} of {what}: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_promise_holds_where_much_goes_wrong_in_memory() {
+    assert_all_is_well("memory");
+}
+
+#[test]
+fn the_promise_holds_where_much_goes_wrong_in_a_database() {
+    assert_all_is_well("sqlite");
+}
+
+#[test]
+fn each_counter_finds_the_mistake_that_is_planted_for_it() {
+    for counter in COUNTERS {
+        let ended = stress(&["--chaos", "0", "--dismiss", "30", "--plant", counter]);
+        let report = report(&ended);
+        assert!(report[counter].as_u64() > Some(0), "{counter}: {report}");
+        assert_eq!(ended.code, Some(1));
+        let last = ended.err.lines().last().unwrap();
+        assert!(last.contains("seed 7") && last.contains(counter), "{last}");
+    }
+}
+
+#[test]
+fn a_table_for_people_says_the_same() {
+    let ended =
+        Home::new().run(&["stress", "--sessions", "3", "--seed", "1", "--store", "memory"], "");
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""));
+    for line in ["seed              1", "sessions          3", "lost              0"] {
+        assert!(ended.out.contains(line), "{}", ended.out);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_sentence() {
+    for wrong in [
+        &["--tools", "25"][..],
+        &["--sessions", "0"],
+        &["--chaos", "101"],
+        &["--plant", "nothing"],
+        &["--in-flight", "0"],
+    ] {
+        let ended = stress(wrong);
+        assert_eq!((ended.code, &*ended.out), (Some(2), ""), "{wrong:?}");
+    }
+    let ended = stress(&["--model", "bundled", "--store", "memory"]);
+    assert_eq!((ended.code, ended.err.lines().count()), (Some(1), 1), "{ended:?}");
+    assert!(ended.err.contains("--store sqlite"), "{ended:?}");
+}
