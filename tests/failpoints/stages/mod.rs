@@ -1,13 +1,17 @@
 //! Every actor ends once at every stage of a turn: killed, by an error of its own, and by a panic. What the asker sees and
 //! what survives is the same for all three.
 
+mod plan;
 mod scene;
 
-use scene::{Scene, Stage, Victim, Way};
+use plan::{Stage, Victim, Way};
+use scene::Scene;
+
+type But = &'static [(Victim, &'static str)];
 
 /// What the asker is told, what subscribers are told, and what the ledger has of the call: whoever ends, but for those
 /// that are named.
-const EXPECTED: [(Stage, &str, &[(Victim, &str)]); 7] = [
+const EXPECTED: [(Stage, &str, But); 7] = [
     (Stage::Idle, "Answered | Answered", &[]),
     (
         Stage::AskStored,

@@ -12,111 +12,14 @@ use madang::{
     testing::{FakeTool, Gate, MemoryStore, Probe},
 };
 use madang_actors::{
-    confirm::ConfirmMsg,
-    dispatcher::DispatcherMsg,
-    failpoint::{self, Action},
-    llm::LlmMsg,
-    port::BoxFuture,
-    protocol::CallId,
-    session::TurnEnd,
-    store::StoreMsg,
+    confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
+    protocol::CallId, session::TurnEnd, store::StoreMsg,
 };
 use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::plan::{Stage, Victim, Way};
 use crate::house::PATIENCE;
-
-/// How far the turn is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It has ended, and the session is awake.
-    Idle,
-    /// The user's message is being stored.
-    AskStored,
-    /// The model speaks.
-    ModelSpeaks,
-    /// A person is asked.
-    QuestionOpen,
-    /// A handler holds the store's transaction.
-    HandlerInTransaction,
-    /// A handler works outside the store.
-    HandlerOutside,
-    /// The model's answer is being stored.
-    AnswerStored,
-}
-
-impl Stage {
-    /// What the user says: the tool that the model calls for it, or something to speak about.
-    const fn text(self) -> &'static str {
-        match self {
-            Self::QuestionOpen => "erase",
-            Self::HandlerInTransaction => "save",
-            Self::HandlerOutside => "mail",
-            Self::Idle | Self::AskStored | Self::ModelSpeaks | Self::AnswerStored => "speak",
-        }
-    }
-
-    const fn is_being_stored(self) -> bool {
-        matches!(self, Self::AskStored | Self::AnswerStored)
-    }
-}
-
-/// Who ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Victim {
-    Session,
-    Llm,
-    Dispatcher,
-    Confirm,
-    Store,
-    /// The actor of the call, when its handler has ended: nobody has its address.
-    Call,
-}
-
-impl Victim {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Session, Self::Llm, Self::Dispatcher, Self::Confirm, Self::Store, Self::Call];
-
-    pub(super) fn takes_part_in(self, stage: Stage) -> bool {
-        self != Self::Call || matches!(stage.text(), "erase" | "save" | "mail")
-    }
-
-    pub(super) fn can_end_by(self, way: Way) -> bool {
-        self != Self::Call || way != Way::Killed
-    }
-
-    /// The step at which it fails or panics when it is spoken to.
-    const fn failpoint(self) -> &'static str {
-        match self {
-            Self::Session => "session.state",
-            Self::Llm => "llm.freed",
-            Self::Dispatcher => "dispatcher.handle",
-            Self::Confirm => "confirm.withdraw",
-            Self::Store => "store.handle",
-            Self::Call => "call.supervises",
-        }
-    }
-}
-
-/// How it ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Killed,
-    Failed,
-    Panicked,
-}
-
-impl Way {
-    pub(super) const ALL: [Self; 3] = [Self::Killed, Self::Failed, Self::Panicked];
-
-    const fn action(self) -> Option<Action> {
-        match self {
-            Self::Killed => None,
-            Self::Failed => Some(Action::Error),
-            Self::Panicked => Some(Action::Panic),
-        }
-    }
-}
 
 /// Calls the tool that the user names, once; else it speaks: at its session's gate where it was asked to.
 #[derive(Debug, Clone)]
@@ -212,12 +115,16 @@ impl Scene {
         beside_speaks.open();
         let expected = match victim {
             Victim::Llm => "died, Failed",
-            _ => "Answered",
+            Victim::Session
+            | Victim::Dispatcher
+            | Victim::Confirm
+            | Victim::Store
+            | Victim::Call => "Answered",
         };
         assert_eq!(bystander.await.unwrap(), expected, "{stage:?}, {victim:?}, {way:?}");
         assert_eq!(ask(&beside, "hello").await.unwrap(), "Answered", "afterwards");
         assert_eq!(ask(&scene.session, "hello").await.unwrap(), "Answered", "the next turn");
-        scene.is_over(&mut probe, told).await
+        scene.afterwards(&mut probe, told).await
     }
 
     async fn new(beside_speaks: &Gate) -> Self {
@@ -313,7 +220,8 @@ impl Scene {
         }
     }
 
-    async fn is_over(self, probe: &mut Probe, told: String) -> String {
+    /// Ends the runtime, and says what the asker, subscribers and the ledger have of the turn.
+    async fn afterwards(self, probe: &mut Probe, told: String) -> String {
         assert!(!failpoint::disarm(), "it has gone off");
         let session = self.session.id().clone();
         let filter = LedgerFilter { session: Some(session), ..LedgerFilter::default() };
@@ -359,21 +267,22 @@ fn ends(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = TurnId> {
 
 /// What whoever subscribed was told of a turn's end.
 fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
-    let words =
-        events.iter().filter(|event| event.turn == turn).filter_map(|event| match &event.kind {
-            EventKind::Error { error, .. } => Some(word(error)),
-            EventKind::TurnEnded { ending, .. } => Some(format!("{ending:?}")),
-            _ => None,
-        });
-    words.collect::<Vec<_>>().join(", ")
+    let mut heard = Vec::new();
+    for event in events.iter().filter(|event| event.turn == turn) {
+        if let EventKind::Error { error, .. } = &event.kind {
+            heard.push(word(error));
+        }
+        if let EventKind::TurnEnded { ending, .. } = &event.kind {
+            heard.push(format!("{ending:?}"));
+        }
+    }
+    heard.join(", ")
 }
 
 /// The error of a turn whose actor or model died has one name.
 fn word(error: &TurnError) -> String {
-    match error {
-        TurnError::Model { kind } if kind == ModelError::ENGINE_DIED => "died".to_owned(),
-        other => format!("{other:?}"),
-    }
+    let died = TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() };
+    if *error == died { "died".to_owned() } else { format!("{error:?}") }
 }
 
 /// Asks in a task of its own, and gives what its asker was told in the end.
