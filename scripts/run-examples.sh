@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs every example, each of which must end by itself, without arguments and without input, within a minute.
+# Runs every example, each of which must end by itself, without input, within a minute.
 #
+# One that serves until it is stopped has a line in its head, `//! Checked with: ..`, with the arguments that let it end.
 # An example that cannot says so in a line of its head, `//! Needs arguments: ...`, and is only compiled.
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,8 +21,9 @@ for source in examples/*.rs examples/*/main.rs actors/examples/*.rs actors/examp
         echo "example $name: compiled; it needs arguments"
         continue
     fi
+    read -ra arguments <<<"$(sed -n 's,^//! Checked with: ,,p' "$source")"
     begin=$SECONDS
-    if ! output=$($limit cargo run -q -p "$package" --example "$name" </dev/null 2>&1); then
+    if ! output=$($limit cargo run -q -p "$package" --example "$name" -- ${arguments[@]+"${arguments[@]}"} </dev/null 2>&1); then
         printf '%s\n' "$output"
         echo "example $name: failed, or took longer than a minute"
         exit 1

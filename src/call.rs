@@ -132,6 +132,7 @@ impl Runtime {
             preamble,
             standing: None,
             leave: CancellationToken::new(),
+            span: tracing::Span::current(),
             session: session.clone(),
             user,
             turn,

@@ -14,7 +14,7 @@ mod runtime;
 mod session;
 #[cfg(feature = "sqlite")]
 pub mod store;
-mod telemetry;
+pub mod telemetry;
 pub mod tool;
 pub mod toolkit;
 mod transaction;

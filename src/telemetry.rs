@@ -1,6 +1,10 @@
-//! The panic hook that logs a handler's panic with its backtrace.
+//! What whoever watches a runtime is told, and the panic hook that logs a handler's panic with its backtrace.
+//!
+//! The spans and metrics themselves, and all their names, are in [`madang_actors::telemetry`].
 
 use std::{backtrace::Backtrace, panic, sync::Once};
+
+pub use madang_actors::telemetry::{METRICS, Metric, MetricKind, describe, name};
 
 static INSTALLED: Once = Once::new();
 

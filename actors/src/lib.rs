@@ -21,5 +21,6 @@ pub mod registry;
 pub mod session;
 pub mod store;
 pub mod supervisor;
+pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;

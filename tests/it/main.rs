@@ -24,5 +24,6 @@ mod resume;
 mod sqlite;
 mod supervision;
 mod support;
+mod telemetry;
 mod tools_md;
 mod transactions;

@@ -10,7 +10,10 @@ use std::{
 
 use tokio::{sync::oneshot, time::Instant};
 
-use crate::protocol::{Bound, Limits, Refusal, UserId};
+use crate::{
+    protocol::{Bound, Limits, Refusal, UserId},
+    telemetry::{places_given_back, places_taken, refused},
+};
 use book::Book;
 
 /// The places of a runtime. Clones share them.
@@ -42,6 +45,19 @@ impl Admission {
     /// # Errors
     /// [`Refusal`] says which bound was reached.
     pub fn admit(&self, bound: Bound, user: &UserId, places: usize) -> Result<Permit, Refusal> {
+        self.try_admit(bound, user, places).inspect_err(refused)
+    }
+
+    /// The same for whoever goes on trying or waits where there is no place, and so may not be refused after all.
+    ///
+    /// # Errors
+    /// [`Refusal`] says which bound was reached.
+    pub(crate) fn try_admit(
+        &self,
+        bound: Bound,
+        user: &UserId,
+        places: usize,
+    ) -> Result<Permit, Refusal> {
         self.0.book().admit(bound, user, places)?;
         Ok(self.permit(bound, user, places))
     }
@@ -53,6 +69,7 @@ impl Admission {
             let free = {
                 let mut book = self.0.book();
                 if book.admit(bound, user, 1).is_ok() {
+                    drop(book); // whoever watches is told outside of the lock
                     return self.permit(bound, user, 1);
                 }
                 let (waiter, free) = oneshot::channel();
@@ -84,6 +101,7 @@ impl Admission {
 
 impl Shared {
     fn permit(self: &Arc<Self>, bound: Bound, user: UserId, places: usize) -> Permit {
+        places_taken(bound, places);
         Permit { of: self.clone(), bound, user, places, since: Instant::now() }
     }
 
@@ -94,6 +112,7 @@ impl Shared {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        places_given_back(self.bound, self.places);
         let is_there = |waiter: &oneshot::Sender<Self>| !waiter.is_closed();
         let held_for = self.since.elapsed();
         let served =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Around, DispatcherMsg, call};
+use super::{Around, DispatcherMsg, answering::Answering, call};
 use crate::{failpoint::failpoint, mailbox::answer, protocol::Bound};
 
 /// Brings calls to their end. Killing it changes no outcome: calls run on their own.
@@ -34,6 +34,7 @@ impl Actor for DispatcherActor {
         match msg {
             // Checking up to 1 MiB of arguments is slow work, so it does not happen here.
             DispatcherMsg::Dispatch { request, reply } => {
+                let reply = Answering::new(&request, reply, around);
                 drop(around.tasks.spawn(call::begin(*request, reply, around.clone())));
             }
             DispatcherMsg::RunningCalls { reply } => {

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tracing::{debug, error};
+use tracing::{Instrument as _, Span, debug, error};
 
 use super::{
     Around,
+    answering::Answering,
     check::{CheckedCall, check},
     clear::{NotCleared, clear},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
@@ -20,17 +22,14 @@ use super::{
 use crate::{
     admission::Permit,
     failpoint::failpoint,
-    mailbox::{Recipient, Reply, answer},
+    mailbox::{Recipient, answer},
     port::BoxFuture,
     protocol::{AnswerError, Bound, CancelReason, Fault, Locale, Refusal, Text, ToolOutcome},
+    telemetry::{refused, tool_executed},
 };
 
 /// Checks a call and starts its actors. A refusal needs none.
-pub(super) async fn begin(
-    request: DispatchRequest,
-    reply: Reply<DispatcherEvent>,
-    around: Arc<Around>,
-) {
+pub(super) async fn begin(request: DispatchRequest, reply: Answering, around: Arc<Around>) {
     // Nothing begins for a screen that was closed, nor for a runtime that ends.
     if request.dismissal.stops() {
         let outcome = ToolOutcome::cancelled(CancelReason::Dismissed);
@@ -73,9 +72,12 @@ pub(super) async fn begin(
 /// more.
 async fn place(request: &DispatchRequest, around: &Around) -> Result<Option<Permit>, Refusal> {
     let (admission, user) = (&around.admission, &request.user);
-    let refusal = match admission.admit(Bound::RunningCalls, user, 1) {
+    let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
         Ok(place) => return Ok(Some(place)),
-        Err(refusal) if request.standing.is_none() => return Err(refusal),
+        Err(refusal) if request.standing.is_none() => {
+            refused(&refusal);
+            return Err(refusal);
+        }
         Err(refusal) => refusal,
     };
     debug!(call = %request.call.id, %refusal, "a call that goes on waits for its place");
@@ -94,7 +96,7 @@ pub(super) fn overloaded(refusal: &Refusal, locale: Locale) -> ToolOutcome {
 async fn refuse(
     request: DispatchRequest,
     outcome: ToolOutcome,
-    reply: Reply<DispatcherEvent>,
+    reply: Answering,
     around: Arc<Around>,
 ) {
     // Arguments that were refused are kept as the text that the model wrote.
@@ -109,7 +111,7 @@ struct CallActor;
 
 struct Call {
     checked: Option<CheckedCall>,
-    reply: Option<Reply<DispatcherEvent>>,
+    reply: Option<Answering>,
     around: Arc<Around>,
     _place: Permit,
     _running: TaskTrackerToken,
@@ -117,7 +119,7 @@ struct Call {
 
 struct Supervised {
     request: DispatchRequest,
-    reply: Option<Reply<DispatcherEvent>>,
+    reply: Option<Answering>,
     call: Call,
 }
 
@@ -145,7 +147,9 @@ impl Actor for CallActor {
         failpoint("call.starts").await?;
         let checked = call.checked.take().ok_or("a call is started once")?;
         let (request, reply) = (checked.request().clone(), call.reply.take());
-        let work = Box::pin(pipeline(checked, call.around.clone(), me.clone()));
+        let span = reply.as_ref().map_or_else(Span::none, |reply| reply.span().clone());
+        let work = pipeline(checked, call.around.clone(), me.clone());
+        let work = Box::pin(work.instrument(span));
         failpoint("call.runs").await?;
         Run::spawn_linked(None, Run, work, me.get_cell()).await?;
         Ok(Supervised { request, reply, call })
@@ -271,5 +275,10 @@ async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<Call
             return Ran::Ended(Box::new(end));
         }
     };
-    run::run(cleared, &mut record, &around, &Recipient::actor(call)).await
+    let (tool, began) = (cleared.checked().tool().spec().name.clone(), Instant::now());
+    let ran = run::run(cleared, &mut record, &around, &Recipient::actor(call)).await;
+    if !matches!(ran, Ran::Left) {
+        tool_executed(&tool, began.elapsed());
+    }
+    ran
 }

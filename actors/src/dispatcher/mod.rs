@@ -4,6 +4,7 @@
 //! `ClearedCall`, and only that one can run.
 
 mod actor;
+mod answering;
 mod around;
 mod call;
 mod check;

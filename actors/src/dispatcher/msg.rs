@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::{
     ledger::{Proposal, Transition},
@@ -66,6 +67,8 @@ pub struct DispatchRequest {
     pub standing: Option<Box<LedgerRow>>,
     /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
     pub leave: CancellationToken,
+    /// What the span of the call is a child of: that of the turn, or the caller's.
+    pub span: Span,
 }
 
 impl DispatchRequest {
@@ -90,6 +93,7 @@ impl DispatchRequest {
             preamble: Vec::new(),
             standing,
             leave: CancellationToken::new(),
+            span: Span::none(),
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use metrics::SharedString;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{Instrument as _, debug};
 
 use super::{LlmEvent, LlmMsg, queue::Queue};
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     mailbox::{Alarm, Reply, answer},
     port::{ChatModel, Deltas, ModelError},
     protocol::{Completion, CompletionRequest, Limits},
+    telemetry::CompletionSpan,
 };
 
 /// Stands before one model.
@@ -32,6 +34,8 @@ pub struct LlmArguments {
 #[derive(Debug)]
 pub struct LlmState {
     model: Arc<dyn ChatModel>,
+    /// The model's, as watchers see it.
+    name: SharedString,
     limits: Arc<Limits>,
     waiting: Queue<Job>,
     busy: usize,
@@ -45,6 +49,7 @@ struct Job {
     deltas: Deltas,
     cancel: CancellationToken,
     due: Instant,
+    span: CompletionSpan,
     reply: Reply<LlmEvent>,
 }
 
@@ -60,7 +65,9 @@ impl Actor for LlmActor {
     ) -> Result<LlmState, ActorProcessingErr> {
         let LlmArguments { model, limits } = arguments;
         let waiting = Queue::new(limits.max_waiting_completions);
-        Ok(LlmState { model, limits, waiting, busy: 0, running: JoinSet::new(), alarm: None })
+        let name = SharedString::from(model.info().name);
+        let running = JoinSet::new();
+        Ok(LlmState { model, name, limits, waiting, busy: 0, running, alarm: None })
     }
 
     async fn handle(
@@ -70,10 +77,11 @@ impl Actor for LlmActor {
         state: &mut LlmState,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            LlmMsg::Complete { request, deltas, cancel, reply } => {
+            LlmMsg::Complete { request, deltas, cancel, span, reply } => {
                 failpoint("llm.complete").await?;
                 let due = Instant::now() + state.limits.completion_timeout;
-                state.admit(Job { request, deltas, cancel, due, reply });
+                let span = CompletionSpan::begin(&span, &state.name, &request);
+                state.admit(Job { request, deltas, cancel, due, span, reply });
             }
             LlmMsg::QueueLength { reply } => answer(reply, state.waiting.len()),
             LlmMsg::Freed => {
@@ -144,25 +152,30 @@ impl LlmState {
 }
 
 async fn run(model: &dyn ChatModel, job: Job) {
-    let Job { request, deltas, cancel, due, reply } = job;
+    let Job { request, deltas, cancel, due, span, reply } = job;
     let completion = request.id;
     let mine = cancel.child_token();
     let result = if cancel.is_cancelled() {
         Err(ModelError::Cancelled { usage: Default::default() })
     } else {
+        span.runs();
         let work = model.complete(*request, deltas, mine.clone());
+        let work = work.instrument(span.span().clone());
         // Dropping the model's future cancels it; `mine` also reaches what it handed to another thread.
         let result = tokio::time::timeout_at(due, work).await;
         result.unwrap_or_else(|_| Err(ModelError::failed(ModelError::TIMEOUT)))
     };
     mine.cancel();
     debug!(%completion, is_ok = result.is_ok(), "completion ended");
+    span.ended(&result);
     reply.send(LlmEvent::Ended { completion, result });
 }
 
 impl Job {
     fn end(self, result: Result<Completion, ModelError>) {
-        self.reply.send(LlmEvent::Ended { completion: self.request.id, result });
+        let Self { request, span, reply, .. } = self;
+        span.ended(&result);
+        reply.send(LlmEvent::Ended { completion: request.id, result });
     }
 }
 

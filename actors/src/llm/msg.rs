@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::{
     mailbox::Reply,
@@ -20,6 +21,8 @@ pub enum LlmMsg {
         deltas: Deltas,
         /// Cancelled when nobody wants the completion any more.
         cancel: CancellationToken,
+        /// What the completion's span is a child of: that of the turn.
+        span: Span,
         /// Exactly one event ends it.
         reply: Reply<LlmEvent>,
     },

@@ -50,6 +50,7 @@ impl Llm {
             request: Box::new(request),
             deltas: Deltas::ignored(),
             cancel: cancel.clone(),
+            span: tracing::Span::none(),
             reply,
         };
         self.actor.cast(complete).unwrap();

@@ -24,6 +24,7 @@ use crate::{
     mailbox::{Alarm, answer},
     port::{TurnStep, Write},
     protocol::{Bound, Content, EventKind, OnDismiss, TurnId, visible},
+    telemetry::TurnSpan,
 };
 
 /// One awake chat. It alone appends to its transcript.
@@ -195,6 +196,7 @@ impl Awake {
         self.error = None;
         self.turn = Some(Running {
             id,
+            span: TurnSpan::begin(self.place.door.session(), self.place.door.user(), id, false),
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
             dismissal: Dismissal { token: CancellationToken::new(), mode: options.on_dismiss },
             cancelled: self.wiring.closing.child_token(),

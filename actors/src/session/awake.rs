@@ -28,6 +28,7 @@ use crate::{
         CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent,
         TurnEnding, TurnError, TurnId, TurnOptions,
     },
+    telemetry::TurnSpan,
 };
 
 /// What a session wakes with.
@@ -97,6 +98,7 @@ pub struct Awake {
 pub(super) struct Running {
     pub(super) id: TurnId,
     pub(super) core: Turn,
+    pub(super) span: TurnSpan,
     pub(super) options: TurnOptions,
     /// The hash of what the user typed.
     pub(super) text: Digest,
@@ -167,6 +169,7 @@ impl Drop for Awake {
             let (ending, usage) = (TurnEnding::Failed, Default::default());
             let end = TurnEnd { turn: turn.id, ending, error, usage };
             self.tell_end(&end, Told::Progress, turn.options.locale);
+            turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         }
         door.died(self.place.actor);
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start

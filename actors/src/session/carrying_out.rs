@@ -108,6 +108,7 @@ impl Awake {
             request: Box::new(request),
             deltas,
             cancel,
+            span: turn.span.span().clone(),
             reply,
         }));
     }
@@ -192,6 +193,7 @@ impl Awake {
             preamble: Vec::new(),
             standing: None,
             leave,
+            span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
             late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
         }

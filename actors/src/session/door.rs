@@ -24,6 +24,7 @@ use crate::{
         Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionEvent, SessionId,
         SettledCall, Text, Timestamp, TurnId, UserId,
     },
+    telemetry::refused,
 };
 
 /// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
@@ -158,6 +159,14 @@ impl Door {
     /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
     /// dismissal is never refused.
     pub fn send(&self, msg: SessionMsg) -> Sent {
+        let sent = self.deliver(msg);
+        if let Sent::Full(_, refusal) = &sent {
+            refused(refusal);
+        }
+        sent
+    }
+
+    fn deliver(&self, msg: SessionMsg) -> Sent {
         let is_dismissal = matches!(msg, SessionMsg::Dismiss { .. });
         let max = if is_dismissal { usize::MAX } else { self.max_waiting };
         let full = |msg| {

@@ -30,6 +30,7 @@ use crate::{
         Bound, ChatMessage, Content, Effect, EventPlace, Notice, Refusal, SessionId, Timestamp,
         TurnEnding, TurnError,
     },
+    telemetry::refused,
 };
 
 /// Why a session did not wake.
@@ -66,7 +67,10 @@ pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>, place: Place) {
         Err(error) => {
             let session = asleep.door.session();
             match &error {
-                OpenError::Overloaded(refusal) => debug!(%session, %refusal, "a session sleeps on"),
+                OpenError::Overloaded(refusal) => {
+                    refused(refusal);
+                    debug!(%session, %refusal, "a session sleeps on");
+                }
                 OpenError::Store(_) | OpenError::Unknown | OpenError::Closed => {
                     error!(%session, %error, "failed to wake a session");
                 }
@@ -82,7 +86,7 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Permit, Ope
     let patience = wiring.around.limits.ask_timeout;
     let until = Instant::now() + patience;
     loop {
-        let refusal = match admission.admit(Bound::AwakeSessions, user, 1) {
+        let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
             Ok(permit) => return Ok(permit),
             Err(refusal) => refusal,
         };

@@ -14,6 +14,7 @@ use crate::{
     dispatcher::{Dismissal, DispatchRequest},
     port::{LedgerRow, TurnStep, Write},
     protocol::{EventKind, ToolCall},
+    telemetry::TurnSpan,
 };
 
 impl Awake {
@@ -38,6 +39,12 @@ impl Awake {
         };
         let mut turn = Running {
             id: open.turn,
+            span: TurnSpan::begin(
+                self.place.door.session(),
+                self.place.door.user(),
+                open.turn,
+                true,
+            ),
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
             dismissal: Dismissal { token: CancellationToken::new(), mode: open.options.on_dismiss },
             cancelled: self.wiring.closing.child_token(),

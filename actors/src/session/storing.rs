@@ -118,6 +118,7 @@ impl Awake {
                 for began in began {
                     answer(began, Err(TurnRefused::Store(cause.clone())));
                 }
+                turn.span.ended(TurnEnding::Failed, Some(&TurnError::Store), Default::default());
                 self.turn = None;
             } else {
                 let usage = end.map(|end| end.usage).unwrap_or_default();
@@ -154,9 +155,10 @@ impl Awake {
     }
 
     pub(super) fn ended(&mut self, end: &TurnEnd, told: Told) {
-        let Some(turn) = self.turn.take() else { return };
+        let Some(mut turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
         self.error = self.tell_end(end, told, turn.options.locale);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         for ended in turn.ended {
             answer(ended, end.clone());
         }

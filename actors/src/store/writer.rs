@@ -20,6 +20,7 @@ use crate::{
     mailbox::answer,
     port::{Store, StoreError, Write},
     protocol::Limits,
+    telemetry::group_ended,
 };
 
 /// A lease that is out for this many deadlines is reported: its borrower should have ended it after one.
@@ -96,7 +97,9 @@ impl Writer {
                 break;
             }
         }
+        let began = Instant::now();
         let end = commit(transaction).await;
+        group_ended(done.len(), began.elapsed(), end.as_ref().err().map(error_type));
         if let Err(cause) = &end {
             error!(error = cause as &dyn Error, jobs = done.len(), "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
@@ -328,6 +331,16 @@ fn discard(spoiled: Spoiled, done: Vec<Done>, not_begun: VecDeque<Job>) -> VecDe
     }
     left.extend(not_begun);
     left
+}
+
+/// How a failed commit is called in metrics.
+fn error_type(cause: &StoreError) -> &'static str {
+    match cause {
+        StoreError::Unavailable { .. } => "unavailable",
+        StoreError::Unknown { .. } | StoreError::Silent => "unknown",
+        StoreError::Illegal(_) | StoreError::Refused { .. } => "refused",
+        StoreError::Overloaded => "overloaded",
+    }
 }
 
 /// What is told of a job that was surely not written, whatever the store called its failure.

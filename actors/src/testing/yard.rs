@@ -204,6 +204,7 @@ impl Yard {
             preamble: Vec::new(),
             standing: None,
             leave: Default::default(),
+            span: tracing::Span::none(),
             news: Recipient::channel(news),
             late: Recipient::nobody(),
         };

@@ -1,8 +1,9 @@
 //! `madang stress`: what is promised holds where much goes wrong, and each counter finds what it is there for.
 
 use serde_json::Value;
+use tokio::time::Instant;
 
-use super::{Ended, Home};
+use super::{Ended, Home, PATIENCE, Running, signal};
 
 const COUNTERS: [&str; 5] = ["lost", "doubled", "unasked", "misreported", "disturbed"];
 
@@ -80,4 +81,25 @@ fn what_cannot_be_is_refused_in_one_sentence() {
     let ended = stress(&["--model", "bundled", "--store", "memory"]);
     assert_eq!((ended.code, ended.err.lines().count()), (Some(1), 1), "{ended:?}");
     assert!(ended.err.contains("--store sqlite"), "{ended:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it_and_leaves_no_file_behind() {
+    let home = Home::new();
+    let folder = home.path("temporary");
+    std::fs::create_dir(&folder).unwrap();
+    let entries = || std::fs::read_dir(&folder).unwrap().count();
+    let mut command = home.command(&["stress", "--sessions", "100000", "--seed", "1"]);
+    command.env("TMPDIR", &folder);
+    let running = Running::start(command);
+    let begin = Instant::now();
+    while entries() == 0 {
+        assert!(begin.elapsed() < PATIENCE, "it begins in time");
+        std::thread::yield_now();
+    }
+    signal("TERM", running.child.id());
+    let ended = running.ended();
+    assert_eq!((ended.code, entries()), (Some(1), 0), "{ended:?}");
+    assert!(ended.err.contains("interrupted"), "{ended:?}");
 }

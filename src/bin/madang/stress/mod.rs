@@ -35,6 +35,7 @@ use crate::{
     args::{Played, Stress, StressStore},
     failure::Failure,
     output, setup,
+    signals::Signals,
 };
 
 pub(crate) use world::Bug;
@@ -67,17 +68,38 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
             "failed to create a temporary folder: set TMPDIR to a folder that you may write";
         Failure::because(sentence, cause)
     })?;
-    let wanted = wanted(&stress, folder.path());
+    let mut signals = Signals::new()?;
+    let report = tokio::select! {
+        report = drive(&stress, folder.path()) => report?,
+        _ = signals.next() => return Err(Failure::new("interrupted: nothing was compared")),
+    };
+    if stress.is_json {
+        let json = serde_json::to_string(&report);
+        output::line(
+            &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
+        )?;
+    } else {
+        output::piece(&report.to_string())?;
+    }
+    let Some(complaint) = report.complaint() else { return Ok(()) };
+    for example in report.examples() {
+        output::complain(example);
+    }
+    Err(Failure::new(complaint))
+}
+
+async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
+    let wanted = wanted(stress, folder);
     let mut before = None;
     if stress.model == Played::Scripted {
         let first = Wanted {
             sessions: wanted.sessions.min(WARM_UP_SESSIONS),
-            place: place(&stress, folder.path(), "first.db"),
+            place: place(stress, folder, "first.db"),
             bug: None,
             ..wanted.clone()
         };
         let world = Arc::default();
-        drop(run::run(&first, &world, planned(&stress, &world), ProgressBar::hidden()).await?);
+        drop(run::run(&first, &world, planned(stress, &world), ProgressBar::hidden()).await?);
         drop(world);
         settle(0).await;
         before = Some(HEAP.current_usage());
@@ -87,7 +109,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     let progress = bar(&wanted);
     let world = Arc::default();
     let cast = match &stress.model {
-        Played::Scripted => planned(&stress, &world),
+        Played::Scripted => planned(stress, &world),
         model @ (Played::Bundled | Played::File(_)) => talking(model).await?,
     };
     let ran = run::run(&wanted, &world, cast, progress.clone()).await;
@@ -105,19 +127,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
         tasks_before,
         tasks_after: Handle::current().metrics().num_alive_tasks(),
     });
-    if stress.is_json {
-        let json = serde_json::to_string(&report);
-        output::line(
-            &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
-        )?;
-    } else {
-        output::piece(&report.to_string())?;
-    }
-    let Some(complaint) = report.complaint() else { return Ok(()) };
-    for example in report.examples() {
-        output::complain(example);
-    }
-    Err(Failure::new(complaint))
+    Ok(report)
 }
 
 fn wanted(stress: &Stress, folder: &Path) -> Wanted {

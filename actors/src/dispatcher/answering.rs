@@ -1,0 +1,49 @@
+//! The duty to answer a call's asker, with the span that tells watchers the same.
+
+use tracing::Span;
+
+use super::{
+    Around,
+    msg::{DispatchRequest, DispatcherEvent},
+};
+use crate::{
+    mailbox::Reply,
+    telemetry::{ToolCallSpan, Whose},
+};
+
+/// Answers once, to the asker and in the call's span.
+#[derive(Debug)]
+pub(super) struct Answering {
+    reply: Reply<DispatcherEvent>,
+    span: ToolCallSpan,
+}
+
+impl Answering {
+    pub(super) fn new(
+        request: &DispatchRequest,
+        reply: Reply<DispatcherEvent>,
+        around: &Around,
+    ) -> Self {
+        let DispatchRequest { session, user, turn, call, .. } = request;
+        let tool = around.registry.get(&call.name).ok().map(|tool| &tool.spec().name);
+        let whose = Whose { session, user, turn: *turn, call: call.id };
+        Self { reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
+    }
+
+    /// What the call does is done inside of this.
+    pub(super) const fn span(&self) -> &Span {
+        self.span.span()
+    }
+
+    pub(super) fn send(self, event: DispatcherEvent) {
+        let Self { reply, span } = self;
+        match &event {
+            DispatcherEvent::Ended(end) => span.ended(end.record.outcome.as_ref()),
+            DispatcherEvent::Left { .. } => span.left(),
+            DispatcherEvent::Asked { .. }
+            | DispatcherEvent::QuestionEnded { .. }
+            | DispatcherEvent::Lost { .. } => drop(span),
+        }
+        reply.send(event);
+    }
+}

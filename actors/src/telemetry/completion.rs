@@ -1,0 +1,92 @@
+//! The span of a completion, from the wish for it to its end, its wait for the model included.
+
+use metrics::SharedString;
+use tokio::time::Instant;
+use tracing::{Span, field::Empty, info_span};
+
+use super::{
+    metric, name,
+    turn::{record_error, record_usage},
+    word,
+};
+use crate::{
+    port::ModelError,
+    protocol::{Completion, CompletionRequest, Usage},
+};
+
+/// The span of a completion. Dropped without an end, it says that whatever ran the model died.
+#[derive(Debug)]
+pub struct CompletionSpan {
+    span: Span,
+    model: SharedString,
+    began: Instant,
+    has_ended: bool,
+}
+
+impl CompletionSpan {
+    /// A completion is wanted, in this turn.
+    #[must_use]
+    pub fn begin(turn: &Span, model: &SharedString, request: &CompletionRequest) -> Self {
+        let span = info_span!(
+            parent: turn,
+            "chat",
+            { name::SHOWN_AS } = format_args!("chat {model}"),
+            { name::OPERATION } = "chat",
+            { name::CONVERSATION } = %request.session,
+            { name::COMPLETION } = %request.id,
+            { name::MODEL } = %model,
+            { name::MAX_TOKENS } = request.max_tokens,
+            { name::FINISH_REASONS } = Empty,
+            { name::FINISH } = Empty,
+            { name::INPUT_TOKENS } = Empty,
+            { name::CACHED_TOKENS } = Empty,
+            { name::OUTPUT_TOKENS } = Empty,
+            { name::ERROR } = Empty,
+            { name::STATUS } = Empty,
+        );
+        Self { span, model: model.clone(), began: Instant::now(), has_ended: false }
+    }
+
+    /// What the model does is done inside of this.
+    #[must_use]
+    pub const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The model begins with it.
+    pub fn runs(&self) {
+        metric::completion_waited(&self.model, self.began.elapsed());
+    }
+
+    /// It ended so.
+    pub fn ended(mut self, result: &Result<Completion, ModelError>) {
+        match result {
+            Ok(Completion { finish, usage, .. }) => {
+                let finish = metric::finish(*finish);
+                self.span.record(name::FINISH_REASONS, finish);
+                self.end(finish, None, Some(*usage));
+            }
+            Err(ModelError::Cancelled { usage }) => self.end("cancelled", None, Some(*usage)),
+            Err(ModelError::Failed { kind, .. }) => self.end("failed", Some(word(kind)), None),
+        }
+    }
+
+    fn end(&mut self, finish: &'static str, error: Option<&'static str>, usage: Option<Usage>) {
+        self.has_ended = true;
+        self.span.record(name::FINISH, finish);
+        if let Some(usage) = usage {
+            record_usage(&self.span, usage);
+            metric::tokens_used(&self.model, usage);
+        }
+        record_error(&self.span, error);
+        metric::completion_ended(&self.model, finish, error, self.began.elapsed());
+    }
+}
+
+impl Drop for CompletionSpan {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.end("failed", Some(ModelError::ENGINE_DIED), None);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The metrics: what is counted and measured, in which unit, under which labels.
+
+use std::{sync::Arc, time::Duration};
+
+use metrics::{
+    Label, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
+    gauge, histogram,
+};
+
+use super::name;
+use crate::protocol::{Bound, FinishReason, Refusal, Scope, Usage};
+
+/// One metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: MetricKind,
+    /// In what it counts.
+    pub unit: Unit,
+    /// What it says, and its labels.
+    pub description: &'static str,
+}
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricKind {
+    /// Only grows.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// How often which value was seen.
+    Histogram,
+}
+
+const TURNS: &str = "madang.turns";
+const TURN_DURATION: &str = "gen_ai.invoke_agent.duration";
+const COMPLETIONS: &str = "madang.completions";
+const COMPLETION_DURATION: &str = "gen_ai.client.operation.duration";
+const COMPLETION_WAIT: &str = "madang.completion.wait.duration";
+const TOKENS: &str = "gen_ai.client.token.usage";
+const TOOL_CALLS: &str = "madang.tool_calls";
+const TOOL_DURATION: &str = "gen_ai.execute_tool.duration";
+const GROUP_JOBS: &str = "madang.store.group.jobs";
+const COMMIT_DURATION: &str = "madang.store.commit.duration";
+const REFUSALS: &str = "madang.refusals";
+const HELD: &str = "madang.places.held";
+
+/// All metrics.
+pub const METRICS: &[Metric] = {
+    use MetricKind::{Counter, Gauge, Histogram};
+    const fn metric(
+        name: &'static str,
+        kind: MetricKind,
+        unit: Unit,
+        description: &'static str,
+    ) -> Metric {
+        Metric { name, kind, unit, description }
+    }
+    &[
+        metric(TURNS, Counter, Unit::Count, "turns that ended, by ending and error"),
+        metric(TURN_DURATION, Histogram, Unit::Seconds, "from a turn's beginning to its end"),
+        metric(COMPLETIONS, Counter, Unit::Count, "completions, by model, finish and error"),
+        metric(
+            COMPLETION_DURATION,
+            Histogram,
+            Unit::Seconds,
+            "from the wish for a completion to its end, by model and error",
+        ),
+        metric(
+            COMPLETION_WAIT,
+            Histogram,
+            Unit::Seconds,
+            "how long a completion waited for the model, by model",
+        ),
+        metric(TOKENS, Histogram, Unit::Count, "tokens of a completion, by model and type"),
+        metric(TOOL_CALLS, Counter, Unit::Count, "tool calls that ended, by tool, outcome, error"),
+        metric(
+            TOOL_DURATION,
+            Histogram,
+            Unit::Seconds,
+            "from the moment when a call may run to its recorded end, by tool; no question's time is in it",
+        ),
+        metric(GROUP_JOBS, Histogram, Unit::Count, "jobs that share one commit"),
+        metric(COMMIT_DURATION, Histogram, Unit::Seconds, "how long a commit took, by error"),
+        metric(REFUSALS, Counter, Unit::Count, "what was not let in, by bound and whose it is"),
+        metric(
+            HELD,
+            Gauge,
+            Unit::Count,
+            "places that are taken, by bound: sessions awake, turns, questions, calls, bytes",
+        ),
+    ]
+};
+
+/// Tells the recorder that is installed units and descriptions of all metrics. To be called once behind its installation;
+/// without it the metrics are the same, but unexplained.
+pub fn describe() {
+    for Metric { name, kind, unit, description } in METRICS {
+        match kind {
+            MetricKind::Counter => describe_counter!(*name, *unit, *description),
+            MetricKind::Gauge => describe_gauge!(*name, *unit, *description),
+            MetricKind::Histogram => describe_histogram!(*name, *unit, *description),
+        }
+    }
+}
+
+fn with_error(mut labels: Vec<Label>, error: Option<&'static str>) -> Vec<Label> {
+    labels.extend(error.map(|error| Label::from_static_parts(name::ERROR, error)));
+    labels
+}
+
+pub(super) fn turn_ended(ending: &'static str, error: Option<&'static str>, took: Duration) {
+    let ending = Label::from_static_parts(name::ENDING, ending);
+    counter!(TURNS, with_error(vec![ending.clone()], error)).increment(1);
+    let operation = Label::from_static_parts(name::OPERATION, "invoke_agent");
+    histogram!(TURN_DURATION, with_error(vec![operation, ending], error)).record(took);
+}
+
+pub(super) fn completion_waited(model: &SharedString, waited: Duration) {
+    histogram!(COMPLETION_WAIT, name::MODEL => model.clone()).record(waited);
+}
+
+pub(super) fn completion_ended(
+    model: &SharedString,
+    finish: &'static str,
+    error: Option<&'static str>,
+    took: Duration,
+) {
+    let model = Label::new(name::MODEL, model.clone());
+    let finish = Label::from_static_parts(name::FINISH, finish);
+    counter!(COMPLETIONS, with_error(vec![model.clone(), finish], error)).increment(1);
+    let operation = Label::from_static_parts(name::OPERATION, "chat");
+    histogram!(COMPLETION_DURATION, with_error(vec![operation, model], error)).record(took);
+}
+
+pub(super) fn tokens_used(model: &SharedString, usage: Usage) {
+    for (kind, count) in [("input", usage.prompt_tokens), ("output", usage.completion_tokens)] {
+        histogram!(
+            TOKENS,
+            name::OPERATION => "chat",
+            name::MODEL => model.clone(),
+            name::TOKEN_TYPE => kind
+        )
+        .record(count);
+    }
+}
+
+pub(super) fn tool_call_ended(
+    tool: &SharedString,
+    outcome: &'static str,
+    error: Option<&'static str>,
+) {
+    let tool = Label::new(name::TOOL, tool.clone());
+    let outcome = Label::from_static_parts(name::OUTCOME, outcome);
+    counter!(TOOL_CALLS, with_error(vec![tool, outcome], error)).increment(1);
+}
+
+/// A call of this registered tool was let run this long ago, and its end is recorded.
+pub(crate) fn tool_executed(tool: &Arc<str>, took: Duration) {
+    let tool = SharedString::from(tool.clone());
+    histogram!(TOOL_DURATION, name::OPERATION => "execute_tool", name::TOOL => tool).record(took);
+}
+
+/// The store was asked to commit a group.
+pub(crate) fn group_ended(jobs: usize, took: Duration, error: Option<&'static str>) {
+    #[expect(clippy::cast_precision_loss, reason = "a group is far smaller than 2^52")]
+    histogram!(GROUP_JOBS).record(jobs as f64);
+    histogram!(COMMIT_DURATION, with_error(Vec::new(), error)).record(took);
+}
+
+/// Somebody is told that there was no place.
+pub(crate) fn refused(refusal: &Refusal) {
+    let scope = match refusal.scope {
+        Scope::Session => "session",
+        Scope::User => "user",
+        Scope::All => "all",
+    };
+    counter!(REFUSALS, name::BOUND => bound(refusal.bound), name::SCOPE => scope).increment(1);
+}
+
+/// Places were taken.
+pub(crate) fn places_taken(of: Bound, places: usize) {
+    held(of).increment(float(places));
+}
+
+/// Places are free again.
+pub(crate) fn places_given_back(of: Bound, places: usize) {
+    held(of).decrement(float(places));
+}
+
+fn held(of: Bound) -> metrics::Gauge {
+    gauge!(HELD, name::BOUND => bound(of))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no bound comes near 2^52")]
+fn float(places: usize) -> f64 {
+    places as f64
+}
+
+fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::AwakeSessions => "awake_sessions",
+        Bound::RunningTurns => "running_turns",
+        Bound::OpenQuestions => "open_questions",
+        Bound::RunningCalls => "running_calls",
+        Bound::QueuedBytes => "queued_bytes",
+        Bound::WaitingMessages => "waiting_messages",
+    }
+}
+
+pub(super) fn finish(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Stop => "stop",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Length => "length",
+    }
+}

@@ -1,0 +1,31 @@
+//! What whoever watches a runtime is told: a span for each turn, completion and tool call, and metrics.
+//!
+//! Spans go through `tracing` and metrics through the facade `metrics`; where nobody listens, both cost next to nothing
+//! and nothing is printed. All names stand in [`name`], after OpenTelemetry's conventions for generative AI. Ids of
+//! sessions, users, turns and calls are in spans only, and a metric's labels are words that the program or its registry
+//! knows, so that no chat can make a new series. What people, models and tools say is in neither: also the name of a tool
+//! that is not registered is a model's text.
+
+mod completion;
+mod metric;
+pub mod name;
+mod tool_call;
+mod turn;
+
+use std::borrow::Cow;
+
+pub use completion::CompletionSpan;
+pub use metric::{METRICS, Metric, MetricKind, describe};
+pub(crate) use metric::{group_ended, places_given_back, places_taken, refused, tool_executed};
+pub use tool_call::ToolCallSpan;
+pub(crate) use tool_call::Whose;
+pub use turn::TurnSpan;
+
+/// A word of the program's. One that was made while it ran could hold anything, and so is not told.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
+fn word(text: &Cow<'static, str>) -> &'static str {
+    match text {
+        Cow::Borrowed(word) => word,
+        Cow::Owned(_) => name::OTHER,
+    }
+}

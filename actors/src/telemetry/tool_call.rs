@@ -1,0 +1,89 @@
+//! The span of a tool call, from its dispatch to the answer, the question to a person included.
+
+use std::sync::Arc;
+
+use metrics::SharedString;
+use tracing::{Span, field::Empty, info_span};
+
+use super::{metric, name, turn::record_error, word};
+use crate::protocol::{CallId, SessionId, ToolOutcome, TurnId, UserId};
+
+/// The span of a tool call. Dropped without an end, it says that the answer was lost.
+#[derive(Debug)]
+pub struct ToolCallSpan {
+    span: Span,
+    tool: SharedString,
+    has_ended: bool,
+}
+
+/// Whose call it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub(crate) session: &'a SessionId,
+    pub(crate) user: &'a UserId,
+    pub(crate) turn: TurnId,
+    pub(crate) call: CallId,
+}
+
+impl ToolCallSpan {
+    /// A call is dispatched, of this tool if it is registered.
+    #[must_use]
+    pub(crate) fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: Whose<'_>) -> Self {
+        let tool = match tool {
+            Some(tool) => SharedString::from(tool.clone()),
+            None => SharedString::const_str(name::UNKNOWN_TOOL),
+        };
+        let span = info_span!(
+            parent: parent,
+            "execute_tool",
+            { name::SHOWN_AS } = format_args!("execute_tool {tool}"),
+            { name::OPERATION } = "execute_tool",
+            { name::CONVERSATION } = %whose.session,
+            { name::USER } = %whose.user,
+            { name::TURN } = %whose.turn,
+            { name::TOOL } = %tool,
+            { name::CALL } = %whose.call,
+            { name::OUTCOME } = Empty,
+            { name::ERROR } = Empty,
+            { name::STATUS } = Empty,
+        );
+        Self { span, tool, has_ended: false }
+    }
+
+    /// What the call does is done inside of this.
+    #[must_use]
+    pub const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Its asker is told this outcome, or that the result was discarded.
+    pub fn ended(mut self, outcome: Option<&ToolOutcome>) {
+        let (how, error) = match outcome {
+            None => ("discarded", None),
+            Some(ToolOutcome::Ok(_)) => ("ok", None),
+            Some(ToolOutcome::Err(error)) => ("error", Some(word(&error.code))),
+            Some(ToolOutcome::Cancelled(cancelled)) => (cancelled.reason.name(), None),
+        };
+        self.end(how);
+        record_error(&self.span, error);
+        metric::tool_call_ended(&self.tool, how, error);
+    }
+
+    /// It had not begun, and stays where the ledger has it.
+    pub fn left(mut self) {
+        self.end("left");
+    }
+
+    fn end(&mut self, outcome: &'static str) {
+        self.has_ended = true;
+        self.span.record(name::OUTCOME, outcome);
+    }
+}
+
+impl Drop for ToolCallSpan {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            record_error(&self.span, Some(name::LOST));
+        }
+    }
+}
