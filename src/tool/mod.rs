@@ -52,7 +52,8 @@ mod with;
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
 pub use madang_actors::{
     port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
+        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, Tool, ToolContext, ToolFault,
+        ToolResult,
     },
     protocol::{
         EffectPolicy, Fault, Locale, SpecError, Timestamp, ToolErr, ToolOk, ToolOutcome, ToolSpec,

@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use madang_actors::{
-    port::{Access, BoxFuture, Need, Prepared, Tool, ToolContext, ToolResult},
+    port::{Access, BoxFuture, Need, Prepared, Resource, Tool, ToolContext, ToolResult},
     protocol::{EffectPolicy, Limits, Locale, Problem, Text, ToolOutcome, ToolSpec},
     registry::Problems,
 };
@@ -99,10 +99,12 @@ pub struct TypedTool<A: 'static> {
     spec: ToolSpec,
     asks: Option<Box<Asks<A>>>,
     consequence: Option<Box<Consequence<A>>>,
+    resource: Option<Box<Working<A>>>,
     handler: Box<dyn Handler<A>>,
 }
 
 type Asks<A> = dyn Fn(&A) -> bool + Send + Sync;
+type Working<A> = dyn Fn(&A, &ToolContext) -> Option<Resource> + Send + Sync;
 type Consequence<A> = dyn Fn(&A, Locale) -> String + Send + Sync;
 
 pub(super) fn typed<A: DeserializeOwned + JsonSchema + 'static>(
@@ -115,7 +117,7 @@ pub(super) fn typed<A: DeserializeOwned + JsonSchema + 'static>(
 
 impl<A: 'static> TypedTool<A> {
     fn new(spec: ToolSpec, handler: impl Handler<A> + 'static) -> Self {
-        Self { spec, asks: None, consequence: None, handler: Box::new(handler) }
+        Self { spec, asks: None, consequence: None, resource: None, handler: Box::new(handler) }
     }
 
     /// Puts the tool into a category.
@@ -151,6 +153,17 @@ impl<A: 'static> TypedTool<A> {
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.spec = self.spec.max_concurrent(count);
+        self
+    }
+
+    /// Says what a call works on, so that calls on the same [`Resource`] wait for one another: of all sessions and users,
+    /// and of other tools that name the same key. `None` waits for nobody.
+    #[must_use]
+    pub fn resource(
+        mut self,
+        works_on: impl Fn(&A, &ToolContext) -> Option<Resource> + Send + Sync + 'static,
+    ) -> Self {
+        self.resource = Some(Box::new(works_on));
         self
     }
 
@@ -200,6 +213,11 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
     fn consequence(&self, arguments: &Value, locale: Locale) -> Option<String> {
         let tell = self.consequence.as_ref()?;
         misfit::read(arguments).ok().map(|arguments| tell(&arguments, locale))
+    }
+
+    fn resource(&self, arguments: &Value, ctx: &ToolContext) -> Option<Resource> {
+        let works_on = self.resource.as_ref()?;
+        misfit::read(arguments).ok().and_then(|arguments| works_on(&arguments, ctx))
     }
 
     fn prepare<'a>(

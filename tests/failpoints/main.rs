@@ -10,6 +10,7 @@ mod book;
 mod child;
 mod house;
 mod sources;
+mod stages;
 mod tools;
 
 use std::{collections::BTreeSet, path::Path};

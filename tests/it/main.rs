@@ -15,6 +15,7 @@ mod dismissal;
 mod dispatch;
 mod dropped;
 mod gate;
+mod given_up;
 mod layers;
 mod life;
 mod program;

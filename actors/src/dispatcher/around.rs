@@ -1,14 +1,13 @@
 //! What surrounds every call of a runtime.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use super::msg::DispatchRequest;
+use super::{msg::DispatchRequest, places::Places};
 use crate::{
     admission::Admission,
     confirm::ConfirmMsg,
@@ -38,8 +37,8 @@ pub struct Around {
     pub tasks: TaskTracker,
     /// Who is let in: shared by all that a runtime counts.
     pub admission: Admission,
-    /// The places of tools that bound how many of their handlers run at once.
-    by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
+    /// The places of tools, and of what they work on.
+    pub(super) places: Places,
     handlers: Handlers,
 }
 
@@ -79,11 +78,7 @@ impl Around {
         extensions: Extensions,
         tasks: TaskTracker,
     ) -> Self {
-        let bounded = registry.iter().filter_map(|tool| {
-            let spec = tool.spec();
-            Some((spec.name.clone(), Arc::new(Semaphore::new(spec.max_concurrent?))))
-        });
-        let (by_tool, admission) = (bounded.collect(), Admission::new(&limits));
+        let (places, admission) = (Places::new(&registry), Admission::new(&limits));
         Self {
             registry,
             limits,
@@ -93,14 +88,9 @@ impl Around {
             extensions,
             tasks,
             admission,
-            by_tool,
+            places,
             handlers: Handlers::default(),
         }
-    }
-
-    /// The places of a tool that bounds how many of its handlers run at once.
-    pub(super) fn places_of(&self, tool: &str) -> Option<Arc<Semaphore>> {
-        self.by_tool.get(tool).cloned()
     }
 
     /// A handler begins that may have effects outside of the store.

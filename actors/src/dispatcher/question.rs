@@ -158,7 +158,8 @@ fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreE
     })
 }
 
-/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires.
+/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires, or
+/// until nobody is left to take an answer.
 async fn verdict(
     question: &Question,
     checked: &CheckedCall,
@@ -203,6 +204,10 @@ async fn verdict(
         }
         confirm = tokio::select! {
             confirm = around.confirm.after(&confirm) => confirm,
+            // No answer can come any more.
+            () = around.confirm.given_up() => {
+                return Err(Answered::Cancelled(CancelReason::Unreachable));
+            }
             () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),
             () = request.dismissal.token.cancelled() => {
                 return Err(Answered::Cancelled(CancelReason::Dismissed));

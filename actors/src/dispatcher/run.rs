@@ -10,6 +10,7 @@ use super::{
     Around,
     clear::ClearedCall,
     msg::CallEnd,
+    places::{self, NoPlace},
     record::{Finished, Record},
 };
 use crate::{
@@ -41,25 +42,13 @@ pub(super) async fn run(
 ) -> Ran {
     let checked = cleared.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let _place = match around.places_of(&tool.spec().name) {
-        // A handler that passed its deadline keeps its place, so nobody waits for one longer than a deadline.
-        Some(places) => {
-            // Nor does an approval wait for longer than it counts.
-            let patience = patience(&cleared, around).min(cleared.usable_for(around.clock.now()));
-            tokio::select! {
-                place = timeout(patience, places.acquire_owned()) => match place {
-                    Ok(place) => place.ok(),
-                    Err(_) => {
-                        let end = not_run(&cleared, record, &StoreError::Overloaded).await;
-                        return Ran::Ended(Box::new(end));
-                    }
-                },
-                // An answer that was told to count does count.
-                () = request.dismissal.stopped(), if !cleared.is_approved() => None,
-                () = request.leave.cancelled() => return Ran::Left,
-            }
+    let _held = match places::take(&cleared, around, patience(&cleared, around)).await {
+        Ok(held) => Some(held),
+        Err(NoPlace::Late) => {
+            return Ran::Ended(Box::new(not_run(&cleared, record, &StoreError::Overloaded).await));
         }
-        None => None,
+        Err(NoPlace::Dismissed) => None,
+        Err(NoPlace::Left) => return Ran::Left,
     };
     if request.dismissal.stops() && !cleared.is_approved() {
         let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));

@@ -4,9 +4,15 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use ractor::{ActorRef, Message, MessagingErr};
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 /// The address of an actor. Cheap to clone; after a restart every clone leads to the new actor.
-pub struct Address<M>(Arc<watch::Sender<ActorRef<M>>>);
+pub struct Address<M>(Arc<Place<M>>);
+
+struct Place<M> {
+    actor: watch::Sender<ActorRef<M>>,
+    given_up: CancellationToken,
+}
 
 /// Why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,25 +29,36 @@ impl<M: Message> Address<M> {
     /// The address of this actor.
     #[must_use]
     pub fn new(actor: ActorRef<M>) -> Self {
-        Self(Arc::new(watch::Sender::new(actor)))
+        let (actor, given_up) = (watch::Sender::new(actor), CancellationToken::new());
+        Self(Arc::new(Place { actor, given_up }))
     }
 
     /// The actor that is there now.
     #[must_use]
     pub fn actor(&self) -> ActorRef<M> {
-        self.0.borrow().clone()
+        self.0.actor.borrow().clone()
     }
 
     /// The actor was started anew.
     pub fn moved(&self, actor: ActorRef<M>) {
-        self.0.send_replace(actor);
+        self.0.actor.send_replace(actor);
     }
 
-    /// Waits until another actor than this one is there.
+    /// Waits until another actor than this one is there: for ever, where it was [given up](Self::given_up).
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
-        let mut moves = self.0.subscribe();
+        let mut moves = self.0.actor.subscribe();
         let there = moves.wait_for(|actor| actor.get_id() != gone.get_id()).await;
         there.expect("the sender lives in `self`").clone()
+    }
+
+    /// No other actor comes after the one that is there.
+    pub fn give_up(&self) {
+        self.0.given_up.cancel();
+    }
+
+    /// Waits until it is known that nobody comes here any more. Whoever waits for the next actor waits for this too.
+    pub async fn given_up(&self) {
+        self.0.given_up.cancelled().await;
     }
 
     /// Kills the actor that is there, as a fault would, and waits until another is: for tests of supervision.
@@ -56,7 +73,7 @@ impl<M: Message> Address<M> {
     /// # Errors
     /// The message itself.
     pub fn send(&self, msg: M) -> Result<(), Option<M>> {
-        let sent = self.0.borrow().cast(msg);
+        let sent = self.0.actor.borrow().cast(msg);
         match sent {
             Ok(()) => Ok(()),
             Err(MessagingErr::SendErr(msg)) => Err(Some(msg)),

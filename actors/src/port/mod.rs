@@ -4,6 +4,7 @@ mod audit;
 mod call_step;
 mod clock;
 mod model;
+mod resource;
 mod store;
 mod tool;
 mod transcript;
@@ -14,6 +15,7 @@ use std::{future::Future, pin::Pin};
 pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo};
+pub use resource::Resource;
 pub use store::{
     ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError, StoredSession,
     Transaction, Write,

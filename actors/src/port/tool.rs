@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{BoxFuture, Clock, ConnectionType};
+use super::{BoxFuture, Clock, ConnectionType, Resource};
 use crate::protocol::{
     CallId, Fault, Locale, Problem, SessionId, Timestamp, ToolErr, ToolOutcome, ToolSpec, UserId,
 };
@@ -44,6 +44,13 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 
     /// What will happen, for the question to a person; `None` takes a general sentence.
     fn consequence(&self, _arguments: &Value, _locale: Locale) -> Option<String> {
+        None
+    }
+
+    /// What these validated arguments are to work on: at most as many calls as it says run at once on the same resource,
+    /// over all sessions and users. Who comes later waits, as for a place of its tool: first come first served, for at
+    /// most the tool's timeout, then it ends as `overloaded`. `None` waits for nobody.
+    fn resource(&self, _arguments: &Value, _ctx: &ToolContext) -> Option<Resource> {
         None
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::time::sleep;
 use tracing::warn;
 
 use super::Wiring;
@@ -42,7 +43,11 @@ pub(super) async fn recover(
         let again = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
         let Err(back) = wiring.dispatcher.send(again) else { return };
         let wait = wiring.around.limits.ask_timeout;
-        let came_back = tokio::time::timeout(wait, wiring.dispatcher.after(&gone)).await.is_ok();
+        let came_back = tokio::select! {
+            _ = wiring.dispatcher.after(&gone) => true,
+            () = wiring.dispatcher.given_up() => false,
+            () = sleep(wait) => false,
+        };
         match back {
             Some(DispatcherMsg::Dispatch { reply: unused, .. }) if !came_back => reply = unused,
             // Dropping the message says "lost" once more, and that leads here again, to a dispatcher that lives.

@@ -123,7 +123,8 @@ pub struct Tree {
 pub enum Health {
     /// It can.
     Healthy,
-    /// One of its actors failed again and again and was given up.
+    /// One of its actors failed again and again and was given up. Whatever needs it ends with an error at once, and only
+    /// a new runtime has it again.
     Unhealthy {
         /// Which.
         actor: &'static str,
@@ -317,8 +318,14 @@ impl Supervising {
 
     fn give_up(&self, role: Role) {
         error!(actor = role.name(), "an actor was given up; the runtime is unhealthy");
-        if role == Role::Store {
-            self.jobs.close();
+        match role {
+            Role::Store => {
+                self.jobs.close();
+                self.tree.store_actor.give_up();
+            }
+            Role::Llm => self.tree.llm.give_up(),
+            Role::Confirm => self.tree.confirm.give_up(),
+            Role::Dispatcher => self.tree.dispatcher.give_up(),
         }
         self.health.send_replace(Health::Unhealthy { actor: role.name() });
     }

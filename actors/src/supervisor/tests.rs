@@ -1,16 +1,23 @@
 //! The supervisor, and what it leans on in ractor.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
-use tokio::sync::Notify;
+use ractor::{Actor, ActorProcessingErr, ActorRef, Message, SupervisionEvent};
+use tokio::{
+    sync::Notify,
+    time::{Instant, advance},
+};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Children, Health, Supervisor,
+    Children, Health, Supervisor, Tree,
     exit::{ChildExit, child_exit},
 };
 use crate::{
+    mailbox::Address,
     port::{Extensions, SystemClock},
     protocol::Limits,
     registry::ToolRegistry,
@@ -18,19 +25,23 @@ use crate::{
     testing::{MemoryStore, ScriptedModel},
 };
 
-#[tokio::test]
-async fn every_child_that_is_killed_comes_back_under_its_address() {
+async fn tree(limits: Limits) -> Tree {
     let children = Children {
         model: Arc::new(ScriptedModel::new([])),
         store: Arc::new(MemoryStore::new()),
         registry: Arc::new(ToolRegistry::new()),
-        limits: Arc::new(Limits::default()),
+        limits: Arc::new(limits),
         clock: Arc::new(SystemClock),
         extensions: Extensions::default(),
         tasks: TaskTracker::new(),
         writer_health: Arc::new(WriterHealth::default()),
     };
-    let tree = Supervisor::start(children).await.unwrap();
+    Supervisor::start(children).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_child_that_is_killed_comes_back_under_its_address() {
+    let tree = tree(Limits::default()).await;
     let gone =
         (tree.store_actor.actor(), tree.llm.actor(), tree.confirm.actor(), tree.dispatcher.actor());
     gone.0.kill();
@@ -42,6 +53,51 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
     tree.confirm.after(&gone.2).await;
     tree.dispatcher.after(&gone.3).await;
     assert_eq!(*tree.health.borrow(), Health::Healthy);
+}
+
+/// Kills the actor at this address so often, one after the other, and gives how long it took each time until another was
+/// there. `None`: it was given up.
+async fn restarts<M: Message>(address: &Address<M>, count: usize) -> Vec<Option<u128>> {
+    let mut took = Vec::new();
+    for _ in 0..count {
+        let (begin, gone) = (Instant::now(), address.actor());
+        gone.kill();
+        took.push(tokio::select! {
+            _ = address.after(&gone) => Some(begin.elapsed().as_millis()),
+            () = address.given_up() => None,
+        });
+    }
+    took
+}
+
+const AT_ONCE: Option<u128> = Some(0);
+
+/// Four restarts in the window, and what comes of a fifth death in it, for one part of the tree.
+async fn is_restarted<M: Message>(
+    actor: &'static str,
+    address: impl Fn(&Tree) -> Address<M>,
+    delays: [Option<u128>; 4],
+) {
+    let limits = Limits { max_restarts: 4, ..Limits::default() };
+    let (tree, window) = (tree(limits.clone()).await, limits.restart_window);
+    let address = address(&tree);
+    assert_eq!(restarts(&address, 4).await, delays, "{actor}");
+    // Timers tell the clock a millisecond late.
+    advance(window + Duration::from_secs(1)).await;
+    assert_eq!(restarts(&address, 4).await, delays, "{actor}: what is long past does not count");
+    assert_eq!(*tree.health.borrow(), Health::Healthy);
+    assert_eq!(restarts(&address, 1).await, [None], "{actor}");
+    assert_eq!(*tree.health.borrow(), Health::Unhealthy { actor });
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_child_is_restarted_within_its_intensity_and_given_up_beyond_it() {
+    let at_once = [AT_ONCE; 4];
+    is_restarted("store", |tree| tree.store_actor.clone(), at_once).await;
+    is_restarted("confirm", |tree| tree.confirm.clone(), at_once).await;
+    is_restarted("dispatcher", |tree| tree.dispatcher.clone(), at_once).await;
+    let growing = [AT_ONCE, Some(100), Some(200), Some(400)];
+    is_restarted("llm", |tree| tree.llm.clone(), growing).await;
 }
 
 /// Hears how its one child ends.

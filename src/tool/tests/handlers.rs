@@ -179,6 +179,21 @@ fn the_builder_s_words_arrive_in_the_description() {
 }
 
 #[test]
+fn a_tool_says_of_its_arguments_and_its_user_what_a_call_works_on() {
+    let works_on = |args: &Add, ctx: &ToolContext| {
+        let key = format!("{}/{}", ctx.user, args.row);
+        (args.times > 0).then(|| Resource::new(key).at_once(2))
+    };
+    let tool = registered(transactional("add", "Adds.", add).resource(works_on));
+    let of = |arguments: Value| tool.tool().resource(&arguments, &context(Locale::En));
+    assert_eq!(of(json!({ "row": "x", "times": 1 })), Some(Resource::new("mina/x").at_once(2)));
+    assert_eq!(of(json!({ "row": "x" })), None);
+    assert_eq!(of(json!({})), None, "it cannot be called with these");
+    let another = registered(transactional("add", "Adds.", add));
+    assert_eq!(another.tool().resource(&json!({ "row": "x" }), &context(Locale::En)), None);
+}
+
+#[test]
 fn an_effect_that_does_not_go_with_the_connection_is_refused_at_registration() {
     let says_it_reads = transactional("add", "Adds.", add).effect(EffectPolicy::Read);
     let says_it_writes = reading("count", "Counts.", count).effect(EffectPolicy::Write);

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod late;
+mod resources;
 
 use std::{sync::Arc, time::Duration};
 

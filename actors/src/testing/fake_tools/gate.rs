@@ -37,7 +37,8 @@ impl Gate {
         self.open.close();
     }
 
-    pub(super) async fn pass(&self) {
+    /// What a handler does: it arrives, and waits until it is let go. A model may wait here too.
+    pub async fn pass(&self) {
         self.arrived.send_modify(|arrived| *arrived += 1);
         if let Ok(permit) = self.open.acquire().await {
             permit.forget();

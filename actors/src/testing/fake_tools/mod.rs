@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::MemoryConnection;
 use crate::{
     port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
+        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, Tool, ToolContext, ToolFault,
+        ToolResult,
     },
     protocol::{EffectPolicy, Fault, Locale, ToolOutcome, ToolSpec},
 };
@@ -29,6 +30,7 @@ pub struct FakeTool {
     touches: Touches,
     asks: fn(&Value) -> bool,
     consequence: Option<String>,
+    resource: fn(&Value) -> Option<Resource>,
     gate: Option<Gate>,
     end: End,
     runs: Runs,
@@ -113,6 +115,7 @@ impl FakeTool {
             touches,
             asks: |_| true,
             consequence: None,
+            resource: |_| None,
             gate: None,
             end: End::default(),
             runs: Runs::default(),
@@ -144,6 +147,13 @@ impl FakeTool {
     #[must_use]
     pub fn consequence(mut self, text: impl Into<String>) -> Self {
         self.consequence = Some(text.into());
+        self
+    }
+
+    /// What it works on.
+    #[must_use]
+    pub fn resource(mut self, resource: fn(&Value) -> Option<Resource>) -> Self {
+        self.resource = resource;
         self
     }
 
@@ -188,6 +198,10 @@ impl Tool for FakeTool {
 
     fn consequence(&self, _: &Value, _: Locale) -> Option<String> {
         self.consequence.clone()
+    }
+
+    fn resource(&self, arguments: &Value, _: &ToolContext) -> Option<Resource> {
+        (self.resource)(arguments)
     }
 
     fn call<'a>(

@@ -1,0 +1,95 @@
+//! Who ends, when and how.
+
+use madang_actors::failpoint::Action;
+
+/// How far the turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has ended, and the session is awake.
+    Idle,
+    /// The user's message is being stored.
+    AskStored,
+    /// The model speaks.
+    ModelSpeaks,
+    /// A person is asked.
+    QuestionOpen,
+    /// A handler holds the store's transaction.
+    HandlerInTransaction,
+    /// A handler works outside the store.
+    HandlerOutside,
+    /// The model's answer is being stored.
+    AnswerStored,
+}
+
+impl Stage {
+    /// What the user says: the tool that the model calls for it, or something to speak about.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::QuestionOpen => "erase",
+            Self::HandlerInTransaction => "save",
+            Self::HandlerOutside => "mail",
+            Self::Idle | Self::AskStored | Self::ModelSpeaks | Self::AnswerStored => "speak",
+        }
+    }
+
+    pub(super) const fn is_being_stored(self) -> bool {
+        matches!(self, Self::AskStored | Self::AnswerStored)
+    }
+}
+
+/// Who ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Victim {
+    Session,
+    Llm,
+    Dispatcher,
+    Confirm,
+    Store,
+    /// The actor of the call, when its handler has ended: nobody has its address.
+    Call,
+}
+
+impl Victim {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Session, Self::Llm, Self::Dispatcher, Self::Confirm, Self::Store, Self::Call];
+
+    pub(super) fn takes_part_in(self, stage: Stage) -> bool {
+        self != Self::Call || matches!(stage.text(), "erase" | "save" | "mail")
+    }
+
+    pub(super) fn can_end_by(self, way: Way) -> bool {
+        self != Self::Call || way != Way::Killed
+    }
+
+    /// The step at which it fails or panics when it is spoken to.
+    pub(super) const fn failpoint(self) -> &'static str {
+        match self {
+            Self::Session => "session.state",
+            Self::Llm => "llm.freed",
+            Self::Dispatcher => "dispatcher.handle",
+            Self::Confirm => "confirm.withdraw",
+            Self::Store => "store.handle",
+            Self::Call => "call.supervises",
+        }
+    }
+}
+
+/// How it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Killed,
+    Failed,
+    Panicked,
+}
+
+impl Way {
+    pub(super) const ALL: [Self; 3] = [Self::Killed, Self::Failed, Self::Panicked];
+
+    pub(super) const fn action(self) -> Option<Action> {
+        match self {
+            Self::Killed => None,
+            Self::Failed => Some(Action::Error),
+            Self::Panicked => Some(Action::Panic),
+        }
+    }
+}

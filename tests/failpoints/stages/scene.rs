@@ -1,0 +1,304 @@
+//! One turn that is brought to a stage, an actor that ends there, and what is to be seen afterwards.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use madang::{
+    Asker, ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, EventKind, Health,
+    LedgerFilter, Limits, ModelError, ModelInfo, PromptMessage, Runtime, Session, SessionEvent,
+    ToolOutcome, TurnError, TurnId, TurnOptions, WantedCall,
+    testing::{FakeTool, Gate, MemoryStore, Probe},
+};
+use madang_actors::{
+    confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
+    protocol::CallId, session::TurnEnd, store::StoreMsg,
+};
+use tokio::{sync::oneshot, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::plan::{Stage, Victim, Way};
+use crate::house::PATIENCE;
+
+/// Calls the tool that the user names, once; else it speaks: at its session's gate where it was asked to.
+#[derive(Debug, Clone)]
+struct Model {
+    gates: BTreeMap<&'static str, Gate>,
+}
+
+impl ChatModel for Model {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { name: "by words".into(), has_parallel_calls: true, max_concurrent: 8 }
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        _: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            if let Some(PromptMessage::User { text }) = request.messages.last() {
+                if request.tools.iter().any(|tool| tool.name == *text) {
+                    let call = WantedCall { name: text.clone(), arguments: "{}".into() };
+                    return Ok(Completion { tool_calls: vec![call], ..Completion::default() });
+                }
+                if &**text == "speak" {
+                    deltas.text("Well");
+                    self.gates[request.session.as_str()].pass().await;
+                }
+            }
+            Ok(Completion { text: "Well then.".to_owned(), ..Completion::default() })
+        })
+    }
+}
+
+/// A runtime with the session that it is about and a bystander.
+pub(super) struct Scene {
+    runtime: Runtime,
+    store: MemoryStore,
+    session: Session,
+    speaks: Gate,
+    works: Gate,
+}
+
+/// What a turn's asker was told.
+type Asked = tokio::task::JoinHandle<String>;
+
+impl Scene {
+    /// Plays one turn in which the victim ends at this stage, and says what was seen.
+    ///
+    /// Whatever it was: one end of each turn was told, a bystander was served, the session serves its next turn, nothing
+    /// is left running, and the runtime is healthy.
+    pub(super) async fn play(stage: Stage, victim: Victim, way: Way) -> String {
+        let at = format!("{stage:?}, {victim:?}, {way:?}");
+        let played = timeout(PATIENCE, Self::played(stage, victim, way));
+        played.await.unwrap_or_else(|_| panic!("stuck: {at}"))
+    }
+
+    async fn played(stage: Stage, victim: Victim, way: Way) -> String {
+        let beside_speaks = Gate::new();
+        let scene = Self::new(&beside_speaks).await;
+        let beside = scene.runtime.session("lee", "beside").await.unwrap();
+        let bystander = ask(&beside, "speak");
+        beside_speaks.arrived(1).await;
+
+        let mut probe = Probe::new(scene.session.subscribe());
+        let paused = if stage == Stage::AskStored { Some(scene.store.pause().await) } else { None };
+        let asked = ask(&scene.session, stage.text());
+        let (question, paused) = scene.comes_to(stage, &mut probe, paused).await;
+        scene.ends(victim, way).await;
+        let mut told = None;
+        let mut asked = asked;
+        if victim == Victim::Session && stage != Stage::Idle {
+            // Whoever asked hears of it at once, though nothing goes on yet.
+            told = Some((&mut asked).await.unwrap());
+        }
+        drop(paused);
+        scene.speaks.open();
+        scene.works.open();
+        if let Some(question) = question {
+            // It is asked again where it was lost, and nobody asks where its turn is over.
+            while told.is_none() && !asked.is_finished() {
+                if scene.session.answer(&question, Decision::Approve).await.is_ok() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+        let told = match told {
+            Some(told) => told,
+            None => asked.await.unwrap(),
+        };
+
+        beside_speaks.open();
+        let expected = match victim {
+            Victim::Llm => "died, Failed",
+            Victim::Session
+            | Victim::Dispatcher
+            | Victim::Confirm
+            | Victim::Store
+            | Victim::Call => "Answered",
+        };
+        assert_eq!(bystander.await.unwrap(), expected, "{stage:?}, {victim:?}, {way:?}");
+        assert_eq!(ask(&beside, "hello").await.unwrap(), "Answered", "afterwards");
+        assert_eq!(ask(&scene.session, "hello").await.unwrap(), "Answered", "the next turn");
+        scene.afterwards(&mut probe, told).await
+    }
+
+    async fn new(beside_speaks: &Gate) -> Self {
+        let (store, speaks, works) = (MemoryStore::new(), Gate::new(), Gate::new());
+        let gates = [("own", speaks.clone()), ("beside", beside_speaks.clone())].into();
+        let mut limits = Limits::default();
+        limits.transaction_deadline = PATIENCE;
+        let runtime = Runtime::builder()
+            .model(Model { gates })
+            .store(store.clone())
+            .tool(FakeTool::destructive_transactional("erase"))
+            .tool(FakeTool::transactional("save").gate(&works))
+            .tool(FakeTool::write("mail").gate(&works))
+            .limits(limits)
+            .start()
+            .await
+            .unwrap();
+        let session = runtime.session("kim", "own").await.unwrap();
+        Self { runtime, store, session, speaks, works }
+    }
+
+    /// Waits until the turn is there.
+    async fn comes_to(
+        &self,
+        stage: Stage,
+        probe: &mut Probe,
+        mut paused: Option<madang::testing::Paused>,
+    ) -> (Option<madang::Question>, Option<madang::testing::Paused>) {
+        let mut question = None;
+        match stage {
+            Stage::Idle => {
+                self.speaks.open();
+                probe.until_turns_ended(1).await;
+            }
+            Stage::AskStored => {
+                // The question stands behind the ask in the session's mailbox.
+                tokio::task::yield_now().await;
+                self.session.state().await.unwrap();
+            }
+            Stage::ModelSpeaks => self.speaks.arrived(1).await,
+            Stage::QuestionOpen => question = Some(probe.question().await),
+            Stage::HandlerInTransaction | Stage::HandlerOutside => self.works.arrived(1).await,
+            Stage::AnswerStored => {
+                probe.until_streamed("Well").await;
+                paused = Some(self.store.pause().await);
+                self.speaks.open();
+                let is_silent = |text: Option<String>| text.is_none_or(|text| text.is_empty());
+                while !is_silent(self.session.state().await.unwrap().streaming_text) {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        assert_eq!(paused.is_some(), stage.is_being_stored());
+        (question, paused)
+    }
+
+    async fn ends(&self, victim: Victim, way: Way) {
+        /// Kills the actor, or says something to it that it fails at, and waits until another is there.
+        macro_rules! ends {
+            ($address:expr, $msg:expr) => {{
+                let gone = $address.actor();
+                match way {
+                    Way::Killed => gone.kill(),
+                    Way::Failed | Way::Panicked => drop($address.send($msg)),
+                }
+                drop($address.after(&gone).await);
+            }};
+        }
+        let tree = self.runtime.actors();
+        if let Some(action) = way.action() {
+            failpoint::arm(victim.failpoint(), action, 0);
+        }
+        match victim {
+            Victim::Session => match way {
+                Way::Killed => self.session.kill(),
+                Way::Failed | Way::Panicked => drop(self.session.state().await),
+            },
+            Victim::Llm => ends!(tree.llm, LlmMsg::Freed),
+            Victim::Dispatcher => {
+                let (reply, _) = oneshot::channel();
+                ends!(tree.dispatcher, DispatcherMsg::RunningCalls { reply });
+            }
+            Victim::Confirm => {
+                let call = CallId::new(uuid::Uuid::now_v7());
+                ends!(tree.confirm, ConfirmMsg::Withdraw { call });
+            }
+            Victim::Store => {
+                let (reply, _) = oneshot::channel();
+                ends!(tree.store_actor, StoreMsg::Waiting { reply });
+            }
+            // As soon as its handler has ended.
+            Victim::Call => {}
+        }
+    }
+
+    /// Ends the runtime, and says what the asker, subscribers and the ledger have of the turn.
+    async fn afterwards(self, probe: &mut Probe, told: String) -> String {
+        assert!(!failpoint::disarm(), "it has gone off");
+        let session = self.session.id().clone();
+        let filter = LedgerFilter { session: Some(session), ..LedgerFilter::default() };
+        let calls = self.runtime.ledger(&filter).await.unwrap();
+        assert!(calls.len() <= 1, "{calls:?}");
+        let call = calls.first().map(|call| {
+            let outcome = call.outcome.as_ref().map(|outcome| match outcome {
+                ToolOutcome::Ok(_) => "ok",
+                ToolOutcome::Err(error) => &error.code,
+                ToolOutcome::Cancelled(cancelled) => cancelled.reason.name(),
+            });
+            let (outcome, effect) =
+                (outcome.unwrap_or("open"), call.effect.unwrap_or(Effect::None));
+            format!("{} {outcome} {effect:?}", call.name)
+        });
+        let rows = self.store.connection().values();
+        let is_committed = calls.iter().any(|call| call.effect == Some(Effect::Committed));
+        let writes = calls.iter().any(|call| matches!(&*call.name, "save" | "erase"));
+        assert_eq!(
+            rows.len(),
+            usize::from(is_committed && writes),
+            "what is written is in the ledger"
+        );
+        assert_eq!(self.runtime.health(), Health::Healthy);
+        // The turn and the two after it; each has one end.
+        assert_eq!(ask(&self.session, "hello").await.unwrap(), "Answered");
+        probe.until(|events| ends(events).count() > 2).await;
+        self.runtime.shutdown().await.unwrap();
+        assert_eq!(self.runtime.running_tasks(), 0);
+        let turns: Vec<_> = ends(probe.events()).collect();
+        let unique: BTreeSet<_> = turns.iter().collect();
+        assert_eq!((turns.len(), unique.len()), (3, 3), "{}", probe.lines());
+        let heard = heard_of(turns[0], probe.events());
+        [Some(told), Some(heard), call].into_iter().flatten().collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// The turns whose end was told, as often as it was.
+fn ends(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = TurnId> {
+    let ended = |event: &&Arc<SessionEvent>| matches!(event.kind, EventKind::TurnEnded { .. });
+    events.iter().filter(ended).map(|event| event.turn)
+}
+
+/// What whoever subscribed was told of a turn's end.
+fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
+    let mut heard = Vec::new();
+    for event in events.iter().filter(|event| event.turn == turn) {
+        if let EventKind::Error { error, .. } = &event.kind {
+            heard.push(word(error));
+        }
+        if let EventKind::TurnEnded { ending, .. } = &event.kind {
+            heard.push(format!("{ending:?}"));
+        }
+    }
+    heard.join(", ")
+}
+
+/// The error of a turn whose actor or model died has one name.
+fn word(error: &TurnError) -> String {
+    let died = TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() };
+    if *error == died { "died".to_owned() } else { format!("{error:?}") }
+}
+
+/// Asks in a task of its own, and gives what its asker was told in the end.
+fn ask(session: &Session, text: &'static str) -> Asked {
+    let session = session.clone();
+    tokio::spawn(async move {
+        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
+        match session.ask_with(text, options).await {
+            Ok(turn) => match turn.ended().await {
+                Ok(TurnEnd { ending, error: Some(error), .. }) => {
+                    format!("{}, {ending:?}", word(&error))
+                }
+                Ok(TurnEnd { ending, .. }) => format!("{ending:?}"),
+                Err(error) => format!("not told: {error}"),
+            },
+            Err(refused) => format!("refused: {refused}"),
+        }
+    })
+}
