@@ -25,8 +25,8 @@ use crate::support::{PATIENCE, kim};
 /// More polls than any of these futures needs: one that takes more waits for something that does not come.
 pub(super) const MOST_POLLS: usize = 200;
 
-/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks. The rows
-/// have no unique key that would hide a double.
+/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, of
+/// `lose_track` nobody knows what it did. The rows have no unique key that would hide a double.
 pub(super) struct House {
     pub(super) runtime: Runtime,
     pub(super) store: SqliteStore,
@@ -117,7 +117,15 @@ pub(super) fn tools() -> Vec<Arc<dyn tool::Tool>> {
             tool::transactional("add_row", "Adds a row.", add_row).effect(EffectPolicy::Write),
         ),
         Arc::new(tool::transactional("save_row", "Adds a row, when told to.", add_row)),
+        Arc::new(
+            tool::plain("lose_track", "Does nobody knows what.", lose_track)
+                .effect(EffectPolicy::Write),
+        ),
     ]
+}
+
+pub(super) async fn lose_track(_: NoArguments, _: &ToolContext) -> ToolResult<Value> {
+    Err(std::io::Error::other("the line is dead").into())
 }
 
 pub(super) async fn make_table(

@@ -7,8 +7,9 @@ mod house;
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, IdempotencyKey, Item, Limits,
-    Runtime, Store, TurnEnding, TurnOptions, TurnRefused,
+    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventKind, EventPlace,
+    IdempotencyKey, Item, Limits, Runtime, SettleError, Settlement, Store, TurnEnding, TurnOptions,
+    TurnRefused,
     store::SqliteStore,
     testing::{Probe, ScriptedCompletion, ScriptedModel},
 };
@@ -156,6 +157,58 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
         turn.ended().await.unwrap();
         assert_eq!(house.effects(&session).await, 1);
         seen.is_some() && revoked.is_some()
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn settle_dropped_settles_the_call_once_or_not_at_all() {
+    let house = House::new("lose_track").await;
+    after_every_poll(async |polls| {
+        let session = house.session(polls).await;
+        session.ask("go").await.unwrap().ended().await.unwrap();
+        let seen = dropped_after(polls, session.unsettled()).await;
+        let unsettled = session.unsettled().await.unwrap();
+        assert_eq!(unsettled.len(), 1);
+        let call = unsettled[0].call;
+        let settled = dropped_after(polls, session.settle(call, Settlement::DidNot)).await;
+        let again = session.settle(call, Settlement::DidNot).await;
+        assert!(
+            matches!(again, Ok(()) | Err(SettleError::NotUnknown { effect: Some(Effect::None) })),
+            "{again:?}"
+        );
+        assert!(session.unsettled().await.unwrap().is_empty());
+        goes_on(&session).await;
+        seen.is_some() && settled.is_some()
+    })
+    .await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
+    let house = House::new("add_row").await;
+    after_every_poll(async |polls| {
+        let name = format!("s{polls}");
+        let session = house.session(polls).await;
+        session.ask("go").await.unwrap().ended().await.unwrap();
+        drop(session);
+        let session = house.runtime.session("kim", &name).await.unwrap();
+        let back = dropped_after(polls, session.subscribe_after(EventPlace::START)).await;
+        let mut events = session.subscribe_after(EventPlace::START).await.unwrap();
+        let mut places = Vec::new();
+        while places.len() < 4 {
+            let Some(Item::Event(event)) = events.next().await else { continue };
+            // The store does not keep what was proposed.
+            if !matches!(event.kind, EventKind::ToolCallProposed { .. }) {
+                places.push(event.place.entry());
+            }
+        }
+        // User, call, answer, end.
+        assert_eq!(places, [1, 2, 3, 3]);
+        goes_on(&session).await;
+        back.is_some()
     })
     .await;
     house.close().await;
