@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use madang::{
     AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventKind, EventPlace,
-    IdempotencyKey, Item, Limits, Runtime, SettleError, Settlement, Store, TurnEnding, TurnOptions,
-    TurnRefused,
+    IdempotencyKey, Item, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store,
+    TurnEnding, TurnOptions, TurnRefused,
     store::SqliteStore,
     testing::{Probe, ScriptedCompletion, ScriptedModel},
 };
@@ -278,9 +278,12 @@ async fn opening_a_session_dropped_leaves_one_that_can_be_opened() {
         let opened = dropped_after(polls, house.runtime.session("kim", &id)).await;
         let session = house.runtime.session("kim", &id).await.unwrap();
         let state = dropped_after(polls, session.state()).await;
+        let running = dropped_after(polls, session.turn()).await;
+        let filter = LedgerFilter::default();
+        let calls = dropped_after(polls, house.runtime.ledger(&filter)).await;
         goes_on(&session).await;
         assert_eq!(session.state().await.unwrap().messages.len(), 3);
-        opened.is_some() && state.is_some()
+        opened.is_some() && state.is_some() && running.is_some() && calls.is_some()
     })
     .await;
     house.close().await;
