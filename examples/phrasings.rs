@@ -149,7 +149,7 @@ fn request(
         session: SessionId::new("phrasings")?,
         user: UserId::new("phrasings")?,
         system: None,
-        messages: vec![PromptMessage::User { text: phrasing.text.as_str().into() }],
+        messages: Arc::new(vec![PromptMessage::User { text: phrasing.text.as_str().into() }]),
         tools: Arc::clone(tools),
         locale: Locale::from_lang(&phrasing.lang),
         max_tokens: 256,

@@ -36,7 +36,7 @@ impl Llm {
             session: SessionId::new(number.to_string()).unwrap(),
             user: UserId::new(user).unwrap(),
             system: None,
-            messages: Vec::new(),
+            messages: Default::default(),
             tools: Arc::new([]),
             locale: Locale::Ko,
             max_tokens: 8,

@@ -18,7 +18,7 @@ pub struct CompletionRequest {
     /// The system text, if the embedder gave one.
     pub system: Option<Arc<str>>,
     /// The chat so far.
-    pub messages: Vec<PromptMessage>,
+    pub messages: Arc<Vec<PromptMessage>>,
     /// All tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// The session's language.

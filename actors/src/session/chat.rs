@@ -1,6 +1,9 @@
 //! The transcript of one chat in memory: numbers are given out in order, entries are shown in order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::prompt::Prompt;
 use crate::protocol::{
@@ -50,7 +53,7 @@ impl Chat {
         tools: &[ToolSpec],
         locale: Locale,
         limits: &Limits,
-    ) -> Vec<PromptMessage> {
+    ) -> Arc<Vec<PromptMessage>> {
         self.prompt.of(&self.messages, tools, locale, limits)
     }
 

@@ -1,5 +1,7 @@
 //! What the model reads of a chat, kept from one completion to the next: only what is new is written.
 
+use std::sync::Arc;
+
 use crate::protocol::{
     ChatMessage, Content, Limits, Locale, PromptMessage, ToolSpec, prompt_entry,
 };
@@ -7,7 +9,8 @@ use crate::protocol::{
 /// What the model reads of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
-    entries: Vec<PromptMessage>,
+    /// Shared with the completion that reads it: what has ended when more is added, as a rule.
+    entries: Arc<Vec<PromptMessage>>,
     /// How many entries of the chat it was made of.
     made_of: usize,
     locale: Locale,
@@ -21,15 +24,16 @@ impl Prompt {
         tools: &[ToolSpec],
         locale: Locale,
         limits: &Limits,
-    ) -> Vec<PromptMessage> {
+    ) -> Arc<Vec<PromptMessage>> {
         if locale != self.locale {
             *self = Self { locale, ..Self::default() };
         }
+        let entries = Arc::make_mut(&mut self.entries);
         for message in &messages[self.made_of..] {
             if message.content == Content::Cleared {
-                self.entries.clear();
+                entries.clear();
             }
-            self.entries.extend(prompt_entry(message, tools, locale, limits));
+            entries.extend(prompt_entry(message, tools, locale, limits));
         }
         self.made_of = messages.len();
         self.entries.clone()
@@ -93,7 +97,7 @@ mod tests {
         for end in 0..=chat.len() {
             for locale in [Locale::Ko, Locale::Ko, Locale::En] {
                 let anew = prompt(&chat[..end], &[], locale, &limits);
-                assert_eq!(kept.of(&chat[..end], &[], locale, &limits), anew);
+                assert_eq!(*kept.of(&chat[..end], &[], locale, &limits), anew);
             }
         }
     }

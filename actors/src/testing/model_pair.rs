@@ -199,7 +199,7 @@ mod tests {
             session: SessionId::new("one").unwrap(),
             user: UserId::new("me").unwrap(),
             system: None,
-            messages: Vec::new(),
+            messages: Default::default(),
             tools: Arc::new([]),
             locale: Locale::En,
             max_tokens: 16,

@@ -208,11 +208,11 @@ fn question_end(probe: &Probe) -> Option<ConfirmationEnd> {
 
 /// Reads the model's request and lets it say this.
 trait AwaitAndSay {
-    async fn await_and_say(self, text: &str) -> Vec<PromptMessage>;
+    async fn await_and_say(self, text: &str) -> Arc<Vec<PromptMessage>>;
 }
 
 impl<F: Future<Output = HandCompletion>> AwaitAndSay for F {
-    async fn await_and_say(self, text: &str) -> Vec<PromptMessage> {
+    async fn await_and_say(self, text: &str) -> Arc<Vec<PromptMessage>> {
         let completion = self.await;
         let messages = completion.request().messages.clone();
         completion.say(text);

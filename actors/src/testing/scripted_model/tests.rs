@@ -17,7 +17,7 @@ fn request(session: &str) -> CompletionRequest {
         session: SessionId::new(session).unwrap(),
         user: UserId::new("me").unwrap(),
         system: None,
-        messages: Vec::new(),
+        messages: Default::default(),
         tools: Arc::new([]),
         locale: Locale::En,
         max_tokens: 16,

@@ -39,7 +39,7 @@ fn request(messages: Vec<PromptMessage>, tools: Vec<ToolSpec>) -> CompletionRequ
         session: SessionId::new("s").unwrap(),
         user: UserId::new("u").unwrap(),
         system: None,
-        messages,
+        messages: std::sync::Arc::new(messages),
         tools: tools.into(),
         locale: Locale::En,
         max_tokens: 64,
