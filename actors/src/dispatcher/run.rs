@@ -17,7 +17,10 @@ use crate::{
     failpoint::{failpoint, is_planted},
     ledger::Transition,
     mailbox::Recipient,
-    port::{Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write},
+    port::{
+        Access, CallKey, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
+        soon,
+    },
     protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, SettledCall, Text, ToolOutcome},
     store::{Keep, Lease},
 };
@@ -45,33 +48,38 @@ pub(super) async fn run(
     let _held = match places::take(&cleared, around, patience(&cleared, around)).await {
         Ok(held) => Some(held),
         Err(NoPlace::Late) => {
-            return Ran::Ended(Box::new(not_run(&cleared, record, &StoreError::Overloaded).await));
+            return Ran::Ended(Box::new(
+                Box::pin(not_run(&cleared, record, &StoreError::Overloaded)).await,
+            ));
         }
         Err(NoPlace::Dismissed) => None,
         Err(NoPlace::Left) => return Ran::Left,
     };
     if request.dismissal.stops() && !cleared.is_approved() {
         let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
-        let end = record.end(checked.arguments().clone(), Vec::new(), dismissed).await;
+        let end = record.end(checked.arguments().clone(), Vec::new(), dismissed);
+        let end = Box::pin(end).await;
         return Ran::Ended(Box::new(end));
     }
     let due = match about_to_run(&cleared) {
         Ok(due) => due,
-        Err(mismatch) => return Ran::Ended(Box::new(mismatch.end(record).await)),
+        Err(mismatch) => return Ran::Ended(Box::new(Box::pin(mismatch.end(record)).await)),
     };
     match (tool.tool().needs(), tool.spec().effect) {
         (Some(Need::Transaction(_)), _) => {
             Ran::Ended(Box::new(in_transaction(&cleared, due, record, around).await))
         }
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            beside(&cleared, due, record, around, early).await
+            Box::pin(beside(&cleared, due, record, around, early)).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // Nobody else settles what this handler will.
             let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
-                Ok(()) => beside(&cleared, due, record, around, early).await,
-                Err(error) => Ran::Ended(Box::new(not_run(&cleared, record, &error).await)),
+                Ok(()) => Box::pin(beside(&cleared, due, record, around, early)).await,
+                Err(error) => {
+                    Ran::Ended(Box::new(Box::pin(not_run(&cleared, record, &error)).await))
+                }
             }
         }
     }
@@ -129,37 +137,34 @@ async fn in_transaction(
     let ctx = around.context(request);
     let patience = patience(cleared, around);
     if let Err(failed) = failpoint("run.prepare").await {
-        return not_run(cleared, record, &failed.into()).await;
+        return Box::pin(not_run(cleared, record, &failed.into())).await;
     }
     let prepared = match timeout(patience, tool.prepare(&arguments, &ctx)).await {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(fault)) => {
-            let outcome = told(fault, cleared, &ctx);
-            return record
-                .end(checked.arguments().clone(), Vec::new(), Finished::unrun(outcome))
-                .await;
-        }
-        Err(_) => {
-            let outcome = timed_out(patience, Effect::None, &ctx);
-            return record
-                .end(checked.arguments().clone(), Vec::new(), Finished::unrun(outcome))
-                .await;
+        Ok(prepared) => prepared.map_err(|fault| told(fault, cleared, &ctx)),
+        Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
+    };
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(outcome) => {
+            let unrun = Finished::unrun(outcome);
+            return Box::pin(record.end(checked.arguments().clone(), Vec::new(), unrun)).await;
         }
     };
     let mut lease = match lease(cleared, around).await {
         Ok(lease) => lease,
-        Err(error) => return not_run(cleared, record, &error).await,
+        Err(error) => return Box::pin(not_run(cleared, record, &error)).await,
     };
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let outcome = match timeout(deadline, tool.call(arguments, prepared, &ctx, access)).await {
+    let outcome = match timeout(deadline, soon(tool.call(arguments, prepared, &ctx, access))).await
+    {
         Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
     if let Err(failed) = failpoint("run.called").await {
         drop(lease);
-        return not_run(cleared, record, &failed.into()).await;
+        return Box::pin(not_run(cleared, record, &failed.into())).await;
     }
     let (keep, effect) = if outcome.is_ok() {
         (Keep::Keep, Effect::Committed)
@@ -173,7 +178,9 @@ async fn in_transaction(
     let at = around.clock.now();
     match end(lease, keep, record.writes_at(at, steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
-        Err(error) if !error.may_have_happened() => not_run(cleared, record, &error).await,
+        Err(error) if !error.may_have_happened() => {
+            Box::pin(not_run(cleared, record, &error)).await
+        }
         written => record.told(checked.arguments().clone(), ended, at, written).await,
     }
 }
@@ -204,7 +211,9 @@ async fn end(
 
 async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
-    let lease = around.store.lease(cleared.checked().tool().spec().name.clone()).await?;
+    let (request, tool) = (cleared.checked().request(), cleared.checked().tool());
+    let call = CallKey { session: request.session.clone(), call: request.call.id };
+    let lease = around.store.lease_for(tool.spec().name.clone(), call).await?;
     failpoint("run.leased").await?;
     Ok(lease)
 }

@@ -5,6 +5,7 @@ mod call_step;
 mod clock;
 mod model;
 mod resource;
+mod soon;
 mod store;
 mod tool;
 mod transcript;
@@ -16,9 +17,10 @@ pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo};
 pub use resource::Resource;
+pub use soon::soon;
 pub use store::{
-    ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError, StoredSession,
-    Transaction, Write,
+    CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError,
+    StoredSession, Transaction, Write,
 };
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};

@@ -109,11 +109,33 @@ pub trait Transaction: Send {
         })
     }
 
+    /// Says which call the next part will write about: a store may look up, as that part begins, what it must know then.
+    fn foresee(&mut self, _call: CallKey) {}
+
+    /// Writes facts in their order, keeps the innermost part and begins another. After a refusal the part that was written
+    /// in is still open, to be undone. A store may do it in fewer steps.
+    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.write_all(writes).await?;
+            self.keep().await?;
+            self.savepoint().await
+        })
+    }
+
     /// The driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 
     /// Makes all that was kept durable.
     fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
+}
+
+/// Names a call and the session that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallKey {
+    /// The session.
+    pub session: SessionId,
+    /// The call.
+    pub call: CallId,
 }
 
 /// A connection that cannot write. Given back when dropped.

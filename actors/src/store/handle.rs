@@ -7,11 +7,11 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Job, Jobs, Lease, LeaseJob, StoreMsg, WriteJob};
+use super::{Job, Jobs, Lease, LeaseJob, StoreMsg, WriteJob, queue::Writers};
 use crate::{
     failpoint::failpoint,
     mailbox::{Address, AskError},
-    port::{Store, StoreError, Write},
+    port::{CallKey, Store, StoreError, Write},
     protocol::Limits,
 };
 
@@ -85,17 +85,38 @@ impl StoreHandle {
         &self,
         label: Arc<str>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
+        self.borrow(label, None)
+    }
+
+    /// The same for the handler of a call, which will be recorded when the lease ends.
+    ///
+    /// # Errors
+    /// What [`lease`](Self::lease) gives.
+    pub fn lease_for(
+        &self,
+        label: Arc<str>,
+        call: CallKey,
+    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
+        self.borrow(label, Some(call))
+    }
+
+    fn borrow(
+        &self,
+        label: Arc<str>,
+        call: Option<CallKey>,
+    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + use<> {
         let (reply, granted) = oneshot::channel();
-        let sent = self.send(|place| Job::Lend(LeaseJob { label, reply, place }));
+        let sent = self.send(|place| Job::Lend(LeaseJob { label, call, reply, place }));
         in_time(sent, granted, self.answers_within)
     }
 
     /// Admission comes before the mailbox, which has no bound.
     fn send(&self, job: impl FnOnce(OwnedSemaphorePermit) -> Job) -> Result<(), StoreError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| StoreError::Overloaded)?;
-        self.jobs.push(job(place))?;
-        // If the actor is gone just now, the next one finds the job.
-        drop(self.writer.send(StoreMsg::Work));
+        if self.jobs.push(job(place))? == Writers::Idle {
+            // If the actor is gone just now, the next one finds the job.
+            drop(self.writer.send(StoreMsg::Work));
+        }
         Ok(())
     }
 }

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use super::{Job, queue::Queue};
+use super::{
+    Job,
+    queue::{Queue, Writers},
+};
 use crate::port::StoreError;
 
 /// What waits for the store's writers. Cheap to clone. Nothing of it is lost when the StoreActor dies: the next one finds
@@ -31,7 +34,7 @@ impl Jobs {
         left.into_iter().for_each(|job| job.refuse(StoreError::unavailable(Gone)));
     }
 
-    pub(super) fn push(&self, job: Job) -> Result<(), StoreError> {
+    pub(super) fn push(&self, job: Job) -> Result<Writers, StoreError> {
         let pushed = self.queue().push(job);
         // The job is dropped outside of the lock.
         pushed.map_err(|_| StoreError::unavailable(Gone))

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::Lease;
 use crate::{
     mailbox::answer,
-    port::{StoreError, Write},
+    port::{CallKey, StoreError, Write},
 };
 
 /// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
@@ -47,6 +47,8 @@ pub struct WriteJob {
 pub struct LeaseJob {
     /// Who, for the log: a tool's name.
     pub label: Arc<str>,
+    /// The call that the borrower will record, if it is known.
+    pub call: Option<CallKey>,
     /// Gets the lease.
     pub reply: oneshot::Sender<Result<Lease, StoreError>>,
     /// Its place among the jobs that may wait; free again when the lease has ended.

@@ -11,6 +11,15 @@ pub(super) struct Queue<J> {
     is_closed: bool,
 }
 
+/// Whether anybody must be told that something waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writers {
+    /// One of them is to be started.
+    Idle,
+    /// The first that is done looks for what waits.
+    Busy,
+}
+
 impl<J> Queue<J> {
     /// Nothing waits, all writers are idle.
     pub(super) fn new(writers: usize, max_batch_jobs: usize) -> Self {
@@ -22,13 +31,13 @@ impl<J> Queue<J> {
         }
     }
 
-    /// A job comes. Given back once nobody takes any more.
-    pub(super) fn push(&mut self, job: J) -> Result<(), J> {
+    /// A job comes, and says whether a writer is idle that should look for it. Given back once nobody takes any more.
+    pub(super) fn push(&mut self, job: J) -> Result<Writers, J> {
         if self.is_closed {
             return Err(job);
         }
         self.waiting.push_back(job);
-        Ok(())
+        Ok(if self.idle_writers == 0 { Writers::Busy } else { Writers::Idle })
     }
 
     /// Takes no more jobs, and gives those that wait.
@@ -67,10 +76,10 @@ mod tests {
     #[test]
     fn what_comes_while_the_writer_is_busy_is_the_next_group() {
         let mut queue = Queue::new(1, 10);
-        queue.push(1).unwrap();
+        assert_eq!(queue.push(1), Ok(Writers::Idle));
         assert_eq!(queue.next_batch(), Some([1].into()));
-        queue.push(2).unwrap();
-        queue.push(3).unwrap();
+        assert_eq!(queue.push(2), Ok(Writers::Busy));
+        assert_eq!(queue.push(3), Ok(Writers::Busy));
         assert_eq!(queue.next_batch(), None, "one writer, one group at a time");
         queue.written(VecDeque::new());
         assert_eq!(queue.next_batch(), Some([2, 3].into()));
@@ -81,19 +90,19 @@ mod tests {
     #[test]
     fn a_group_has_a_bound_and_the_rest_keeps_its_order() {
         let mut queue = Queue::new(1, 2);
-        (1..=5).for_each(|job| queue.push(job).unwrap());
+        (1..=5).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Idle)));
         assert_eq!(queue.next_batch(), Some([1, 2].into()));
         queue.written(VecDeque::new());
         assert_eq!(queue.next_batch(), Some([3, 4].into()));
         queue.written([4].into());
-        queue.push(6).unwrap();
+        assert_eq!(queue.push(6), Ok(Writers::Idle));
         assert_eq!(queue.next_batch(), Some([4, 5].into()), "what was left undone comes first");
     }
 
     #[test]
     fn a_closed_queue_gives_everything_back() {
         let mut queue = Queue::new(1, 2);
-        queue.push(1).unwrap();
+        assert_eq!(queue.push(1), Ok(Writers::Idle));
         assert_eq!(queue.close(), [1]);
         assert_eq!(queue.push(2), Err(2));
         assert_eq!(queue.next_batch(), None);
@@ -102,7 +111,7 @@ mod tests {
     #[test]
     fn as_many_groups_run_at_once_as_there_are_writers() {
         let mut queue = Queue::new(2, 1);
-        (1..=3).for_each(|job| queue.push(job).unwrap());
+        (1..=3).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Idle)));
         assert_eq!(queue.next_batch(), Some([1].into()));
         assert_eq!(queue.next_batch(), Some([2].into()));
         assert_eq!(queue.next_batch(), None);

@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use super::{
     Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     lease::{End, Homecoming},
-    part::{Open, conclude, in_savepoint, savepoint},
+    part::{Open, Then, conclude, in_savepoint},
     run::Run,
 };
 use crate::{
@@ -87,7 +87,10 @@ impl Writer {
                     let run = Run::take(job, &mut jobs);
                     write_run(transaction, run, &mut done, &mut jobs).await
                 }
-                Job::Lend(job) => self.lend(transaction, job, &mut done).await,
+                Job::Lend(job) => {
+                    let then = behind(jobs.front(), closes);
+                    self.lend(transaction, job, then, &mut done).await
+                }
             };
             match next {
                 Ok(open) => transaction = open,
@@ -123,36 +126,41 @@ impl Writer {
         failpoint("writer.begins").await?;
         let transaction = self.store.begin().await?;
         failpoint("writer.begun").await?;
-        Ok(transaction)
+        Ok(Open::new(transaction))
     }
 
     async fn lend(
         &self,
         mut transaction: Open,
         job: LeaseJob,
+        then: Then,
         done: &mut Vec<Done>,
     ) -> Result<Open, Spoiled> {
         if job.reply.is_closed() {
             return Ok(transaction);
         }
-        let LeaseJob { label, reply, place } = job;
-        if let Err(cause) = savepoint(&mut transaction).await {
+        let LeaseJob { label, call, reply, place } = job;
+        if let Err(cause) = transaction.savepoint_for(call).await {
             answer(reply, Err(unwritten(&cause)));
             return Err(Spoiled { cause, by: Spoiler::Store });
         }
-        let (lease, home) = Lease::lend(transaction, label.clone(), self.limits.store_timeout);
+        let (lease, home) =
+            Lease::lend(transaction.transaction, label.clone(), self.limits.store_timeout);
         answer(reply, Ok(lease));
         let Ok(Homecoming { transaction, end }) = self.homecoming(&label, home).await else {
             // Cannot happen while a lease comes home on drop; the transaction is lost with it and rolled back.
             let cause = StoreError::unavailable(Lost);
             return Err(Spoiled { cause, by: Spoiler::Borrower });
         };
+        let transaction = Open::new(transaction);
         if let Err(failed) = failpoint("writer.home").await {
             return Err(Spoiled { cause: failed.into(), by: Spoiler::Store });
         }
         match end {
             None => undo(transaction, &label).await,
-            Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
+            Some(end @ End { keep: Keep::Keep, .. }) => {
+                keep(transaction, &label, end, then, done).await
+            }
             Some(End { keep: Keep::Undo, record, committed }) => {
                 let job = WriteJob { writes: record, reply: committed, place };
                 match undo(transaction, &label).await {
@@ -212,6 +220,18 @@ impl WriteJob {
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was lost with its borrower")]
 struct Lost;
+
+/// What is known of the part behind a lease. Where the group is about to close, nobody is begun for.
+fn behind(next: Option<&Job>, closes: Instant) -> Then {
+    match next {
+        Some(Job::Lend(LeaseJob { call: Some(call), reply, .. }))
+            if !reply.is_closed() && Instant::now() < closes =>
+        {
+            Then::Another(call.clone())
+        }
+        Some(Job::Lend(_) | Job::Write(_)) | None => Then::Any,
+    }
+}
 
 /// Counts a lease as overdue until it is dropped.
 struct Overdue<'a>(&'a WriterHealth);
@@ -286,9 +306,10 @@ async fn keep(
     transaction: Open,
     label: &str,
     end: End,
+    then: Then,
     done: &mut Vec<Done>,
 ) -> Result<Open, Spoiled> {
-    match conclude(transaction, &end.record).await {
+    match conclude(transaction, &end.record, then).await {
         Ok((transaction, result)) => {
             done.push(Done { reply: end.committed, result, again: None });
             Ok(transaction)
@@ -302,7 +323,7 @@ async fn keep(
 
 async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
     let undone = match failpoint("writer.undo").await {
-        Ok(()) => transaction.undo().await,
+        Ok(()) => transaction.transaction.undo().await,
         Err(failed) => Err(failed.into()),
     };
     match undone {

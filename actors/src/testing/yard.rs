@@ -160,11 +160,11 @@ impl Yard {
         change: impl FnOnce(&mut DispatchRequest),
     ) -> OneCall {
         let mut call = self.not_begun(tool, arguments).await;
-        change(&mut call.request);
+        change(Arc::make_mut(&mut call.request));
         let request = &call.request;
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(request.news.clone(), lost);
-        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
         drop(self.tree.dispatcher.send(dispatch));
         call
     }
@@ -208,7 +208,7 @@ impl Yard {
             news: Recipient::channel(news),
             late: Recipient::nobody(),
         };
-        OneCall { request, heard }
+        OneCall { request: Arc::new(request), heard }
     }
 
     /// Runs one call that needs no question to its end.
@@ -247,7 +247,7 @@ impl Yard {
 
 /// A call that was begun.
 pub(crate) struct OneCall {
-    pub(crate) request: DispatchRequest,
+    pub(crate) request: Arc<DispatchRequest>,
     heard: mpsc::UnboundedReceiver<DispatcherEvent>,
 }
 

@@ -1,6 +1,10 @@
 //! Several statements that go to SQLite's thread in one trip.
 
-use sqlx::{AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type, sqlite::SqliteArguments};
+use madang_actors::port::soon;
+use sqlx::{
+    AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type,
+    sqlite::{SqliteArguments, SqliteRow},
+};
 
 /// Statements in one script: few enough for its text to come again, so that it is still prepared then. Preparing costs
 /// several times what running does, and a trip to SQLite's thread is little for eight statements.
@@ -12,7 +16,21 @@ pub(super) struct Script {
     sql: String,
     arguments: SqliteArguments,
     statements: u64,
+    guards: Guards,
 }
+
+/// Who notices a statement that found no row to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Guards {
+    /// Whoever ran the script, when it is over.
+    #[default]
+    Behind,
+    /// A statement behind it, so that nothing after it is run.
+    Between,
+}
+
+/// Refuses what came before it, where that found no row; see the view.
+const GUARD: &str = "INSERT INTO madang_refused SELECT 1 WHERE changes() <> 1;";
 
 /// What a script did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +42,19 @@ pub(super) enum Changed {
 }
 
 impl Script {
+    pub(super) fn new(guards: Guards) -> Self {
+        Self { guards, ..Self::default() }
+    }
+
+    /// Adds a statement that may find no row to change.
+    pub(super) fn search(&mut self, sql: &'static str) -> &mut Self {
+        self.statements(1, sql);
+        if self.guards == Guards::Between {
+            self.sql.push_str(GUARD);
+        }
+        self
+    }
+
     /// Adds so many statements, in which `$1` is the first value bound after this.
     pub(super) fn statements(&mut self, count: u64, sql: &'static str) -> &mut Self {
         let bound = sqlx::Arguments::len(&self.arguments);
@@ -59,11 +90,27 @@ impl Script {
         self.statements == 0
     }
 
+    /// Adds what ends one part and begins another. Only a script whose guards stand between can have it.
+    pub(super) fn next_part(&mut self, sql: &str) {
+        self.sql.push_str(sql);
+    }
+
+    /// Runs the statements one after the other, up to the first that fails or is refused, and gives the row of the last.
+    pub(super) async fn run_to_row(
+        &mut self,
+        db: &mut SqliteConnection,
+    ) -> sqlx::Result<Option<SqliteRow>> {
+        let Self { sql, arguments, guards, .. } = std::mem::take(self);
+        self.guards = guards;
+        soon(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_optional(db)).await
+    }
+
     /// Runs the statements one after the other, up to the first that fails.
     pub(super) async fn run(&mut self, db: &mut SqliteConnection) -> sqlx::Result<Changed> {
-        let Self { sql, arguments, statements } = std::mem::take(self);
+        let Self { sql, arguments, statements, guards } = std::mem::take(self);
+        self.guards = guards;
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let done = query.execute(db).await?;
+        let done = soon(query.execute(db)).await?;
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }

@@ -4,13 +4,13 @@ use std::any::Any;
 
 use madang_actors::{
     failpoint::failpoint,
-    port::{BoxFuture, StoreError, Transaction, Write},
+    port::{BoxFuture, CallKey, StoreError, Transaction, Write},
 };
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
     error,
-    write::{self, Recent},
+    write::{self, Known, NextPart},
     writer::{ControlError, Writer},
 };
 
@@ -24,8 +24,11 @@ pub(super) struct SqliteTransaction {
     /// The connection was lent and nothing was written since: a statement of the borrower's may still run, and end the
     /// transaction.
     lent: Lent,
-    /// What the last step of a call has just written, so that the next need not read it.
-    recent: Option<Recent>,
+    /// What is known of a call, so that its next step need not read it. A borrower cannot make it untrue: a step that does
+    /// not follow from where the call and its chain stand is refused by the tables.
+    known: Option<Known>,
+    /// What the next part will be about.
+    foreseen: Option<CallKey>,
     end: End,
 }
 
@@ -49,8 +52,15 @@ struct NoSavepoint;
 impl SqliteTransaction {
     /// Begins on the connection in this slot.
     pub(super) async fn begin(slot: OwnedMutexGuard<Option<Writer>>) -> Result<Self, StoreError> {
-        let mut begun =
-            Self { slot, depth: 0, kept: None, lent: Lent::No, recent: None, end: End::Open };
+        let mut begun = Self {
+            slot,
+            depth: 0,
+            kept: None,
+            lent: Lent::No,
+            known: None,
+            foreseen: None,
+            end: End::Open,
+        };
         failpoint("sqlite.begin").await?;
         begun.writer().begin().await.map_err(error::unavailable)?;
         Ok(begun)
@@ -60,9 +70,24 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
+    /// Writes facts, releases the part that is to be kept and begins the one of this depth, in one trip to SQLite's thread.
+    async fn go_on(
+        &mut self,
+        writes: &[Write],
+        kept: Option<usize>,
+        depth: usize,
+    ) -> Result<(), StoreError> {
+        let Self { slot, known, foreseen, .. } = self;
+        let writer = slot.as_mut().expect("the slot is emptied on drop only");
+        writer.must_be_open().map_err(StoreError::unavailable)?;
+        let next = NextPart { sql: writer.savepoint(kept, depth), foreseen: foreseen.take() };
+        *known = write::write_and_go_on(writer.db(), writes, known, next).await?;
+        Ok(())
+    }
+
     /// The depth of the innermost part, which is about to end.
     fn leave(&mut self) -> Result<usize, StoreError> {
-        self.recent = None;
+        self.known = None;
         let depth = self.depth;
         self.depth = depth.checked_sub(1).ok_or_else(|| StoreError::unavailable(NoSavepoint))?;
         Ok(depth)
@@ -72,14 +97,14 @@ impl SqliteTransaction {
 impl Transaction for SqliteTransaction {
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            self.recent = None;
             if self.depth == 0 {
                 self.lent = Lent::No;
             }
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
             failpoint("sqlite.savepoint").await?;
-            self.writer().savepoint(kept, depth).await.map_err(error::unavailable)
+            self.known = None;
+            self.go_on(&[], kept, depth).await
         })
     }
 
@@ -118,13 +143,13 @@ impl Transaction for SqliteTransaction {
 
     fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async {
-            let Self { slot, recent, lent, .. } = self;
+            let Self { slot, known, lent, .. } = self;
             let writer = slot.as_mut().expect("the slot is emptied on drop only");
             // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
             // message.
             writer.must_be_open().map_err(StoreError::unavailable)?;
             failpoint("sqlite.write").await?;
-            write::write(writer.db(), writes, recent).await?;
+            write::write(writer.db(), writes, known).await?;
             failpoint("sqlite.written").await?;
             if !writes.is_empty() {
                 *lent = Lent::No;
@@ -133,8 +158,27 @@ impl Transaction for SqliteTransaction {
         })
     }
 
+    fn foresee(&mut self, call: CallKey) {
+        self.foreseen = Some(call);
+    }
+
+    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async {
+            let depth = self.depth;
+            if depth == 0 {
+                return Err(StoreError::unavailable(NoSavepoint));
+            }
+            failpoint("sqlite.next_part").await?;
+            self.go_on(writes, Some(depth), depth).await?;
+            self.kept = None;
+            self.lent = Lent::No;
+            failpoint("sqlite.goes_on").await?;
+            // Asked again: what a borrower left running may have ended the transaction since.
+            self.writer().must_be_open().map_err(StoreError::unavailable)
+        })
+    }
+
     fn connection(&mut self) -> &mut (dyn Any + Send) {
-        self.recent = None;
         self.lent = Lent::Yes;
         self.writer().db()
     }

@@ -3,55 +3,102 @@
 use madang_actors::{
     failpoint::is_planted,
     ledger::{ChainEnd, Transition, next_hash},
-    port::{LedgerFilter, LedgerRow, StoreError, TurnStep, Write},
+    port::{CallKey, LedgerFilter, LedgerRow, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
-use sqlx::SqliteConnection;
+use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     error::of_write,
     read, row,
-    script::{Changed, Script},
+    script::{Changed, Guards, Script},
 };
 
-/// What a step of a call has just written, so that the next need not read it.
+/// What is known of a call and its session's chain, so that its next step need not read it.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct Known {
+    call: CallKey,
     chain: ChainEnd,
-    row: LedgerRow,
+    /// `None`: the ledger has no such call.
+    row: Option<LedgerRow>,
+}
+
+impl Known {
+    fn is_of_its_session(&self) -> bool {
+        self.row.as_ref().is_none_or(|row| row.session == self.call.session)
+    }
+}
+
+/// What ends this part and begins the next, in which this call will be written about.
+pub(super) struct NextPart {
+    pub(super) sql: String,
+    pub(super) foreseen: Option<CallKey>,
 }
 
 /// Writes facts in their order, up to the first that is refused.
 pub(super) async fn write(
     db: &mut SqliteConnection,
     writes: &[Write],
-    recent: &mut Option<Recent>,
+    known: &mut Option<Known>,
 ) -> Result<(), StoreError> {
-    let (mut script, mut begin, mut last) = (Script::default(), 0, recent.take());
+    let mut script = Script::default();
+    let begin = add_all(db, writes, known, &mut script).await?;
+    send(db, &mut script, &writes[begin..]).await
+}
+
+/// Writes facts in their order, ends the part that they belong to and begins another. Nothing was ended where one of them
+/// is refused. Gives what is known of the call that the next part is about.
+pub(super) async fn write_and_go_on(
+    db: &mut SqliteConnection,
+    writes: &[Write],
+    known: &mut Option<Known>,
+    next: NextPart,
+) -> Result<Option<Known>, StoreError> {
+    let mut script = Script::new(Guards::Between);
+    let begin = add_all(db, writes, known, &mut script).await?;
+    script.next_part(&next.sql);
+    if let Some(CallKey { session, call }) = &next.foreseen {
+        script.statements(1, STANDS).bind(session.as_str()).bind(call.to_string());
+    }
+    let found = script.run_to_row(db).await;
+    let found = found.map_err(|error| of_write(error, || describe(&writes[begin..])))?;
+    let Some((call, found)) = next.foreseen.zip(found) else { return Ok(None) };
+    let known = stands(call, &found)?;
+    // What contradicts itself is read again when it is written about, and refused then.
+    Ok(Some(known).filter(Known::is_of_its_session))
+}
+
+/// Adds facts to the script, which is sent on the way where something must be read. Gives the first that was not sent.
+async fn add_all(
+    db: &mut SqliteConnection,
+    writes: &[Write],
+    known: &mut Option<Known>,
+    script: &mut Script,
+) -> Result<usize, StoreError> {
+    let (mut begin, mut last) = (0, known.take());
     for (index, write) in writes.iter().enumerate() {
         let fact = Fact::of(write);
         // What the script has not written yet is not there to be read.
         if fact.must_read(last.as_ref()) || script.is_long() {
-            send(db, &mut script, &writes[begin..index]).await?;
+            send(db, script, &writes[begin..index]).await?;
             begin = index;
         }
         match fact {
-            Fact::Plain => add(&mut script, write)?,
-            Fact::Step(step) => last = Some(take(db, &step, last, &mut script).await?),
+            Fact::Plain => add(script, write)?,
+            Fact::Step(step) => last = Some(take(db, &step, last, script).await?),
             Fact::Revocation { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
                 for call in granting(db, session, tool).await? {
                     let step = Step { session, call, at, transition: &transition };
-                    last = Some(take(db, &step, last, &mut script).await?);
+                    last = Some(take(db, &step, last, script).await?);
                     // Each of these reads where the chain ends.
-                    send(db, &mut script, &writes[begin..=index]).await?;
+                    send(db, script, &writes[begin..=index]).await?;
                 }
             }
         }
     }
-    send(db, &mut script, &writes[begin..]).await?;
-    *recent = last;
-    Ok(())
+    *known = last;
+    Ok(begin)
 }
 
 async fn send(
@@ -100,8 +147,7 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
     match write {
         Write::Session { session, user, at } => {
             // Opened again by its user, it changes nothing; by another, no row matches.
-            script.statements(
-                1,
+            script.search(
                 "INSERT INTO madang_sessions (session, user, opened_at) VALUES ($1, $2, $3) \
                  ON CONFLICT (session) DO UPDATE SET chain_length = chain_length WHERE user = excluded.user",
             );
@@ -122,8 +168,7 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
             script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::TurnEnded { session, turn, at, ending, error, usage } => {
-            script.statements(
-                1,
+            script.search(
                 "UPDATE madang_turns SET ended_at = $3, ending = $4, error = $5, usage = $6 \
                  WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
             );
@@ -157,29 +202,25 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
 fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), StoreError> {
     match step {
         TurnStep::Called { round, from, usage } => {
-            script.statements(
-                1,
+            script.search(
                 "UPDATE madang_turns SET round = $1, round_from = $2, usage = $3, resumes = 0 \
                  WHERE session = $4 AND turn = $5 AND ended_at IS NULL AND round = $1 - 1",
             );
             script.bind(*round).bind(place(*from)?).bind(row::json(usage));
         }
         TurnStep::Dismissed => {
-            script.statements(
-                1,
+            script.search(
                 "UPDATE madang_turns SET dismissed_at = $1 WHERE session = $2 AND turn = $3 AND ended_at IS NULL",
             );
             script.bind(at.millis());
         }
         TurnStep::Resumed => {
-            script.statements(
-                1,
+            script.search(
                 "UPDATE madang_turns SET resumes = resumes + 1 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
             );
         }
         TurnStep::Suspended => {
-            script.statements(
-                1,
+            script.search(
                 "UPDATE madang_turns SET resumes = 0 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
             );
         }
@@ -221,22 +262,22 @@ impl<'a> Fact<'a> {
         }
     }
 
-    fn must_read(&self, recent: Option<&Recent>) -> bool {
+    fn must_read(&self, known: Option<&Known>) -> bool {
         match self {
             Self::Plain => false,
-            Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(recent),
+            Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),
             Self::Revocation { .. } => true,
         }
     }
 }
 
 impl Step<'_> {
-    /// The step before it has just been written, or is about to be.
-    fn is_next_of(&self, recent: Option<&Recent>) -> bool {
-        recent.is_some_and(|Recent { row, .. }| {
-            row.call == self.call
-                && row.session == *self.session
-                && !row.may_repeat(self.transition)
+    /// It is known what comes before it: that was read, has just been written, or is about to be.
+    fn is_next_of(&self, known: Option<&Known>) -> bool {
+        known.is_some_and(|Known { call, row, .. }| {
+            call.call == self.call
+                && call.session == *self.session
+                && row.as_ref().is_none_or(|row| !row.may_repeat(self.transition))
         })
     }
 }
@@ -261,20 +302,21 @@ async fn granting(
 async fn take(
     db: &mut SqliteConnection,
     step: &Step<'_>,
-    recent: Option<Recent>,
+    known: Option<Known>,
     script: &mut Script,
-) -> Result<Recent, StoreError> {
+) -> Result<Known, StoreError> {
     let Step { session, call, at, transition } = *step;
-    let (chain, before) = match recent.filter(|recent| step.is_next_of(Some(recent))) {
-        Some(Recent { chain, row }) => (chain, Some(row)),
-        None => read(db, session, call).await?,
+    let known = match known.filter(|known| step.is_next_of(Some(known))) {
+        Some(known) => known,
+        None => read(db, CallKey { session: session.clone(), call }).await?,
     };
-    if let Some(row) = &before
+    if let Some(row) = &known.row
         && row.may_repeat(transition)
         && last_step(db, session, call).await? == *transition
     {
-        return Ok(Recent { chain, row: row.clone() });
+        return Ok(known);
     }
+    let Known { call: key, chain, row: before } = known;
     let grant = match transition.rests_on() {
         Some(granting) => {
             let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
@@ -295,32 +337,29 @@ async fn take(
     } else {
         follow(script, &row)
     }
-    Ok(Recent { chain, row })
+    Ok(Known { call: key, chain, row: Some(row) })
 }
 
 /// The end of the session's chain and where the call stands.
-async fn read(
-    db: &mut SqliteConnection,
-    session: &SessionId,
-    call: CallId,
-) -> Result<(ChainEnd, Option<LedgerRow>), StoreError> {
-    let found = sqlx::query(
-        "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
-         LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1",
-    )
-    .bind(session.as_str())
-    .bind(call.to_string())
-    .fetch_optional(db)
-    .await
-    .map_err(StoreError::unavailable)?;
+const STANDS: &str = "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
+     LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1";
+
+async fn read(db: &mut SqliteConnection, key: CallKey) -> Result<Known, StoreError> {
+    let CallKey { session, call } = &key;
+    let question = sqlx::query(STANDS).bind(session.as_str()).bind(call.to_string());
+    let found = question.fetch_optional(db).await.map_err(StoreError::unavailable)?;
     let found =
         found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
-    let chain = row::chain_end(&found)?;
-    let before = row::call(&found)?;
-    if before.as_ref().is_some_and(|row| row.session != *session) {
+    let known = stands(key, &found)?;
+    if !known.is_of_its_session() {
+        let CallKey { call, .. } = known.call;
         return Err(StoreError::refused(format!("call {call} belongs to another session")));
     }
-    Ok((chain, before))
+    Ok(known)
+}
+
+fn stands(call: CallKey, found: &SqliteRow) -> Result<Known, StoreError> {
+    Ok(Known { chain: row::chain_end(found)?, row: row::call(found)?, call })
 }
 
 async fn last_step(
@@ -371,8 +410,7 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
 
 /// Every later step.
 fn follow(script: &mut Script, row: &LedgerRow) {
-    script.statements(
-        1,
+    script.search(
         "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
          decided_by = $8, ended_at = $9, asked = $10, approval = $11, approved_at = $12, expires_at = $13, \
          revoked_at = $14, settled_by = $15, settled_at = $16 WHERE call = $1",

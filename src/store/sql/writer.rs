@@ -75,19 +75,13 @@ impl Writer {
         Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
     }
 
-    /// Begins the part of this depth, once the one that was kept before it is released.
-    pub(super) async fn savepoint(
-        &mut self,
-        kept: Option<usize>,
-        depth: usize,
-    ) -> Result<(), ControlError> {
-        self.must_be_open()?;
+    /// Begins the part of this depth, once the one that was kept before it is released: to be run on [`db`](Self::db).
+    pub(super) fn savepoint(&self, kept: Option<usize>, depth: usize) -> String {
         let prefix = &self.prefix;
-        let sql = match kept {
-            Some(kept) => format!("RELEASE {prefix}_{kept}; SAVEPOINT {prefix}_{depth}"),
-            None => format!("SAVEPOINT {prefix}_{depth}"),
-        };
-        Ok(self.run(sql).await?)
+        match kept {
+            Some(kept) => format!("RELEASE {prefix}_{kept}; SAVEPOINT {prefix}_{depth};"),
+            None => format!("SAVEPOINT {prefix}_{depth};"),
+        }
     }
 
     /// Keeps the part of this depth.

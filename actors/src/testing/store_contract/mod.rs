@@ -13,6 +13,7 @@ mod approvals;
 mod chain;
 mod facts;
 mod ledger;
+mod next_parts;
 mod savepoints;
 mod settling;
 mod transcript;
@@ -21,6 +22,7 @@ mod turns;
 pub use approvals::*;
 pub use chain::*;
 pub use ledger::*;
+pub use next_parts::*;
 pub use savepoints::*;
 pub use settling::*;
 pub use transcript::*;
@@ -79,6 +81,10 @@ macro_rules! store_contract {
             ending_a_savepoint_that_is_not_there_fails,
             a_transaction_dropped_without_commit_never_was,
             a_refused_write_leaves_the_transaction_usable,
+            a_next_part_keeps_the_one_before_it,
+            a_refused_next_part_can_be_undone,
+            what_was_foreseen_changes_nothing,
+            a_next_part_needs_one_before_it,
             readers_see_only_what_is_committed,
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,

@@ -111,6 +111,13 @@ WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
 
+-- Whoever inserts here says that what came before it did not do what it should.
+CREATE VIEW madang_refused AS SELECT 1 AS refused;
+CREATE TRIGGER madang_refused_is_refused INSTEAD OF INSERT ON madang_refused
+BEGIN
+    SELECT raise(ABORT, 'there is no such row');
+END;
+
 -- Only the steps of the specification, each behind the last of its session's chain. What never ran did nothing.
 CREATE TRIGGER madang_transitions_are_legal BEFORE INSERT ON madang_transitions
 WHEN NOT coalesce(
