@@ -128,7 +128,7 @@ impl Runtime {
         let (news, mut heard) = mpsc::unbounded_channel();
         let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
         let cancelled = self.inner().wiring.closing.child_token();
-        let request = DispatchRequest {
+        let request = Arc::new(DispatchRequest {
             preamble,
             standing: None,
             leave: CancellationToken::new(),
@@ -145,10 +145,10 @@ impl Runtime {
             cancelled,
             news: Recipient::channel(news.clone()),
             late: Recipient::nobody(),
-        };
+        });
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(Recipient::channel(news), lost);
-        let dispatch = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
         drop(self.inner().tree.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
         let (mut asked, mut decided) = (None::<Question>, None);
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());

@@ -37,7 +37,8 @@ impl Interrupted {
                 continue;
             }
             let call = row.call;
-            let end = settle(&tree.around, DispatchRequest::of(row), &Fault::REPLY_LOST).await;
+            let end =
+                settle(&tree.around, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST).await;
             warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
         }
         let by_name = |InterruptedSession { session, user, .. }| (session, user);

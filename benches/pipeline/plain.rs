@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use madang::{
-    CallId, CallRecord, CallResult, ChatMessage, ChatModel, Clock, Completion, CompletionRequest,
-    Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId, Store, SystemClock,
-    Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId, TurnOptions, Usage, UserId,
+    Bound, CallId, CallRecord, CallResult, ChatMessage, ChatModel, Clock, Completion,
+    CompletionRequest, Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId,
+    Store, SystemClock, Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId,
+    TurnOptions, Usage, UserId,
     testing::MemoryStore,
     tool::{Access, Prepared, Tool, ToolContext},
 };
 use madang_actors::{
+    admission::Admission,
     ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Feed, Told},
+    telemetry::{CompletionSpan, ToolCallSpan, TurnSpan, Whose},
 };
+use metrics::SharedString;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 use uuid::Uuid;
 
 /// What all chats share.
@@ -25,6 +31,8 @@ pub(crate) struct Plain {
     registry: Arc<ToolRegistry>,
     specs: Arc<[ToolSpec]>,
     limits: Limits,
+    admission: Admission,
+    name: SharedString,
     clock: Arc<dyn Clock>,
 }
 
@@ -35,7 +43,7 @@ pub(crate) struct Chat {
     user: UserId,
     feed: Arc<Feed>,
     messages: Vec<ChatMessage>,
-    prompt: Vec<PromptMessage>,
+    prompt: Arc<Vec<PromptMessage>>,
 }
 
 impl Plain {
@@ -44,10 +52,12 @@ impl Plain {
         registry.register(tool).unwrap();
         let specs = registry.iter().map(|tool| tool.spec().clone()).collect();
         Self {
+            name: SharedString::from(model.info().name),
             model,
             store: Arc::new(store),
             registry: Arc::new(registry),
             specs,
+            admission: Admission::new(&Limits::default()),
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
         }
@@ -58,7 +68,14 @@ impl Plain {
         let at = self.clock.now();
         self.write(&[Write::Session { session: session.clone(), user: user.clone(), at }]).await;
         let feed = Feed::new(self.limits.max_feed_events, self.limits.max_streaming_bytes);
-        Chat { plain: self.clone(), session, user, feed, messages: Vec::new(), prompt: Vec::new() }
+        Chat {
+            plain: self.clone(),
+            session,
+            user,
+            feed,
+            messages: Vec::new(),
+            prompt: Arc::default(),
+        }
     }
 
     async fn write(&self, writes: &[Write]) {
@@ -72,6 +89,10 @@ impl Chat {
     /// One turn with as many rounds as the model wants.
     pub(crate) async fn turn(&mut self, text: &str) {
         let turn = TurnId::new(Uuid::now_v7());
+        let admission = &self.plain.admission;
+        let _place = admission.admit(Bound::RunningTurns, &self.user, 1).unwrap();
+        let bytes = admission.admit(Bound::QueuedBytes, &self.user, text.len()).unwrap();
+        let mut span = TurnSpan::begin(&self.session, &self.user, turn, false);
         let started = Write::TurnStarted {
             session: self.session.clone(),
             turn,
@@ -81,20 +102,23 @@ impl Chat {
         };
         let asked = self.message(turn, Content::User { text: text.into() });
         self.plain.write(&[started, self.says(&asked)]).await;
+        drop(bytes);
         self.show(asked, EventKind::UserMessage { text: text.into() });
         for round in 1.. {
-            let completion = self.complete().await;
+            let completion = self.complete(span.span()).await;
             if completion.tool_calls.is_empty() {
-                return self.ends(turn, &completion.text).await;
+                self.ends(turn, &completion.text).await;
+                return span.ended(TurnEnding::Answered, None, Usage::default());
             }
             for wanted in completion.tool_calls {
-                self.call(turn, round, wanted).await;
+                self.call(turn, round, wanted, span.span()).await;
             }
         }
     }
 
-    async fn complete(&self) -> Completion {
+    async fn complete(&self, turn: &Span) -> Completion {
         let plain = &self.plain;
+        let due = Instant::now() + plain.limits.completion_timeout;
         let id = CompletionId::new(Uuid::now_v7());
         let locale = Locale::default();
         let request = CompletionRequest {
@@ -110,21 +134,30 @@ impl Chat {
         self.feed.begin(id);
         let feed = self.feed.clone();
         let deltas = Deltas::new(move |delta| feed.push(id, delta));
-        let completion = plain.model.complete(request, deltas, CancellationToken::new()).await;
+        let span = CompletionSpan::begin(turn, &plain.name, &request);
+        span.runs();
+        let completion = plain.model.complete(request, deltas, CancellationToken::new());
+        let completion = timeout_at(due, completion.instrument(span.span().clone())).await.unwrap();
         self.feed.silence();
+        span.ended(&completion);
         completion.unwrap()
     }
 
-    async fn call(&mut self, turn: TurnId, round: u32, wanted: WantedCall) {
+    async fn call(&mut self, turn: TurnId, round: u32, wanted: WantedCall, span: &Span) {
         let (plain, call, seq) = (self.plain.clone(), CallId::new(Uuid::now_v7()), self.next());
         let (session, user, at) = (self.session.clone(), self.user.clone(), plain.clock.now());
         let proposed = EventKind::ToolCallProposed { call, wanted: wanted.clone() };
         self.feed.tell(turn, at, Told::Progress, proposed);
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
-        let digest = digest(tool.spec(), &checked.arguments, &user, &session, call);
+        let approved = digest(tool.spec(), &checked.arguments, &user, &session, call);
+        let place = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
+        let whose = Whose { session: &session, user: &user, turn, call };
+        let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
+        let within = span.span().clone();
         // In a task: a panic ends it alone, and what it began is finished though nobody waits.
-        let running = tokio::spawn(async move {
+        let work = async move {
+            let _place = place;
             let ctx = ToolContext {
                 session: session.clone(),
                 user: user.clone(),
@@ -139,8 +172,12 @@ impl Chat {
             transaction.savepoint().await.unwrap();
             let access = Access::Transaction(transaction.connection());
             let arguments = checked.arguments;
+            // What runs is what was checked.
+            let digest = digest(tool.spec(), &arguments, &user, &session, call);
+            assert_eq!(digest, approved);
+            let deadline = plain.limits.transaction_deadline;
             let outcome = tool.tool().call(arguments.clone(), Prepared::default(), &ctx, access);
-            let outcome = outcome.await.unwrap();
+            let outcome = timeout(deadline, outcome).await.unwrap().unwrap();
             let step = |transition| Write::Call { session: session.clone(), call, at, transition };
             let (name, raw) = (wanted.name.clone(), wanted.arguments.clone());
             let called = TurnStep::Called { round, from: seq, usage: Usage::default() };
@@ -161,8 +198,9 @@ impl Chat {
             transaction.keep().await.unwrap();
             transaction.commit().await.unwrap();
             (arguments, outcome, wanted.name)
-        });
-        let (arguments, outcome, name) = running.await.unwrap();
+        };
+        let (arguments, outcome, name) = tokio::spawn(work.instrument(within)).await.unwrap();
+        span.ended(Some(&outcome));
         let record = Box::new(self.record(call, name, arguments, outcome, at));
         let message = ChatMessage { seq, turn, at, content: Content::ToolCall(record.clone()) };
         self.show(message, EventKind::ToolCallEnded { record });
@@ -220,7 +258,12 @@ impl Chat {
     fn show(&mut self, message: ChatMessage, kind: EventKind) {
         self.feed.tell(message.turn, message.at, Told::Entry(message.seq), kind);
         let plain = &self.plain;
-        self.prompt.extend(prompt_entry(&message, &plain.specs, Locale::default(), &plain.limits));
+        Arc::make_mut(&mut self.prompt).extend(prompt_entry(
+            &message,
+            &plain.specs,
+            Locale::default(),
+            &plain.limits,
+        ));
         self.messages.push(message);
     }
 

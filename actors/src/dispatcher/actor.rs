@@ -35,7 +35,7 @@ impl Actor for DispatcherActor {
             // Checking up to 1 MiB of arguments is slow work, so it does not happen here.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Answering::new(&request, reply, around);
-                drop(around.tasks.spawn(call::begin(*request, reply, around.clone())));
+                drop(around.tasks.spawn(call::begin(request, reply, around.clone())));
             }
             DispatcherMsg::RunningCalls { reply } => {
                 answer(reply, around.admission.held(Bound::RunningCalls));

@@ -29,11 +29,14 @@ use crate::{
 };
 
 /// Checks a call and starts its actors. A refusal needs none.
-pub(super) async fn begin(request: DispatchRequest, reply: Answering, around: Arc<Around>) {
+///
+/// Here and below, what few calls come to is boxed: a future is moved as a whole when it is begun, also the part of it
+/// that never runs.
+pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, around: Arc<Around>) {
     // Nothing begins for a screen that was closed, nor for a runtime that ends.
     if request.dismissal.stops() {
         let outcome = ToolOutcome::cancelled(CancelReason::Dismissed);
-        return refuse(request, outcome, reply, around).await;
+        return Box::pin(refuse(request, outcome, reply, around)).await;
     }
     if request.leave.is_cancelled() {
         return reply.send(DispatcherEvent::Left { call: request.call.id });
@@ -42,7 +45,7 @@ pub(super) async fn begin(request: DispatchRequest, reply: Answering, around: Ar
         Ok(checked) => checked,
         Err(refused) => {
             let (request, outcome) = *refused;
-            return refuse(request, outcome, reply, around).await;
+            return Box::pin(refuse(request, outcome, reply, around)).await;
         }
     };
     let place = match place(checked.request(), &around).await {
@@ -52,7 +55,7 @@ pub(super) async fn begin(request: DispatchRequest, reply: Answering, around: Ar
         Err(refusal) => {
             let request = checked.request().clone();
             let outcome = overloaded(&refusal, request.locale);
-            return refuse(request, outcome, reply, around).await;
+            return Box::pin(refuse(request, outcome, reply, around)).await;
         }
     };
     let running = around.tasks.token();
@@ -94,7 +97,7 @@ pub(super) fn overloaded(refusal: &Refusal, locale: Locale) -> ToolOutcome {
 }
 
 async fn refuse(
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     outcome: ToolOutcome,
     reply: Answering,
     around: Arc<Around>,
@@ -118,7 +121,7 @@ struct Call {
 }
 
 struct Supervised {
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     reply: Option<Answering>,
     call: Call,
 }
@@ -188,9 +191,12 @@ impl Actor for CallActor {
                 }
             }
             SupervisionEvent::ActorTerminated(_, None, reason) => {
-                call.panicked(reason.as_deref().unwrap_or("ended without a state")).await;
+                let reason = reason.as_deref().unwrap_or("ended without a state");
+                Box::pin(call.panicked(reason)).await;
             }
-            SupervisionEvent::ActorFailed(_, panic) => call.panicked(&panic.to_string()).await,
+            SupervisionEvent::ActorFailed(_, panic) => {
+                Box::pin(call.panicked(&panic.to_string())).await;
+            }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {
                 return Ok(());
             }
@@ -267,7 +273,8 @@ async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<Call
         Ok(cleared) => cleared,
         Err((_, NotCleared::Left)) => return Ran::Left,
         Err((checked, NotCleared::Ends { finished, recorded })) => {
-            let end = record.end(checked.arguments().clone(), Vec::new(), finished).await;
+            let end = record.end(checked.arguments().clone(), Vec::new(), finished);
+            let end = Box::pin(end).await;
             if let Some(recorded) = recorded {
                 let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
                 answer(recorded, counts);

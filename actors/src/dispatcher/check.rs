@@ -15,14 +15,14 @@ use crate::{
 /// A call whose tool exists and whose arguments fit its schema.
 #[derive(Debug)]
 pub(super) struct CheckedCall {
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     tool: Arc<RegisteredTool>,
     arguments: Value,
     digest: Digest,
 }
 
 impl CheckedCall {
-    pub(super) const fn request(&self) -> &DispatchRequest {
+    pub(super) const fn request(&self) -> &Arc<DispatchRequest> {
         &self.request
     }
 
@@ -69,9 +69,9 @@ impl CheckedCall {
 
 /// Looks the tool up and validates the arguments; a refusal gives the request back with the outcome.
 pub(super) fn check(
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     around: &Around,
-) -> Result<CheckedCall, Box<(DispatchRequest, ToolOutcome)>> {
+) -> Result<CheckedCall, Box<(Arc<DispatchRequest>, ToolOutcome)>> {
     let name = &request.call.name;
     let tool = match around.registry.get(name) {
         Ok(tool) => tool.clone(),

@@ -76,7 +76,7 @@ pub(super) async fn clear(
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
     if let Some(asked) = asked_before(&checked).cloned() {
-        return go_on(&asked, checked, record, around).await;
+        return Box::pin(go_on(&asked, checked, record, around)).await;
     }
     if !must_ask(&checked) {
         return Ok(ClearedCall { digest: checked.digest(), checked, usable_until: None });
@@ -86,7 +86,7 @@ pub(super) async fn clear(
     if request.dismissal.token.is_cancelled() {
         return Err((checked, NotCleared::because(CancelReason::Dismissed)));
     }
-    match by_grant(&checked, record, around).await {
+    match Box::pin(by_grant(&checked, record, around)).await {
         Ok(Some(usable_until)) => return Ok(ClearedCall::approved(checked, usable_until)),
         Ok(None) => {}
         Err(error) => {
@@ -98,7 +98,7 @@ pub(super) async fn clear(
         debug!(call = %request.call.id, "nobody can be asked");
         return Err((checked, NotCleared::because(CancelReason::Unreachable)));
     }
-    match ask(&checked, record, around).await {
+    match Box::pin(ask(&checked, record, around)).await {
         Ok((edited, usable_until)) => {
             Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
         }

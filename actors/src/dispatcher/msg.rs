@@ -22,7 +22,7 @@ pub enum DispatcherMsg {
     /// Bring a call to its end.
     Dispatch {
         /// The call and whose it is.
-        request: Box<DispatchRequest>,
+        request: Arc<DispatchRequest>,
         /// Exactly one `Ended`, `Left` or `Lost` ends it.
         reply: Reply<DispatcherEvent>,
     },

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Record {
     around: Arc<Around>,
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     proposed_at: Timestamp,
     is_proposed: bool,
     /// The ledger has the validated arguments.
@@ -52,7 +52,7 @@ impl Finished {
 }
 
 impl Record {
-    pub(super) fn new(around: Arc<Around>, request: DispatchRequest) -> Self {
+    pub(super) fn new(around: Arc<Around>, request: Arc<DispatchRequest>) -> Self {
         let standing = request.standing.as_ref();
         let proposed_at = standing.map_or_else(|| around.clock.now(), |call| call.proposed_at);
         let is_proposed = standing.is_some();
@@ -267,7 +267,7 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 ///
 /// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
 /// transaction that was undone with it; else nobody can tell.
-pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Fault) -> CallEnd {
+pub async fn settle(around: &Arc<Around>, request: Arc<DispatchRequest>, fault: &Fault) -> CallEnd {
     let (row, state) = match row(around, &request).await {
         Ok(row) => {
             let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
@@ -286,7 +286,8 @@ pub async fn settle(around: &Arc<Around>, request: DispatchRequest, fault: &Faul
         .as_ref()
         .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
     let standing = row.map(Box::new);
-    let mut record = Record::new(around.clone(), DispatchRequest { standing, ..request });
+    let request = DispatchRequest { standing, ..Arc::unwrap_or_clone(request) };
+    let mut record = Record::new(around.clone(), Arc::new(request));
     record.end(arguments, Vec::new(), finished).await
 }
 

@@ -113,7 +113,7 @@ pub(super) struct Running {
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that were not dispatched yet.
-    pub(super) proposed: BTreeMap<usize, DispatchRequest>,
+    pub(super) proposed: BTreeMap<usize, Arc<DispatchRequest>>,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: HashMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,
@@ -122,7 +122,7 @@ pub(super) struct Running {
 #[derive(Debug)]
 pub(super) struct RunningCall {
     pub(super) index: usize,
-    pub(super) request: DispatchRequest,
+    pub(super) request: Arc<DispatchRequest>,
     /// Its end is known, and waits for the entries before it to be shown.
     pub(super) has_ended: bool,
 }

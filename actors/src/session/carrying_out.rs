@@ -1,5 +1,7 @@
 //! Carrying out what the turn decides: asking the model, dispatching calls, storing the end.
 
+use std::sync::Arc;
+
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
@@ -149,7 +151,7 @@ impl Awake {
             }
         }
         if let Some(turn) = self.turn.as_mut() {
-            turn.proposed = requests.into_iter().enumerate().collect();
+            turn.proposed = requests.into_iter().map(Arc::new).enumerate().collect();
         }
     }
 
@@ -207,11 +209,7 @@ impl Awake {
         self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });
         let reply = self.reply(me, &request);
         // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
-        drop(
-            self.wiring
-                .dispatcher
-                .send(DispatcherMsg::Dispatch { request: Box::new(request), reply }),
-        );
+        drop(self.wiring.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
     /// Where the end of a call goes. Until it has, the session does not wake anew.

@@ -20,7 +20,7 @@ use crate::{
 /// Such a call has not begun: a reply is lost with a dispatcher's mailbox, or with a call's actors, and with those
 /// whatever they had not yet committed. Where a commit is on its way all the same, the ledger refuses the second run.
 pub(super) async fn recover(
-    request: DispatchRequest,
+    request: Arc<DispatchRequest>,
     wiring: Arc<Wiring>,
     mut reply: Reply<DispatcherEvent>,
 ) {
@@ -36,11 +36,11 @@ pub(super) async fn recover(
         Ok(row) => row.clone().map(Box::new),
         Err(_) => request.standing.clone(),
     };
-    let request = DispatchRequest { standing, ..request };
+    let request = Arc::new(DispatchRequest { standing, ..Arc::unwrap_or_clone(request) });
     let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
         let gone = wiring.dispatcher.actor();
-        let again = DispatcherMsg::Dispatch { request: Box::new(request.clone()), reply };
+        let again = DispatcherMsg::Dispatch { request: request.clone(), reply };
         let Err(back) = wiring.dispatcher.send(again) else { return };
         let wait = wiring.around.limits.ask_timeout;
         let came_back = tokio::select! {

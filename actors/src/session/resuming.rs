@@ -1,6 +1,6 @@
 //! Going on with a turn that was left open: the same calls under the same ids, the same questions, the model anew.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ impl Awake {
         if open.is_dismissed {
             turn.dismiss();
         }
-        let requests = calls.into_iter().map(|row| self.again(&turn, me, row));
+        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, me, row)));
         turn.proposed = requests.enumerate().collect();
         self.turn = Some(turn);
         self.error = None;

@@ -17,8 +17,7 @@ use std::borrow::Cow;
 pub use completion::CompletionSpan;
 pub use metric::{METRICS, Metric, MetricKind, describe};
 pub(crate) use metric::{group_ended, places_given_back, places_taken, refused, tool_executed};
-pub use tool_call::ToolCallSpan;
-pub(crate) use tool_call::Whose;
+pub use tool_call::{ToolCallSpan, Whose};
 pub use turn::TurnSpan;
 
 /// A word of the program's. One that was made while it ran could hold anything, and so is not told.

@@ -18,17 +18,21 @@ pub struct ToolCallSpan {
 
 /// Whose call it is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Whose<'a> {
-    pub(crate) session: &'a SessionId,
-    pub(crate) user: &'a UserId,
-    pub(crate) turn: TurnId,
-    pub(crate) call: CallId,
+pub struct Whose<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// Its user.
+    pub user: &'a UserId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The call.
+    pub call: CallId,
 }
 
 impl ToolCallSpan {
     /// A call is dispatched, of this tool if it is registered.
     #[must_use]
-    pub(crate) fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: Whose<'_>) -> Self {
+    pub fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: Whose<'_>) -> Self {
         let tool = match tool {
             Some(tool) => SharedString::from(tool.clone()),
             None => SharedString::const_str(name::UNKNOWN_TOOL),

@@ -313,10 +313,10 @@ async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
     let settled = settle(&yard.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
     assert_eq!(settled.record.outcome, end.record.outcome, "the end that the ledger has");
     let unheard = yard.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
-    let mut request = unheard.request.clone();
-    request.call.id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
-    request.seq = 2;
-    let settled = settle(&yard.tree.around, request, &Fault::REPLY_LOST).await;
+    let id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
+    let call = crate::protocol::ToolCall { id, ..unheard.request.call.clone() };
+    let request = super::DispatchRequest { call, seq: 2, ..(*unheard.request).clone() };
+    let settled = settle(&yard.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
     assert_eq!(kind(&settled), "handler_error, None", "it had not begun");
     yard.settled().await;
 }

@@ -173,7 +173,7 @@ impl Actor for Quick {
         let at = Timestamp::from_millis(0);
         let record = CallRecord {
             id: request.call.id,
-            name: request.call.name,
+            name: request.call.name.clone(),
             arguments: json!({}),
             outcome: Some(ToolOutcome::ok(json!({}))),
             asked: None,
