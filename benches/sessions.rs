@@ -5,7 +5,7 @@
 
 mod heap;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
 use madang::{
     Bound, EffectPolicy, Limits, Runtime, Session, TurnRefused,
@@ -28,6 +28,9 @@ static ALLOCATOR: heap::Counting = heap::Counting;
 /// Sessions that are opened at the same time: they share commits.
 const AT_ONCE: usize = 512;
 
+/// Handles of sessions that are held at the same time.
+const HELD_AT_ONCE: usize = 50_000;
+
 /// How many of what.
 struct Sizes {
     sessions: usize,
@@ -49,7 +52,7 @@ async fn main() {
     } else {
         Sizes {
             sessions: 10_000,
-            asleep: &[100, 10_000, 100_000],
+            asleep: &[100, 10_000, 1_000_000],
             wakes: 500,
             turns: 200,
             flood: 1_000,
@@ -101,10 +104,10 @@ fn store_name(path: Option<&Path>) -> &'static str {
 }
 
 /// Opens sessions of a hundred users, many at the same time.
-async fn opened(runtime: &Runtime, count: usize) -> Vec<Session> {
+async fn opened(runtime: &Runtime, numbers: Range<usize>) -> Vec<Session> {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let mut opening: JoinSet<Session> = JoinSet::new();
-    for number in 0..count {
+    for number in numbers {
         let (runtime, place) = (runtime.clone(), places.clone().acquire_owned().await.unwrap());
         opening.spawn(async move {
             let user = format!("user {}", number % 100);
@@ -130,7 +133,7 @@ async fn cost(count: usize, path: Option<&Path>) {
     runtime.session("kim", "first").await.unwrap().state().await.unwrap();
     let none = heap::live();
     let begin = Instant::now();
-    let sessions = opened(&runtime, count).await;
+    let sessions = opened(&runtime, 0..count).await;
     let opening = begin.elapsed();
     let before = heap::live();
     let begin = Instant::now();
@@ -158,8 +161,15 @@ async fn waking(sizes: &Sizes, path: &Path) {
     limits.session_idle = Duration::from_millis(20);
     let runtime = runtime(Some(path), limits).await;
     println!("{:<56} {:>9} {:>9} {:>9}", "waking, SQLite at FULL", "median", "p99", "max");
+    let (mut stored, none) = (0, heap::live());
     for asleep in sizes.asleep {
-        drop(opened(&runtime, *asleep).await);
+        let begin = Instant::now();
+        while stored < *asleep {
+            let next = (stored + HELD_AT_ONCE).min(*asleep);
+            drop(opened(&runtime, stored..next).await);
+            stored = next;
+        }
+        let opening = begin.elapsed().as_secs_f64();
         for number in 0..sizes.wakes.min(*asleep) {
             let user = format!("user {}", number % 100);
             let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
@@ -177,6 +187,11 @@ async fn waking(sizes: &Sizes, path: &Path) {
             times.push(begin.elapsed());
         }
         row(&format!("a chat with one turn, {asleep} sessions in the store"), times);
+        forgotten(&runtime).await;
+        let (heap, disk) = (heap::live().saturating_sub(none), path.metadata().unwrap().len());
+        println!(
+            "    opened in {opening:.1} s, asleep: {heap} bytes of heap in all, {disk} on disk"
+        );
     }
     runtime.shutdown().await.unwrap();
 }

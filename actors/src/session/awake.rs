@@ -11,9 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     chat::Chat,
-    door::{Door, Lost},
+    door::Door,
     feed::Told,
     house::Rest,
+    lost::Lost,
     msg::{TurnEnd, TurnRefused},
     opening::{Place, open},
     turn::Turn,

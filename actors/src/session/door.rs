@@ -1,28 +1,27 @@
 //! The door of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, Weak,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use ractor::{ActorId, ActorRef, MessagingErr};
-use tokio::sync::oneshot;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
-use tracing::warn;
 
 use super::{
     Feed, SessionMsg, Subscription,
     archive::Archive,
     feed::Told,
     house::{House, Rest},
+    lost::GivenUp,
 };
 use crate::{
     admission::Permit,
     mailbox::Recipient,
-    port::{Clock, Store, StoreError},
+    port::{Clock, Store},
     protocol::{
-        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionEvent, SessionId,
-        SettledCall, Text, Timestamp, TurnId, UserId,
+        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text,
+        Timestamp, TurnId, UserId,
     },
     telemetry::refused,
 };
@@ -37,27 +36,11 @@ pub struct Door {
     place: Mutex<Place>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
-    given_up: Mutex<Option<GivenUp>>,
+    pub(super) given_up: Mutex<Option<GivenUp>>,
     /// Messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
     house: Arc<House>,
-}
-
-/// The turn in which an actor was lost, though the store may not have its end. Until it has, the door keeps itself:
-/// another one would not know, and go on with the turn.
-#[derive(Debug)]
-struct GivenUp {
-    lost: Lost,
-    _kept: Arc<Door>,
-}
-
-/// A turn in which an actor was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lost {
-    pub(super) turn: TurnId,
-    /// Subscribers were told that it is over.
-    pub(super) is_told: bool,
 }
 
 /// Something that an actor began and whose end is not known yet. It keeps the door, so that whoever opens the session
@@ -87,6 +70,26 @@ pub enum Sent {
 }
 
 impl Door {
+    /// The door of a session that sleeps.
+    pub(super) fn new(
+        session: &SessionId,
+        user: &UserId,
+        limits: &Limits,
+        house: &Arc<House>,
+    ) -> Self {
+        Self {
+            session: session.clone(),
+            user: user.clone(),
+            feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
+            place: Mutex::new(Place::Asleep),
+            unsettled: TaskTracker::new(),
+            given_up: Mutex::default(),
+            handled: AtomicU64::new(0),
+            max_waiting: limits.max_waiting_messages,
+            house: house.clone(),
+        }
+    }
+
     /// Whose door it is.
     #[must_use]
     pub const fn session(&self) -> &SessionId {
@@ -123,24 +126,7 @@ impl Door {
         self.feed.subscribe_after(place, self.archive(store, limits))
     }
 
-    /// What the store has up to a place and nobody was told: its actor was lost in between.
-    pub(super) async fn untold(
-        self: &Arc<Self>,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-        to: EventPlace,
-    ) -> Result<Vec<SessionEvent>, StoreError> {
-        let (archive, mut untold) = (self.archive(store, limits), Vec::new());
-        let mut next = self.feed.told();
-        while let Some(after) = next.filter(|after| *after < to) {
-            let (events, rest) = archive.read(after, to).await?;
-            untold.extend(events);
-            next = rest;
-        }
-        Ok(untold)
-    }
-
-    fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
+    pub(super) fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
         Archive::new(self.clone(), store.clone(), limits.max_feed_events)
     }
 
@@ -234,27 +220,6 @@ impl Door {
         }
         // Whoever reads the call's entry later reads it settled, so this is not told again.
         self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
-    }
-
-    /// Its actor is lost in this turn.
-    pub(super) fn gives_up(self: &Arc<Self>, lost: Lost) {
-        self.set_given_up(Some(GivenUp { lost, _kept: self.clone() }));
-    }
-
-    pub(super) fn given_up(&self) -> Option<Lost> {
-        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.lost)
-    }
-
-    /// The store has the end of every turn that was given up, or nobody will give it one before the next start.
-    pub(super) fn owes_nothing(&self) {
-        self.set_given_up(None);
-    }
-
-    fn set_given_up(&self, given_up: Option<GivenUp>) {
-        let mut place = self.given_up.lock().expect("no code under this lock panics");
-        let was = std::mem::replace(&mut *place, given_up);
-        drop(place);
-        drop(was); // it may be the last that keeps a door
     }
 
     /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
@@ -369,63 +334,6 @@ impl Drop for Door {
         if doors.capacity() > SMALLEST && doors.len() * 4 < doors.capacity() {
             let len = doors.len();
             doors.shrink_to(len * 2);
-        }
-    }
-}
-
-/// The doors of a runtime, as long as anybody holds them.
-#[derive(Debug, Default)]
-pub struct Doors(Arc<House>);
-
-impl Doors {
-    /// The door of a session, which is this user's; `None` if it is another's.
-    #[must_use]
-    pub fn door(&self, session: &SessionId, user: &UserId, limits: &Limits) -> Option<Arc<Door>> {
-        let mut doors = self.0.doors();
-        let door = doors.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let door = Arc::new(Door {
-                session: session.clone(),
-                user: user.clone(),
-                feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
-                place: Mutex::new(Place::Asleep),
-                unsettled: TaskTracker::new(),
-                given_up: Mutex::default(),
-                handled: AtomicU64::new(0),
-                max_waiting: limits.max_waiting_messages,
-                house: self.0.clone(),
-            });
-            doors.insert(session.clone(), Arc::downgrade(&door));
-            door
-        });
-        drop(doors);
-        (door.user == *user).then_some(door)
-    }
-
-    /// How many sessions anything of is in memory.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.doors().len()
-    }
-
-    /// Nothing of any session is in memory.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Asks every session that is awake to stop its turn and to end, and waits until they have.
-    pub async fn close(&self) {
-        let doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
-        let awake = doors.iter().filter_map(|door| door.awake());
-        let asked = awake.filter_map(|session| {
-            let (reply, closed) = oneshot::channel();
-            session.cast(SessionMsg::Close { reply }).is_ok().then_some(closed)
-        });
-        // All are asked before the first is waited for.
-        for closed in asked.collect::<Vec<_>>() {
-            if closed.await.is_err() {
-                warn!("a session ended before it was closed");
-            }
         }
     }
 }

@@ -6,33 +6,11 @@ use std::{
 };
 
 use tokio::sync::watch;
-use tracing::warn;
 
-use super::archive::Archive;
+use super::{Subscription, archive::Archive};
 use crate::protocol::{
     CompletionDelta, CompletionId, EventKind, EventPlace, SessionEvent, Timestamp, TurnId,
 };
-
-/// What a subscriber reads.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Item {
-    /// Something happened.
-    Event(Arc<SessionEvent>),
-    /// The model goes on speaking: only what is new. The message that follows replaces it all.
-    Text(String),
-    /// The model goes on thinking aloud.
-    Thinking(String),
-    /// The subscriber was too slow: these events are gone from memory. What the store keeps of them follows, in order; the
-    /// rest only told how things went.
-    Lagged {
-        /// The first that was missed.
-        from: u64,
-        /// The first that is still there.
-        to: u64,
-    },
-    /// What was missed could not be read from the store. It is tried again.
-    Unread,
-}
 
 /// What an event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,42 +27,42 @@ pub enum Told {
 #[derive(Debug)]
 pub struct Feed {
     recent: Mutex<Recent>,
-    changed: watch::Sender<()>,
+    pub(super) changed: watch::Sender<()>,
     max_events: usize,
     max_streaming_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Recent {
+pub(super) struct Recent {
     /// The number of the first event that is kept; events are numbered from 1.
-    first: u64,
-    events: VecDeque<Kept<Arc<SessionEvent>>>,
+    pub(super) first: u64,
+    pub(super) events: VecDeque<Kept<Arc<SessionEvent>>>,
     /// Where the story stood when the session first woke behind this feed; `None` before.
-    begun: Option<EventPlace>,
+    pub(super) begun: Option<EventPlace>,
     /// How far the story was told.
-    told: EventPlace,
+    pub(super) told: EventPlace,
     /// How far it is not in memory any more.
-    gone: EventPlace,
-    speaking: Option<CompletionId>,
-    text: Beginning,
-    thinking: Beginning,
+    pub(super) gone: EventPlace,
+    pub(super) speaking: Option<CompletionId>,
+    pub(super) text: Beginning,
+    pub(super) thinking: Beginning,
     /// Subscriptions older than this hear nothing more.
-    audience: u64,
+    pub(super) audience: u64,
     /// Where the turn began to go on to which nobody has listened yet.
-    unheard: Option<u64>,
+    pub(super) unheard: Option<u64>,
 }
 
 /// An event, and whether the store has what it tells.
 #[derive(Debug)]
-struct Kept<E> {
-    event: E,
-    is_stored: bool,
+pub(super) struct Kept<E> {
+    pub(super) event: E,
+    pub(super) is_stored: bool,
 }
 
 /// A text of which the beginning is kept, without holes.
 #[derive(Debug, Default)]
-struct Beginning {
-    text: String,
+pub(super) struct Beginning {
+    pub(super) text: String,
     is_cut: bool,
 }
 
@@ -229,7 +207,7 @@ impl Feed {
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
         let next = recent.unheard.take().unwrap_or_else(|| recent.next());
-        self.subscribe_from(next, &recent)
+        Subscription::from(self, next, &recent)
     }
 
     /// Reads on behind a place, once the session has woken. What is not in memory is read from this archive.
@@ -242,7 +220,7 @@ impl Feed {
         recent.unheard = None;
         let is_read = |kept: &Kept<Arc<SessionEvent>>| kept.is_stored && kept.event.place <= place;
         let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
-        let mut subscription = self.subscribe_from(recent.first + read, &recent);
+        let mut subscription = Subscription::from(self, recent.first + read, &recent);
         subscription.read_to = Some(place);
         subscription.behind = (place < recent.gone).then_some((place, recent.gone));
         subscription.with(archive)
@@ -252,28 +230,10 @@ impl Feed {
     #[must_use]
     pub fn watch(self: &Arc<Self>) -> Subscription {
         let recent = self.recent();
-        self.subscribe_from(recent.next(), &recent)
+        Subscription::from(self, recent.next(), &recent)
     }
 
-    fn subscribe_from(self: &Arc<Self>, next: u64, recent: &Recent) -> Subscription {
-        let before =
-            next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
-        let before = before.and_then(|place| recent.events.get(place));
-        let read_to = before.map_or(recent.gone, |kept| kept.event.place);
-        Subscription {
-            next,
-            read_to: recent.begun.map(|_| read_to),
-            behind: None,
-            missed: VecDeque::new(),
-            archive: None,
-            audience: recent.audience,
-            heard: Heard { completion: recent.speaking, text: 0, thinking: 0 },
-            changed: self.changed.subscribe(),
-            feed: self.clone(),
-        }
-    }
-
-    fn recent(&self) -> MutexGuard<'_, Recent> {
+    pub(super) fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().expect("no code under this lock panics")
     }
 }
@@ -289,116 +249,4 @@ impl Recent {
         self.thinking = Beginning::default();
         std::mem::take(&mut self.text).text
     }
-}
-
-/// One reader's place in a feed: a cursor, not a queue. A slow reader costs its own position, and while it catches up a
-/// part of the transcript.
-#[derive(Debug)]
-pub struct Subscription {
-    feed: Arc<Feed>,
-    changed: watch::Receiver<()>,
-    next: u64,
-    audience: u64,
-    heard: Heard,
-    /// How far it has read the story; `None` where that is where the session's next waking begins.
-    read_to: Option<EventPlace>,
-    /// What it missed and has not read: behind the first place, up to the second.
-    behind: Option<(EventPlace, EventPlace)>,
-    /// What it missed and has been read from the store.
-    missed: VecDeque<SessionEvent>,
-    archive: Option<Archive>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Heard {
-    completion: Option<CompletionId>,
-    text: usize,
-    thinking: usize,
-}
-
-impl Subscription {
-    /// Reads what it misses from this archive.
-    pub(super) fn with(mut self, archive: Archive) -> Self {
-        self.archive = Some(archive);
-        self
-    }
-
-    /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Item> {
-        loop {
-            self.changed.borrow_and_update();
-            match self.ready() {
-                Ready::Item(item) => return Some(item),
-                Ready::Closed => return None,
-                Ready::Missed(archive, after, to) => match archive.read(after, to).await {
-                    Ok((missed, rest)) => {
-                        self.missed = missed;
-                        self.behind = rest.map(|after| (after, to));
-                    }
-                    Err(cause) => {
-                        warn!(%cause, "failed to read what a subscriber missed");
-                        self.archive = Some(archive.after_a_failure());
-                        return Some(Item::Unread);
-                    }
-                },
-                Ready::Nothing => self.changed.changed().await.ok()?,
-            }
-        }
-    }
-
-    /// Gives what is in memory already.
-    pub fn try_next(&mut self) -> Option<Item> {
-        match self.ready() {
-            Ready::Item(item) => Some(item),
-            Ready::Closed | Ready::Missed(..) | Ready::Nothing => None,
-        }
-    }
-
-    fn ready(&mut self) -> Ready {
-        let recent = self.feed.recent();
-        if self.audience < recent.audience {
-            return Ready::Closed;
-        }
-        if let Some(event) = self.missed.pop_front() {
-            self.read_to = Some(event.place);
-            return Ready::Item(Item::Event(Arc::new(event)));
-        }
-        if let (Some((after, to)), Some(archive)) = (self.behind, &self.archive) {
-            return Ready::Missed(archive.clone(), after, to);
-        }
-        if self.next < recent.first {
-            let lagged = Item::Lagged { from: self.next, to: recent.first };
-            self.next = recent.first;
-            let after = self.read_to.or(recent.begun).unwrap_or(recent.gone);
-            self.behind = (after < recent.gone).then_some((after, recent.gone));
-            return Ready::Item(lagged);
-        }
-        let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
-        if let Some(Kept { event, .. }) = recent.events.get(place) {
-            self.next += 1;
-            self.read_to = Some(event.place);
-            return Ready::Item(Item::Event(event.clone()));
-        }
-        if self.heard.completion != recent.speaking {
-            self.heard = Heard { completion: recent.speaking, text: 0, thinking: 0 };
-        }
-        if let Some(new) =
-            recent.thinking.text.get(self.heard.thinking..).filter(|new| !new.is_empty())
-        {
-            self.heard.thinking += new.len();
-            return Ready::Item(Item::Thinking(new.to_owned()));
-        }
-        if let Some(new) = recent.text.text.get(self.heard.text..).filter(|new| !new.is_empty()) {
-            self.heard.text += new.len();
-            return Ready::Item(Item::Text(new.to_owned()));
-        }
-        Ready::Nothing
-    }
-}
-
-enum Ready {
-    Item(Item),
-    Missed(Archive, EventPlace, EventPlace),
-    Nothing,
-    Closed,
 }

@@ -6,8 +6,10 @@ mod awake;
 mod carrying_out;
 mod chat;
 mod door;
+mod doors;
 mod feed;
 mod house;
+mod lost;
 mod msg;
 mod opening;
 mod prompt;
@@ -18,6 +20,7 @@ mod resuming;
 mod settling;
 mod storing;
 mod submitting;
+mod subscription;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -25,11 +28,13 @@ mod wiring;
 
 pub use actor::SessionActor;
 pub use awake::{Over, Resumption, Waking};
-pub use door::{Door, Doors, Sent};
-pub use feed::{Feed, Item, Subscription, Told};
+pub use door::{Door, Sent};
+pub use doors::Doors;
+pub use feed::{Feed, Told};
 pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
 pub use opening::{OpenError, Place, open};
 pub use settling::{SettleError, settle};
+pub use subscription::{Item, Subscription};
 pub use wiring::{History, Wiring};

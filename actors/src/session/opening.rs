@@ -12,7 +12,7 @@ use tracing::{debug, error, info};
 use super::{
     Door, SessionActor, SessionMsg, Wiring,
     awake::{Over, Resumption, Waking},
-    door::Lost,
+    lost::Lost,
     msg::{ClearError, DismissError, TurnEnd, TurnRefused},
     resume::{Fate, Left, Reason, plan},
     wiring::History,

@@ -7,8 +7,8 @@ use tracing::{debug, error};
 use super::{
     archive::{kind_of, kinds_of_end},
     awake::{Awake, RunningCall, wake_again},
-    door::Lost,
     feed::Told,
+    lost::Lost,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::has_happened,
     turn::TurnInput,
