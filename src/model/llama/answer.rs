@@ -109,9 +109,9 @@ impl Answer {
         let mut found = Vec::new();
         self.parser.push(&text, &mut found);
         self.keep(found, deltas);
-        match (self.parser.open_call(), &self.guide) {
+        match (self.parser.open_block(), &self.guide) {
             (None, _) => self.guide = Guide::None,
-            (Some(body), Guide::None) => {
+            (Some((_, body)), Guide::None) => {
                 let guide = calls.grammars.and_then(|grammars| grammars.begin(calls.tools, body));
                 self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows(Box::new(guide)));
             }

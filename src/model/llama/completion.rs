@@ -13,11 +13,12 @@ use tracing::warn;
 
 use super::{
     answer::{Answer, Calls, Flow},
-    family::Dialect,
+    dialect::Dialect,
+    family::Family,
     gguf::Gguf,
     grammar::Grammars,
     options::LlamaOptions,
-    parser::{CallSyntax, Parser},
+    parser::Parser,
     prompt::PromptWriter,
     sampler::{Sampler, Sampling},
     spans::spans,
@@ -53,9 +54,10 @@ impl<'m> Engine<'m> {
     ) -> Self {
         let vocabulary = Vocabulary::of(weights);
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
+        let vocabulary = vocabulary.of_family(dialect.family);
         let grammars = options
             .has_constraints
-            .then(|| Grammars::new(vocabulary.token_environment(), dialect.syntax));
+            .then(|| Grammars::new(vocabulary.token_environment(), dialect.family));
         let grammars = grammars.and_then(|grammars| {
             grammars
                 .inspect_err(|problem| {
@@ -78,8 +80,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    pub(super) fn syntax(&self) -> CallSyntax {
-        self.dialect.syntax
+    pub(super) fn family(&self) -> &'static Family {
+        self.dialect.family
     }
 
     /// Forgets all chats: nothing is known of the context any more.
@@ -127,7 +129,8 @@ impl<'m> Engine<'m> {
     }
 
     fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
-        let parser = Parser::new(self.dialect.syntax, self.dialect.stops);
+        let parser = Parser::new(self.dialect.family, self.dialect.stops);
+        let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Where no tool may be called no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());

@@ -87,7 +87,13 @@ fn run(
         weights.new_context(backend(), params).map_err(|_| LoadError::Context { tokens: room })?;
     let mut engine = Engine::new(&weights, context, &gguf, &options);
     let name = name(&options.source, &gguf);
-    info!(model = name, context_tokens = room, threads, dialect = ?engine.syntax(), "loaded the model");
+    info!(
+        model = name,
+        context_tokens = room,
+        threads,
+        family = engine.family().name,
+        "loaded the model"
+    );
     if loaded.send(Ok(name)).is_err() {
         return Ok(());
     }

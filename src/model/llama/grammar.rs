@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use toktrie::{InferenceCapabilities, SimpleVob, TokEnv};
 use tracing::{debug, warn};
 
-use super::parser::CallSyntax;
+use super::{call::CallForm, family::Family};
 
 /// Compiles grammars for sets of tools and keeps the latest.
 pub(super) struct Grammars {
     factory: ParserFactory,
     tok_env: TokEnv,
-    syntax: CallSyntax,
+    family: &'static Family,
     /// The latest last; `None` where a set cannot be followed, which has been said then.
     compiled: Vec<(ToolSet, Option<Matcher>)>,
     /// Tools of which it was said already that their schema is not understood.
@@ -28,12 +28,12 @@ type ToolSet = Vec<(Arc<str>, Arc<Value>)>;
 const KEPT: usize = 8;
 
 impl Grammars {
-    pub(super) fn new(tok_env: TokEnv, syntax: CallSyntax) -> Result<Self, String> {
+    pub(super) fn new(tok_env: TokEnv, family: &'static Family) -> Result<Self, String> {
         let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &[])
             .map_err(|error| error.to_string())?;
         factory.quiet();
         factory.limits_mut().verbose_errors = false;
-        Ok(Self { factory, tok_env, syntax, compiled: Vec::new(), named: HashSet::new() })
+        Ok(Self { factory, tok_env, family, compiled: Vec::new(), named: HashSet::new() })
     }
 
     /// Begins a call whose body has come as far as `body`; `None` where the tools cannot be followed.
@@ -87,9 +87,13 @@ impl Grammars {
 
     /// One rule a tool: a head that is fixed, and the arguments by the tool's own schema.
     fn grammar(&mut self, tools: &[ToolSpec]) -> String {
-        let (open, close) = match self.syntax {
-            CallSyntax::Hermes => ("", ""),
-            CallSyntax::Envelope => (r#"\{ ?"tool_call": ?"#, "}"),
+        let (open, close) = match self.family.form {
+            CallForm::Object { within: Some(_), .. } => (r#"\{ ?"tool_call": ?"#, "}"),
+            CallForm::Object { .. }
+            | CallForm::Objects
+            | CallForm::Marked(_)
+            | CallForm::Braces(_)
+            | CallForm::Python => ("", ""),
         };
         let calls: Vec<String> = (0..tools.len()).map(|at| format!("call_{at}")).collect();
         let calls = calls.join(" | ");
@@ -136,7 +140,7 @@ impl Grammars {
 
 impl std::fmt::Debug for Grammars {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Grammars").field("syntax", &self.syntax).finish_non_exhaustive()
+        f.debug_struct("Grammars").field("family", &self.family.name).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,7 @@
 //! llama.cpp in process: one GGUF model, one context, one OS thread that owns both.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
-//! `family` of dialects, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads and generates,
+//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads and generates,
 //! `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
 
 mod answer;
@@ -10,13 +10,13 @@ mod backend;
 mod bundled;
 mod call;
 mod completion;
+mod dialect;
 mod engine;
 mod error;
 mod family;
 mod gguf;
 mod grammar;
 mod hidden;
-mod json_scan;
 mod options;
 mod parser;
 mod prompt;

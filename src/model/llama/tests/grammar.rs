@@ -3,6 +3,7 @@
 use serde_json::json;
 use toktrie::ApproximateTokEnv;
 
+use super::super::family::{ENVELOPE, HERMES};
 use super::*;
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
@@ -28,8 +29,8 @@ fn tools() -> Vec<ToolSpec> {
 }
 
 /// How far a call is let pass; its whole length where it is whole.
-fn passed(syntax: CallSyntax, tools: &[ToolSpec], call: &str) -> usize {
-    let mut grammars = Grammars::new(ApproximateTokEnv::single_byte_env(), syntax).unwrap();
+fn passed(family: &'static Family, tools: &[ToolSpec], call: &str) -> usize {
+    let mut grammars = Grammars::new(ApproximateTokEnv::single_byte_env(), family).unwrap();
     let mut guide = grammars.begin(tools, "").expect("these tools can be followed");
     for (at, byte) in call.bytes().enumerate() {
         let allowed = guide.allowed().is_some_and(|allowed| allowed.is_allowed(u32::from(byte)));
@@ -42,13 +43,13 @@ fn passed(syntax: CallSyntax, tools: &[ToolSpec], call: &str) -> usize {
 
 #[track_caller]
 fn passes(tools: &[ToolSpec], call: &str) {
-    let len = passed(CallSyntax::Hermes, tools, call);
+    let len = passed(&HERMES, tools, call);
     assert_eq!(len, call.len(), "stopped behind {:?}", &call[..len]);
 }
 
 #[track_caller]
 fn stops_behind(tools: &[ToolSpec], begin: &str, rest: &str) {
-    assert_eq!(passed(CallSyntax::Hermes, tools, &format!("{begin}{rest}")), begin.len());
+    assert_eq!(passed(&HERMES, tools, &format!("{begin}{rest}")), begin.len());
 }
 
 #[test]
@@ -86,14 +87,13 @@ fn nothing_else_passes() {
 #[test]
 fn envelopes_are_followed_to_their_end() {
     let call = r#"{"tool_call": {"name": "list_habits", "arguments": {}}}"#;
-    assert_eq!(passed(CallSyntax::Envelope, &tools(), call), call.len());
-    assert_eq!(passed(CallSyntax::Envelope, &tools(), r#"{"name""#), 2);
+    assert_eq!(passed(&ENVELOPE, &tools(), call), call.len());
+    assert_eq!(passed(&ENVELOPE, &tools(), r#"{"name""#), 2);
 }
 
 #[test]
 fn a_call_that_has_begun_goes_on_from_there() {
-    let mut grammars =
-        Grammars::new(ApproximateTokEnv::single_byte_env(), CallSyntax::Hermes).unwrap();
+    let mut grammars = Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES).unwrap();
     let mut guide = grammars.begin(&tools(), "\n{\"name\": \"s").unwrap();
     let allowed = guide.allowed().unwrap();
     assert!(allowed.is_allowed(u32::from(b'e')) && allowed.num_set() == 1);
@@ -134,8 +134,7 @@ fn a_schema_that_is_not_understood_lets_any_object_pass() {
 fn the_schemas_of_the_life_toolkit_are_followed_exactly() {
     let tools: Vec<ToolSpec> =
         crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
-    let mut grammars =
-        Grammars::new(ApproximateTokEnv::single_byte_env(), CallSyntax::Hermes).unwrap();
+    let mut grammars = Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES).unwrap();
     assert!(grammars.begin(&tools, "").is_some());
     assert_eq!(grammars.named, HashSet::new(), "these schemas are not understood");
     passes(&tools, r#"{"name":"search_catalog","arguments":{"category":"sleep","limit":3}}"#);

@@ -1,0 +1,247 @@
+//! Which family a model belongs to, and how its template wants a chat to be told: learned by probing the template, not
+//! from names.
+
+use minijinja::Error;
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::{
+    call::CallForm,
+    family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
+    gguf::Gguf,
+    parser::{Found, Parser},
+    template::{ChatTemplate, TemplateInput},
+};
+
+/// How to talk with a model.
+#[derive(Debug)]
+pub(super) struct Dialect {
+    pub(super) template: ChatTemplate,
+    pub(super) family: &'static Family,
+    pub(super) telling: Telling,
+    /// Who tells the model of its tools.
+    pub(super) listing: ToolListing,
+    /// The template takes a system message; otherwise the system text goes in front of the first user message.
+    pub(super) has_system: bool,
+    /// Texts at which an answer ends, for models that have no token for it.
+    pub(super) stops: &'static [&'static str],
+}
+
+/// How calls and their results are told to a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// As calls of a message of the model, and messages of the tool.
+    Calls,
+    /// As calls and results in one message of the model, as the first templates of Gemma 4 want it.
+    CallsWithResults,
+    /// As text of the model, because the template writes no calls, and messages of this role.
+    Text {
+        /// Who tells the results.
+        result_role: &'static str,
+    },
+}
+
+/// Who tells the model of its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolListing {
+    /// The template, or nobody: a model that was trained on its tools needs no list.
+    Template,
+    /// We do, in the system text.
+    SystemText,
+}
+
+/// ChatML, for models that have its tokens and no template.
+const CHATML: &str = "{%- for message in messages -%}
+{{- '<|im_start|>' + (message.role if message.role != 'tool' else 'user') + '\\n' -}}
+{%- if message.role == 'tool' -%}{{- '<tool_response>\\n' + message.content + '\\n</tool_response>' -}}
+{%- else -%}{{- message.content -}}{%- endif -%}
+{%- for call in message.tool_calls or [] -%}
+{{- '<tool_call>\\n' + (call.function | tojson) + '\\n</tool_call>' -}}
+{%- endfor -%}
+{{- '<|im_end|>\\n' -}}
+{%- endfor -%}
+{{- '<|im_start|>assistant\\n' -}}";
+
+/// A play, for models that have nothing of the kind.
+const PLAIN: &str = "{%- for message in messages -%}
+{%- if message.role == 'system' -%}{{- message.content + '\\n\\n' -}}
+{%- elif message.role == 'user' -%}{{- 'User: ' + message.content + '\\n' -}}
+{%- else -%}{{- 'Assistant: ' + message.content + '\\n' -}}{%- endif -%}
+{%- endfor -%}
+{{- 'Assistant:' -}}";
+
+const PLAIN_STOPS: &[&str] = &["\nUser:", "\nAssistant:"];
+const CHATML_STOPS: &[&str] = &["<|im_end|>", "<|im_start|>"];
+
+impl Dialect {
+    /// Learns the dialect from the template, or from the vocabulary where there is none that works.
+    pub(super) fn detect(gguf: &Gguf, has_token: &dyn Fn(&str) -> bool) -> Self {
+        let sources = [&gguf.tool_template, &gguf.chat_template];
+        for source in sources.into_iter().flatten() {
+            match Self::of_template(source, has_token) {
+                Ok(dialect) => return dialect,
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    warn!(error, "failed to use the chat template of the model");
+                }
+            }
+        }
+        if !has_token("<|im_start|>") {
+            return Self::built_in(PLAIN, &ENVELOPE, PLAIN_STOPS);
+        }
+        let has_calls = HERMES.marker().is_some_and(has_token);
+        Self::built_in(CHATML, if has_calls { &HERMES } else { &ENVELOPE }, CHATML_STOPS)
+    }
+
+    fn built_in(source: &str, family: &'static Family, stops: &'static [&'static str]) -> Self {
+        let template = ChatTemplate::compile(source).expect("our own templates are tested");
+        let telling = match family.opening {
+            Opening::Marker(_) => Telling::Calls,
+            Opening::Answer(_) => Telling::Text { result_role: "user" },
+        };
+        let listing = ToolListing::SystemText;
+        Self { template, family, telling, listing, has_system: true, stops }
+    }
+
+    fn of_template(source: &str, has_token: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
+        let template = ChatTemplate::compile(source)?;
+        let probe = Probe { template: &template };
+        let plain = probe.render(&[user(), said("b"), user()], &[])?;
+        let system = json!({"role": "system", "content": "probe-system"});
+        let has_system =
+            probe.render(&[system, user()], &[]).is_ok_and(|text| text.contains("probe-system"));
+        let (family, telling, listing) = probe
+            .by_calls()
+            .map(|(family, telling)| (family, telling, ToolListing::Template))
+            .or_else(|| probe.by_tools(has_token))
+            .unwrap_or_else(|| {
+                let telling = Telling::Text { result_role: "user" };
+                (by_frames(&plain), telling, ToolListing::SystemText)
+            });
+        Ok(Self { template, family, telling, listing, has_system, stops: &[] })
+    }
+}
+
+/// Asks a template what it makes of a chat.
+struct Probe<'a> {
+    template: &'a ChatTemplate,
+}
+
+const TOOL: &str = "probe_tool";
+const ARGUMENTS: &str = r#"{"probe_key": "probe_value"}"#;
+const RESULT: &str = "probe-result";
+/// Some templates refuse ids of any other length.
+const ID: &str = "probe0001";
+
+impl Probe<'_> {
+    fn render(&self, messages: &[Value], tools: &[Value]) -> Result<String, Error> {
+        let input = TemplateInput { messages, tools, bos: "", eos: "", has_thinking: false };
+        self.template.render(&input)
+    }
+
+    /// The family whose calls the template writes: its own parser finds the call again in what was rendered.
+    fn by_calls(&self) -> Option<(&'static Family, Telling)> {
+        let asked = self.render(&[user()], &[]).ok()?;
+        let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
+            let rendered = self.render(&told(telling), &[]).ok()?;
+            rendered.contains(RESULT).then_some((telling, rendered))
+        });
+        let found = |family: &'static Family| {
+            // The one that frames the result as the family does; of equals the usual one.
+            let frames =
+                |text: &str| family.frames.iter().filter(|frame| text.contains(**frame)).count();
+            let best = renderings
+                .iter()
+                .flatten()
+                .filter(|(_, rendered)| is_written_by(family, rendered, &asked))
+                .rev()
+                .max_by_key(|(_, rendered)| frames(rendered));
+            best.map(|(telling, _)| (family, *telling))
+        };
+        FAMILIES.into_iter().find_map(found)
+    }
+
+    /// The family whose marker the vocabulary has, where the template lists tools and writes no calls.
+    fn by_tools(
+        &self,
+        has_token: &dyn Fn(&str) -> bool,
+    ) -> Option<(&'static Family, Telling, ToolListing)> {
+        let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
+        let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
+        let tools = [json!({"type": "function", "function": tool})];
+        let lists_tools = self.render(&[user()], &tools).is_ok_and(|text| text.contains(TOOL));
+        let told = self.render(&told(Telling::Calls), &[]);
+        let writes_calls = told.as_ref().is_ok_and(|text| text.contains(TOOL));
+        if !lists_tools || writes_calls {
+            return None;
+        }
+        let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
+        let has_results = told.is_ok_and(|text| text.contains(RESULT));
+        let result_role = if has_results { "tool" } else { "user" };
+        Some((family, Telling::Text { result_role }, ToolListing::Template))
+    }
+}
+
+/// The family that answers with nothing but a call and frames its messages like this.
+fn by_frames(plain: &str) -> &'static Family {
+    let answers = FAMILIES.into_iter().filter(|family| family.marker().is_none());
+    answers
+        .into_iter()
+        .find(|family| family.frames.iter().all(|frame| plain.contains(frame)))
+        .unwrap_or(&ENVELOPE)
+}
+
+fn is_written_by(family: &'static Family, rendered: &str, asked: &str) -> bool {
+    let call = match family.opening {
+        Opening::Marker(marker) => rendered.find(marker).map(|begin| &rendered[begin..]),
+        Opening::Answer(_) => {
+            let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start);
+            answer.filter(|answer| answer.starts_with(&family.form.write(TOOL, ARGUMENTS)))
+        }
+    };
+    let Some(call) = call else { return false };
+    let mut found = Vec::new();
+    let mut parser = Parser::new(family, &[]);
+    parser.push(call, &mut found);
+    let Some(Found::Call(call)) = found.first() else { return false };
+    let wanted: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
+    &*call.name == TOOL
+        && serde_json::from_str::<Value>(&call.arguments).is_ok_and(|is| is == wanted)
+        && names_arguments(family.form, rendered)
+}
+
+/// Whether the arguments are called as the family calls them.
+fn names_arguments(form: CallForm, rendered: &str) -> bool {
+    match form {
+        CallForm::Object { arguments, .. } => rendered.contains(&format!("\"{arguments}\"")),
+        CallForm::Marked(mark) => rendered.contains(mark),
+        CallForm::Objects | CallForm::Braces(_) | CallForm::Python => true,
+    }
+}
+
+fn user() -> Value {
+    json!({"role": "user", "content": "a"})
+}
+
+fn said(content: &str) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+fn told(telling: Telling) -> Vec<Value> {
+    let arguments: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
+    let call =
+        json!({"id": ID, "type": "function", "function": {"name": TOOL, "arguments": arguments}});
+    let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": ID, "name": TOOL, "content": RESULT});
+    match telling {
+        Telling::Calls | Telling::Text { .. } => vec![user(), message, result],
+        Telling::CallsWithResults => {
+            message["tool_responses"] = json!([{"name": TOOL, "response": RESULT}]);
+            vec![user(), message]
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/dialect.rs"]
+mod tests;
