@@ -192,29 +192,36 @@ fn by_frames(plain: &str) -> &'static Family {
 }
 
 fn is_written_by(family: &'static Family, rendered: &str, asked: &str) -> bool {
-    let call = match family.opening {
-        Opening::Marker(marker) => rendered.find(marker).map(|begin| &rendered[begin..]),
+    match family.opening {
+        // The template may speak of the marker before it writes it.
+        Opening::Marker(marker) => rendered
+            .match_indices(marker)
+            .any(|(begin, _)| reads_the_probe(family, &rendered[begin..])),
         Opening::Answer(_) => {
             let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start);
-            answer.filter(|answer| answer.starts_with(&family.form.write(TOOL, ARGUMENTS)))
+            answer.is_some_and(|answer| {
+                answer.starts_with(&family.form.write(TOOL, ARGUMENTS))
+                    && reads_the_probe(family, answer)
+            })
         }
-    };
-    let Some(call) = call else { return false };
+    }
+}
+
+fn reads_the_probe(family: &'static Family, call: &str) -> bool {
     let mut found = Vec::new();
-    let mut parser = Parser::new(family, &[]);
-    parser.push(call, &mut found);
-    let Some(Found::Call(call)) = found.first() else { return false };
+    Parser::new(family, &[]).push(call, &mut found);
+    let Some(Found::Call(read)) = found.first() else { return false };
     let wanted: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
-    &*call.name == TOOL
-        && serde_json::from_str::<Value>(&call.arguments).is_ok_and(|is| is == wanted)
-        && names_arguments(family.form, rendered)
+    &*read.name == TOOL
+        && serde_json::from_str::<Value>(&read.arguments).is_ok_and(|is| is == wanted)
+        && names_arguments(family.form, call)
 }
 
 /// Whether the arguments are called as the family calls them.
-fn names_arguments(form: CallForm, rendered: &str) -> bool {
+fn names_arguments(form: CallForm, call: &str) -> bool {
     match form {
-        CallForm::Object { arguments, .. } => rendered.contains(&format!("\"{arguments}\"")),
-        CallForm::Marked(mark) => rendered.contains(mark),
+        CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),
+        CallForm::Marked(mark) => call.contains(mark),
         CallForm::Objects | CallForm::Braces(_) | CallForm::Python => true,
     }
 }

@@ -1,5 +1,6 @@
 //! The real llama.cpp on models that the tests write themselves.
 
+mod families;
 mod load;
 mod tiny_model;
 
