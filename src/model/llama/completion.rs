@@ -14,7 +14,6 @@ use tracing::warn;
 use super::{
     answer::{Answer, Calls, Flow},
     dialect::Dialect,
-    family::Family,
     gguf::Gguf,
     grammar::Grammars,
     options::LlamaOptions,
@@ -55,9 +54,9 @@ impl<'m> Engine<'m> {
         let vocabulary = Vocabulary::of(weights);
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
         let vocabulary = vocabulary.of_family(dialect.family);
-        let grammars = options
-            .has_constraints
-            .then(|| Grammars::new(vocabulary.token_environment(), dialect.family));
+        let grammars = options.has_constraints.then(|| {
+            Grammars::new(vocabulary.token_environment(), dialect.family, dialect.style.clone())
+        });
         let grammars = grammars.and_then(|grammars| {
             grammars
                 .inspect_err(|problem| {
@@ -80,8 +79,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    pub(super) fn family(&self) -> &'static Family {
-        self.dialect.family
+    pub(super) fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 
     /// Forgets all chats: nothing is known of the context any more.
@@ -116,15 +115,25 @@ impl<'m> Engine<'m> {
                 return answer.into_completion(FinishReason::Stop, usage);
             }
             let calls = Calls { tools: &request.tools, grammars: self.grammars.as_mut() };
-            if answer.take(token, &self.vocabulary.bytes(token), calls, deltas) == Flow::Ended {
+            answer.take(token, &self.vocabulary.bytes(token), calls, deltas);
+            next = vec![token];
+            if answer.flow() == Flow::GoesOn {
+                let left = request.max_tokens.saturating_sub(usage.completion_tokens);
+                let left = usize::try_from(left).unwrap_or(usize::MAX);
+                let room = self.room().saturating_sub(self.held.len() + 1);
+                let forced = answer.forced(&self.vocabulary, left.min(room), deltas);
+                usage.completion_tokens += count(forced.len());
+                next.extend(forced);
+            }
+            if answer.flow() == Flow::Ended {
                 answer.finish(false, deltas);
                 return answer.into_completion(FinishReason::Stop, usage);
             }
-            if usage.completion_tokens >= request.max_tokens || self.held.len() >= self.room() {
+            let is_full = self.held.len() + next.len() > self.room();
+            if usage.completion_tokens >= request.max_tokens || is_full {
                 answer.finish(true, deltas);
                 return answer.into_completion(FinishReason::Length, usage);
             }
-            next = vec![token];
         }
     }
 

@@ -19,6 +19,7 @@ pub(super) struct Dialect {
     pub(super) template: ChatTemplate,
     pub(super) family: &'static Family,
     pub(super) telling: Telling,
+    pub(super) style: CallStyle,
     /// Who tells the model of its tools.
     pub(super) listing: ToolListing,
     /// The template takes a system message; otherwise the system text goes in front of the first user message.
@@ -39,6 +40,22 @@ pub(super) enum Telling {
         /// Who tells the results.
         result_role: &'static str,
     },
+}
+
+/// How the template writes calls, where that differs within a family.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct CallStyle {
+    /// What stands between the opening marker and the first call.
+    pub(super) lead: String,
+    /// JSON without blanks behind colons and commas.
+    pub(super) is_compact: bool,
+}
+
+impl CallStyle {
+    /// What stands behind colons and commas.
+    pub(super) fn blank(&self) -> &'static str {
+        if self.is_compact { "" } else { " " }
+    }
 }
 
 /// Who tells the model of its tools.
@@ -99,8 +116,12 @@ impl Dialect {
             Opening::Marker(_) => Telling::Calls,
             Opening::Answer(_) => Telling::Text { result_role: "user" },
         };
+        let style = match family.opening {
+            Opening::Marker(_) => CallStyle { lead: "\n".to_owned(), is_compact: false },
+            Opening::Answer(_) => CallStyle::default(),
+        };
         let listing = ToolListing::SystemText;
-        Self { template, family, telling, listing, has_system: true, stops }
+        Self { template, family, telling, style, listing, has_system: true, stops }
     }
 
     fn of_template(source: &str, has_token: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
@@ -110,16 +131,24 @@ impl Dialect {
         let system = json!({"role": "system", "content": "probe-system"});
         let has_system =
             probe.render(&[system, user()], &[]).is_ok_and(|text| text.contains("probe-system"));
-        let (family, telling, listing) = probe
-            .by_calls()
-            .map(|(family, telling)| (family, telling, ToolListing::Template))
-            .or_else(|| probe.by_tools(has_token))
-            .unwrap_or_else(|| {
-                let telling = Telling::Text { result_role: "user" };
-                (by_frames(&plain), telling, ToolListing::SystemText)
-            });
-        Ok(Self { template, family, telling, listing, has_system, stops: &[] })
+        let learned = probe.by_calls().or_else(|| probe.by_tools(has_token));
+        let learned = learned.unwrap_or_else(|| Learned {
+            family: by_frames(&plain),
+            telling: Telling::Text { result_role: "user" },
+            style: CallStyle::default(),
+            listing: ToolListing::SystemText,
+        });
+        let Learned { family, telling, style, listing } = learned;
+        Ok(Self { template, family, telling, style, listing, has_system, stops: &[] })
     }
+}
+
+/// What a probe has shown.
+struct Learned {
+    family: &'static Family,
+    telling: Telling,
+    style: CallStyle,
+    listing: ToolListing,
 }
 
 /// Asks a template what it makes of a chat.
@@ -140,32 +169,30 @@ impl Probe<'_> {
     }
 
     /// The family whose calls the template writes: its own parser finds the call again in what was rendered.
-    fn by_calls(&self) -> Option<(&'static Family, Telling)> {
+    fn by_calls(&self) -> Option<Learned> {
         let asked = self.render(&[user()], &[]).ok()?;
         let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
             let rendered = self.render(&told(telling), &[]).ok()?;
             rendered.contains(RESULT).then_some((telling, rendered))
         });
         let found = |family: &'static Family| {
-            // The one that frames the result as the family does; of equals the usual one.
             let frames =
                 |text: &str| family.frames.iter().filter(|frame| text.contains(**frame)).count();
-            let best = renderings
-                .iter()
-                .flatten()
-                .filter(|(_, rendered)| is_written_by(family, rendered, &asked))
-                .rev()
-                .max_by_key(|(_, rendered)| frames(rendered));
-            best.map(|(telling, _)| (family, *telling))
+            let written = renderings.iter().flatten().filter_map(|(telling, rendered)| {
+                let style = style_of(family, rendered, &asked)?;
+                let listing = ToolListing::Template;
+                let learned = Learned { family, telling: *telling, style, listing };
+                Some((frames(rendered), learned))
+            });
+            // The one that frames the result as the family does; of equals the usual one.
+            let best = written.reduce(|best, next| if next.0 > best.0 { next } else { best });
+            best.map(|(_, learned)| learned)
         };
         FAMILIES.into_iter().find_map(found)
     }
 
     /// The family whose marker the vocabulary has, where the template lists tools and writes no calls.
-    fn by_tools(
-        &self,
-        has_token: &dyn Fn(&str) -> bool,
-    ) -> Option<(&'static Family, Telling, ToolListing)> {
+    fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
         let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
         let tools = [json!({"type": "function", "function": tool})];
@@ -178,7 +205,12 @@ impl Probe<'_> {
         let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
         let has_results = told.is_ok_and(|text| text.contains(RESULT));
         let result_role = if has_results { "tool" } else { "user" };
-        Some((family, Telling::Text { result_role }, ToolListing::Template))
+        Some(Learned {
+            family,
+            telling: Telling::Text { result_role },
+            style: CallStyle::default(),
+            listing: ToolListing::Template,
+        })
     }
 }
 
@@ -191,30 +223,33 @@ fn by_frames(plain: &str) -> &'static Family {
         .unwrap_or(&ENVELOPE)
 }
 
-fn is_written_by(family: &'static Family, rendered: &str, asked: &str) -> bool {
+/// How a rendering writes the call that was told; `None` where it is written in no way of the family.
+fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<CallStyle> {
     match family.opening {
         // The template may speak of the marker before it writes it.
         Opening::Marker(marker) => rendered
             .match_indices(marker)
-            .any(|(begin, _)| reads_the_probe(family, &rendered[begin..])),
+            .find_map(|(begin, _)| read_probe(family, &rendered[begin..], marker.len())),
         Opening::Answer(_) => {
-            let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start);
-            answer.is_some_and(|answer| {
-                answer.starts_with(&family.form.write(TOOL, ARGUMENTS))
-                    && reads_the_probe(family, answer)
-            })
+            let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start)?;
+            let is_whole = answer.starts_with(&family.form.write(TOOL, ARGUMENTS));
+            is_whole.then(|| read_probe(family, answer, 0)).flatten()
         }
     }
 }
 
-fn reads_the_probe(family: &'static Family, call: &str) -> bool {
+/// Reads the call behind an opening of so many bytes as the parser does.
+fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
     let mut found = Vec::new();
     Parser::new(family, &[]).push(call, &mut found);
-    let Some(Found::Call(read)) = found.first() else { return false };
+    let Some(Found::Call(read)) = found.first() else { return None };
     let wanted: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
-    &*read.name == TOOL
+    let is_read = &*read.name == TOOL
         && serde_json::from_str::<Value>(&read.arguments).is_ok_and(|is| is == wanted)
-        && names_arguments(family.form, call)
+        && names_arguments(family.form, call);
+    let body = &call[opening..];
+    let lead = body[..body.len() - body.trim_start().len()].to_owned();
+    is_read.then(|| CallStyle { lead, is_compact: body.contains("\":\"") })
 }
 
 /// Whether the arguments are called as the family calls them.

@@ -35,8 +35,6 @@ pub(super) struct Parser {
     rest: String,
     has_text: bool,
     is_stopped: bool,
-    /// How many blocks of calls were opened.
-    blocks: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +59,6 @@ impl Parser {
             rest: String::new(),
             has_text: false,
             is_stopped: false,
-            blocks: 0,
         }
     }
 
@@ -77,9 +74,9 @@ impl Parser {
         self
     }
 
-    /// The block of calls that is open: its number, and what has come of it and was not given out as a call.
-    pub(super) fn open_block(&self) -> Option<(usize, &str)> {
-        matches!(self.state, State::Calls(_)).then_some((self.blocks, self.rest.as_str()))
+    /// What has come of the block of calls that is open and was not given out as a call.
+    pub(super) fn open_block(&self) -> Option<&str> {
+        matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
 
     /// A stop text has come: the rest of the stream does not matter.
@@ -201,7 +198,6 @@ impl Parser {
     }
 
     fn open(&mut self) {
-        self.blocks += 1;
         self.state = State::Calls(Scan::new(self.family.form.rules(self.family.closing)));
     }
 

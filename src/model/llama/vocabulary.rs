@@ -23,6 +23,8 @@ pub(super) struct Vocabulary<'m> {
     spoken: HashSet<LlamaToken>,
     /// Those of them that stand inside calls.
     inner: HashSet<LlamaToken>,
+    /// The mark that the family writes inside calls.
+    inner_mark: Option<&'static str>,
     /// The token that opens a call, where there is one.
     pub(super) call_open: Option<LlamaToken>,
     pub(super) bos: String,
@@ -56,13 +58,14 @@ impl<'m> Vocabulary<'m> {
         };
         let (bos, eos) = (name(vocab.bos()), name(vocab.eos()));
         let (spoken, inner) = (HashSet::new(), HashSet::new());
-        Self { vocab, markers, spoken, inner, call_open: None, bos, eos, texts }
+        Self { vocab, markers, spoken, inner, inner_mark: None, call_open: None, bos, eos, texts }
     }
 
     /// Speaks as this family does.
     pub(super) fn of_family(mut self, family: &Family) -> Self {
         let token = |text: &str| self.texts.get(text).copied();
         self.call_open = family.marker().and_then(token);
+        self.inner_mark = family.inner();
         self.inner = family.inner().and_then(token).into_iter().collect();
         // A marker of several tokens is spoken by its first one.
         let begins = |marker: &str| {
@@ -95,6 +98,25 @@ impl<'m> Vocabulary<'m> {
             tokens.insert(0, bos);
         }
         tokens
+    }
+
+    /// The tokens of a text inside a call, in which the family's own mark is meant; `None` where they spell another text,
+    /// as some tokenizers begin every text with a blank.
+    pub(super) fn tokenize_call(&self, text: &str) -> Option<Vec<LlamaToken>> {
+        let mut tokens = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let mark = self.inner_mark.and_then(|mark| Some((rest.find(mark)?, mark)));
+            let (plain, mark) = mark.map_or((rest, ""), |(at, mark)| (&rest[..at], mark));
+            for (piece, is_meant) in [(plain, false), (mark, true)] {
+                if !piece.is_empty() {
+                    tokens.extend(self.vocab.tokenize(piece.as_bytes(), false, is_meant));
+                }
+            }
+            rest = &rest[plain.len() + mark.len()..];
+        }
+        let spelled: Vec<u8> = tokens.iter().flat_map(|token| self.bytes(*token)).collect();
+        (spelled == text.as_bytes()).then_some(tokens)
     }
 
     /// The bytes that a generated token stands for; none for a control token.

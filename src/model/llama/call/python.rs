@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::json::write;
+
 /// The arguments between their parentheses as a JSON object; `None` where the text is broken.
 pub(super) fn to_json(text: &str) -> Option<String> {
     let mut json = String::new();
@@ -137,4 +139,21 @@ fn written(value: &Value) -> String {
             format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
         }
     }
+}
+
+/// All ways in which a value may stand in a call: with either quote, and with the words of Python or JSON.
+pub(in super::super) fn literals(value: &Value) -> Vec<String> {
+    let mut ways = vec![written(value), {
+        let mut json = String::new();
+        write(&mut json, value, None, 0);
+        json
+    }];
+    if let Value::String(text) = value
+        && !text.contains(['\'', '"', '\\'])
+        && !text.contains(char::is_control)
+    {
+        ways.push(format!("'{text}'"));
+    }
+    ways.dedup();
+    ways
 }

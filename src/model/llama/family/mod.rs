@@ -19,10 +19,11 @@ pub(super) use lfm2::LFM2;
 pub(super) use llama3::LLAMA_3;
 pub(super) use mistral::{MISTRAL, MISTRAL_MARKED};
 
+use std::fmt;
+
 use super::call::CallForm;
 
 /// How the models of a family talk.
-#[derive(Debug)]
 pub(super) struct Family {
     /// For logs and tests.
     pub(super) name: &'static str,
@@ -90,6 +91,12 @@ impl Family {
     /// Everything that means something in a prompt of this family.
     pub(super) fn markers(&self) -> impl Iterator<Item = &'static str> {
         self.spoken().chain(self.inner()).chain(self.frames.iter().copied())
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Family({})", self.name)
     }
 }
 

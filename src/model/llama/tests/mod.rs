@@ -1,6 +1,9 @@
 //! The real llama.cpp on models that the tests write themselves.
 
+mod constraint;
 mod families;
+#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
+mod forced;
 mod load;
 mod tiny_model;
 
