@@ -214,10 +214,11 @@ impl Probe<'_> {
     }
 }
 
-/// The family that answers with nothing but a call and frames its messages like this.
+/// The family that frames its messages like this, and answers with nothing but a call when it is asked to.
 fn by_frames(plain: &str) -> &'static Family {
-    let answers = FAMILIES.into_iter().filter(|family| family.marker().is_none());
-    answers
+    let is_asked = |family: &&Family| family.marker().is_none() && family.instruction.is_some();
+    let asked = FAMILIES.into_iter().filter(is_asked);
+    asked
         .into_iter()
         .find(|family| family.frames.iter().all(|frame| plain.contains(frame)))
         .unwrap_or(&ENVELOPE)

@@ -208,7 +208,7 @@ impl PromptWriter<'_> {
             writeln!(text, "{}", tool.to_plain()).expect("a string takes everything");
         }
         text.push('\n');
-        text.push_str(self.dialect.family.instruction);
+        text.push_str(self.dialect.family.instruction.unwrap_or_default());
         text.push_str(
             "Where no tool is needed, answer in plain words, in the language of the user.",
         );

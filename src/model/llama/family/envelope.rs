@@ -10,7 +10,9 @@ pub(in super::super) const ENVELOPE: Family = Family {
     closing: &["```"],
     thinking: THINK,
     frames: &[],
-    instruction: "To use a tool, answer with nothing but a JSON object of this form:\n\
+    instruction: Some(
+        "To use a tool, answer with nothing but a JSON object of this form:\n\
                   {\"tool_call\": {\"name\": \"NAME\", \"arguments\": {}}}\n\
                   Its result comes in the next message as {\"tool_result\": ...}; it is not written by the user.\n",
+    ),
 };

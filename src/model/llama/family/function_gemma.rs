@@ -17,6 +17,5 @@ pub(in super::super) const FUNCTION_GEMMA: Family = Family {
         "<start_function_response>",
         "<end_function_response>",
     ],
-    instruction: "To use a tool, write its name and its arguments like this:\n\
-                  <start_function_call>call:NAME{key:<escape>text<escape>,other:1}<end_function_call>\n",
+    instruction: None,
 };

@@ -10,8 +10,10 @@ pub(in super::super) const GEMMA_3: Family = Family {
     closing: &["```"],
     thinking: THINK,
     frames: &["<start_of_turn>", "<end_of_turn>"],
-    instruction: "If you use a tool, you must put it in the format of\n\
+    instruction: Some(
+        "If you use a tool, you must put it in the format of\n\
                   {\"name\": tool name, \"parameters\": dictionary of argument name and its value}\n\
                   and write no other text. Its result comes in the next message as {\"tool_result\": ...}; it is not \
                   written by the user.\n",
+    ),
 };

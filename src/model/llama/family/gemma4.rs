@@ -19,6 +19,5 @@ pub(in super::super) const GEMMA_4: Family = Family {
         "<|channel>",
         "<|think|>",
     ],
-    instruction: "To use a tool, write its name and its arguments like this:\n\
-                  <|tool_call>call:NAME{key:<|\"|>text<|\"|>,other:1}<tool_call|>\n",
+    instruction: None,
 };

@@ -18,6 +18,8 @@ pub(in super::super) const HERMES: Family = Family {
         "<tool_response>",
         "</tool_response>",
     ],
-    instruction: "To use a tool, write its name and its arguments as JSON inside tool_call tags:\n\
+    instruction: Some(
+        "To use a tool, write its name and its arguments as JSON inside tool_call tags:\n\
                   <tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>\n",
+    ),
 };

@@ -17,6 +17,5 @@ pub(in super::super) const LFM2: Family = Family {
         "<|tool_response_start|>",
         "<|tool_response_end|>",
     ],
-    instruction: "To use a tool, write its name and its arguments like this:\n\
-                  <|tool_call_start|>[NAME(key=\"value\")]<|tool_call_end|>\n",
+    instruction: None,
 };

@@ -17,6 +17,5 @@ pub(in super::super) const LLAMA_3: Family = Family {
         "<|python_tag|>",
         "<|begin_of_text|>",
     ],
-    instruction: "To use a tool, answer with nothing but a JSON object of this form:\n\
-                  {\"name\": \"NAME\", \"parameters\": {}}\n",
+    instruction: None,
 };

@@ -27,15 +27,9 @@ pub(in super::super) const MISTRAL: Family = Family {
     closing: &[],
     thinking: THINK,
     frames: FRAMES,
-    instruction: "To use a tool, write its name and its arguments like this:\n\
-                  [TOOL_CALLS][{\"name\": \"NAME\", \"arguments\": {}}]\n",
+    instruction: None,
 };
 
 /// Since Mistral Small 3.2.
-pub(in super::super) const MISTRAL_MARKED: Family = Family {
-    name: "mistral-marked",
-    form: CallForm::Marked("[ARGS]"),
-    instruction: "To use a tool, write its name and its arguments like this:\n\
-                  [TOOL_CALLS]NAME[ARGS]{}\n",
-    ..MISTRAL
-};
+pub(in super::super) const MISTRAL_MARKED: Family =
+    Family { name: "mistral-marked", form: CallForm::Marked("[ARGS]"), ..MISTRAL };

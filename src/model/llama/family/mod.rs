@@ -36,8 +36,8 @@ pub(super) struct Family {
     /// What else means something in a prompt of this family: it must not come out of what others wrote, whether the
     /// vocabulary has a token for it or not.
     pub(super) frames: &'static [&'static str],
-    /// Where the template lists no tools: how to write a call, for the system text.
-    pub(super) instruction: &'static str,
+    /// How to write a call, for models whose templates list no tools.
+    pub(super) instruction: Option<&'static str>,
 }
 
 /// What a block of calls begins with.

@@ -25,11 +25,11 @@ use super::super::{
 };
 
 /// A template of ours, the tokens that go with it, and what is to be learned from them.
-struct Case {
-    name: &'static str,
-    template: &'static str,
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) template: &'static str,
     tokens: &'static [&'static str],
-    family: &'static Family,
+    pub(super) family: &'static Family,
     telling: Telling,
     listing: ToolListing,
 }
@@ -48,7 +48,7 @@ macro_rules! case {
 }
 
 const WORDS: Telling = Telling::Text { result_role: "user" };
-const CASES: [Case; 11] = [
+static CASES: [Case; 11] = [
     case!("hermes", HERMES, Telling::Calls, Template),
     case!("gemma3", GEMMA_3, WORDS, SystemText),
     case!("gemma4", GEMMA_4, Telling::Calls, Template),
@@ -64,6 +64,10 @@ const CASES: [Case; 11] = [
     },
     case!("envelope", ENVELOPE, WORDS, SystemText),
 ];
+
+pub(super) fn cases() -> &'static [Case] {
+    &CASES
+}
 
 fn dialect(case: &Case) -> Dialect {
     let gguf = Gguf { chat_template: Some(case.template.to_owned()), ..Gguf::default() };
