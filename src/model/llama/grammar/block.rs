@@ -6,8 +6,8 @@ use super::{
         dialect::CallStyle,
         family::{Family, Opening},
     },
-    notation::{Notation, regex_of},
-    schema::{any_rules, lark_string},
+    any::any_rules,
+    notation::{Notation, lark_string, regex_of},
 };
 
 /// The rules of a block, from what follows its opening to what stands before its closing; `call_0` and so on are the

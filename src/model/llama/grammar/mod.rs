@@ -1,6 +1,8 @@
 //! What a model may write inside a tool call: a registered name, and arguments that its schema allows.
 
+mod any;
 mod block;
+mod keywords;
 mod notation;
 mod schema;
 

@@ -116,3 +116,8 @@ pub(super) fn regex_of(text: &str) -> String {
         .flat_map(|letter| (!is_plain(letter)).then_some('\\').into_iter().chain([letter]))
         .collect()
 }
+
+/// A text as a Lark literal.
+pub(super) fn lark_string(text: &str) -> String {
+    Value::from(text).to_string()
+}
