@@ -8,7 +8,7 @@ mod schema;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar};
+use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar, earley::SlicedBiasComputer};
 use madang_actors::{port::Unconstrained, protocol::ToolSpec};
 use serde_json::Value;
 use toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv};
@@ -42,7 +42,9 @@ impl Grammars {
         family: &'static Family,
         style: CallStyle,
     ) -> Result<Self, String> {
-        let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &[])
+        // Inside strings nearly every token may come: the slices say so without looking at each.
+        let slices = SlicedBiasComputer::json_slices();
+        let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &slices)
             .map_err(|error| error.to_string())?;
         factory.quiet();
         factory.limits_mut().verbose_errors = false;
