@@ -24,10 +24,11 @@ pub(super) fn run(bytes: &[u8]) -> String {
         return "short".to_owned();
     };
     let text = String::from_utf8_lossy(rest);
-    let family = match usize::from(kind >> 4) {
-        0 if kind & 1 == 0 => &HERMES,
-        0 => &ENVELOPE,
-        other => FAMILIES[other % FAMILIES.len()],
+    // Up to the digits of ASCII the lowest bit says it, above them the upper half does.
+    let family = match (usize::from(kind >> 4).checked_sub(4), kind & 1) {
+        (None, 0) => &HERMES,
+        (None, _) => &ENVELOPE,
+        (Some(at), _) => FAMILIES[at % FAMILIES.len()],
     };
     let stops: &'static [&'static str] =
         if kind & 2 == 0 { &[] } else { &["\nUser:", "<|im_end|>"] };
