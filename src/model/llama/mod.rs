@@ -1,8 +1,8 @@
 //! llama.cpp in process: one GGUF model, one context, one OS thread that owns both.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
-//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads and generates,
-//! `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
+//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads
+//! and generates, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
 
 mod answer;
 mod backend;
