@@ -8,11 +8,12 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool},
+    port::{ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool, Unconstrained},
     protocol::{Limits, Locale},
     registry::ToolRegistry,
     session::History,
 };
+use tracing::warn;
 
 use crate::{BuildError, Runtime, runtime, telemetry};
 
@@ -128,6 +129,13 @@ impl Builder {
                     lent,
                 });
             }
+        }
+        let specs: Vec<_> = registry.iter().map(|tool| tool.spec().clone()).collect();
+        for Unconstrained { tool, place, keyword } in model.unconstrained(&specs) {
+            warn!(
+                %tool, place, keyword,
+                "the model's calls may break this part of a schema: they are checked by the dispatcher only"
+            );
         }
         if self.has_panic_hook {
             telemetry::install_panic_hook();

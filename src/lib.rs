@@ -25,7 +25,7 @@ pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
     port::{
         AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
-        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock,
+        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock, Unconstrained,
     },
     protocol::{
         Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,

@@ -14,6 +14,7 @@ mod conversation;
 mod dismissal;
 mod dispatch;
 mod dropped;
+mod gaps;
 mod gate;
 mod given_up;
 mod layers;

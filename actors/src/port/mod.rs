@@ -15,7 +15,7 @@ use std::{future::Future, pin::Pin};
 
 pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
-pub use model::{ChatModel, Deltas, ModelError, ModelInfo};
+pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use resource::Resource;
 pub use soon::soon;
 pub use store::{

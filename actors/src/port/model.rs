@@ -5,7 +5,7 @@ use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use super::BoxFuture;
-use crate::protocol::{Completion, CompletionDelta, CompletionRequest, Usage};
+use crate::protocol::{Completion, CompletionDelta, CompletionRequest, ToolSpec, Usage};
 
 /// A chat model that can call tools.
 pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
@@ -22,6 +22,23 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>>;
+
+    /// What of these tools' schemas its calls may break, although it promises calls that keep to them. Empty for models
+    /// that promise nothing of the kind. The runtime logs it at its start; the dispatcher checks every call anyway.
+    fn unconstrained(&self, _tools: &[ToolSpec]) -> Vec<Unconstrained> {
+        Vec::new()
+    }
+}
+
+/// A part of a tool's schema that a model's calls may break.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unconstrained {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// Where, as a JSON Pointer into its schema.
+    pub place: String,
+    /// The keyword that cannot be followed; `size` where the schema is too large.
+    pub keyword: String,
 }
 
 /// What the runtime must know of a model.

@@ -11,6 +11,7 @@ use super::{
     parser::{Found, Parser},
     sampler::{Limits, Sampler},
     utf8::Utf8,
+    vocabulary::Vocabulary,
 };
 
 /// Whether a completion goes on.
@@ -47,7 +48,11 @@ const RECENT: usize = 64;
 enum Guide {
     /// No call is being written.
     None,
-    Follows(Box<CallGuide>),
+    Follows {
+        guide: Box<CallGuide>,
+        /// The first token of the block, where it is known.
+        begin: Option<usize>,
+    },
     /// This call cannot be followed; it is checked when it is dispatched.
     Lost,
 }
@@ -76,7 +81,7 @@ impl Answer {
     /// Chooses the next token; `None` if the model says nothing that can be used.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Option<LlamaToken> {
         let allowed = match &mut self.guide {
-            Guide::Follows(guide) => guide.allowed(),
+            Guide::Follows { guide, .. } => guide.allowed(),
             Guide::None | Guide::Lost => None,
         };
         let is_call = !matches!(self.guide, Guide::None);
@@ -99,28 +104,72 @@ impl Answer {
         deltas: &Deltas,
     ) -> Flow {
         let id = token.0.cast_unsigned();
-        self.generated.push(id);
-        if let Guide::Follows(guide) = &mut self.guide
+        if let Guide::Follows { guide, .. } = &mut self.guide
             && !guide.take(id)
         {
             self.guide = Guide::Lost;
         }
-        let text = self.utf8.push(bytes);
-        let mut found = Vec::new();
-        self.parser.push(&text, &mut found);
-        self.keep(found, deltas);
-        match (self.parser.open_call(), &self.guide) {
-            (None, _) => self.guide = Guide::None,
-            (Some(body), Guide::None) => {
+        self.hear(id, bytes, deltas);
+        let is_open = !matches!(self.guide, Guide::None);
+        match self.parser.open_block() {
+            None => self.guide = Guide::None,
+            Some(_) if is_open => (),
+            Some(body) => {
+                let begin = self.generated.len();
                 let guide = calls.grammars.and_then(|grammars| grammars.begin(calls.tools, body));
-                self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows(Box::new(guide)));
+                self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows {
+                    guide: Box::new(guide),
+                    begin: body.is_empty().then_some(begin),
+                });
             }
-            (Some(_), Guide::Follows(_) | Guide::Lost) => (),
         }
+        self.flow()
+    }
+
+    /// The tokens that must follow the one that was taken last, at most so many; they are taken already. They need no
+    /// logits, so they are decoded together with it. [`flow`](Self::flow) says whether the completion goes on behind
+    /// them.
+    pub(super) fn forced(
+        &mut self,
+        vocabulary: &Vocabulary<'_>,
+        max: usize,
+        deltas: &Deltas,
+    ) -> Vec<LlamaToken> {
+        let Guide::Follows { guide, begin } = &mut self.guide else { return Vec::new() };
+        let text = guide.forced();
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let mut tokens = begin
+            .and_then(|begin| continued(vocabulary, &self.generated[begin..], &text))
+            .or_else(|| vocabulary.tokenize_call(&text))
+            .unwrap_or_default();
+        tokens.truncate(max);
+        let ids: Vec<u32> = tokens.iter().map(|token| token.0.cast_unsigned()).collect();
+        tokens.truncate(guide.take_settled(&ids));
+        for token in &tokens {
+            self.hear(token.0.cast_unsigned(), &vocabulary.bytes(*token), deltas);
+        }
+        if self.parser.open_block().is_none() {
+            self.guide = Guide::None;
+        }
+        tokens
+    }
+
+    /// Whether the completion goes on.
+    pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
         let is_over =
             self.is_malformed || self.parser.is_stopped() || (has_call && !self.has_parallel_calls);
         if is_over { Flow::Ended } else { Flow::GoesOn }
+    }
+
+    fn hear(&mut self, token: u32, bytes: &[u8], deltas: &Deltas) {
+        self.generated.push(token);
+        let text = self.utf8.push(bytes);
+        let mut found = Vec::new();
+        self.parser.push(&text, &mut found);
+        self.keep(found, deltas);
     }
 
     /// Reads what is left when no more tokens come.
@@ -161,4 +210,13 @@ impl Answer {
         let finish = if has_calls { FinishReason::ToolCalls } else { finish };
         Ok(Completion { finish, usage, ..self.completion })
     }
+}
+
+/// The tokens of a text that follows these, so that both together are cut as in training.
+fn continued(vocabulary: &Vocabulary<'_>, block: &[u32], text: &str) -> Option<Vec<LlamaToken>> {
+    let block: Vec<LlamaToken> =
+        block.iter().map(|token| LlamaToken(token.cast_signed())).collect();
+    let bytes: Vec<u8> = block.iter().flat_map(|token| vocabulary.bytes(*token)).collect();
+    let whole = format!("{}{text}", std::str::from_utf8(&bytes).ok()?);
+    vocabulary.tokenize_call(&whole)?.strip_prefix(&*block).map(<[LlamaToken]>::to_vec)
 }

@@ -13,11 +13,11 @@ use tracing::warn;
 
 use super::{
     answer::{Answer, Calls, Flow},
-    family::Dialect,
+    dialect::Dialect,
     gguf::Gguf,
     grammar::Grammars,
     options::LlamaOptions,
-    parser::{CallSyntax, Parser},
+    parser::Parser,
     prompt::PromptWriter,
     sampler::{Sampler, Sampling},
     spans::spans,
@@ -53,9 +53,10 @@ impl<'m> Engine<'m> {
     ) -> Self {
         let vocabulary = Vocabulary::of(weights);
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
-        let grammars = options
-            .has_constraints
-            .then(|| Grammars::new(vocabulary.token_environment(), dialect.syntax));
+        let vocabulary = vocabulary.of_family(dialect.family);
+        let grammars = options.has_constraints.then(|| {
+            Grammars::new(vocabulary.token_environment(), dialect.family, dialect.style.clone())
+        });
         let grammars = grammars.and_then(|grammars| {
             grammars
                 .inspect_err(|problem| {
@@ -78,8 +79,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    pub(super) fn syntax(&self) -> CallSyntax {
-        self.dialect.syntax
+    pub(super) fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 
     /// Forgets all chats: nothing is known of the context any more.
@@ -114,20 +115,31 @@ impl<'m> Engine<'m> {
                 return answer.into_completion(FinishReason::Stop, usage);
             }
             let calls = Calls { tools: &request.tools, grammars: self.grammars.as_mut() };
-            if answer.take(token, &self.vocabulary.bytes(token), calls, deltas) == Flow::Ended {
+            answer.take(token, &self.vocabulary.bytes(token), calls, deltas);
+            next = vec![token];
+            if answer.flow() == Flow::GoesOn {
+                let left = request.max_tokens.saturating_sub(usage.completion_tokens);
+                let left = usize::try_from(left).unwrap_or(usize::MAX);
+                let room = self.room().saturating_sub(self.held.len() + 1);
+                let forced = answer.forced(&self.vocabulary, left.min(room), deltas);
+                usage.completion_tokens += count(forced.len());
+                next.extend(forced);
+            }
+            if answer.flow() == Flow::Ended {
                 answer.finish(false, deltas);
                 return answer.into_completion(FinishReason::Stop, usage);
             }
-            if usage.completion_tokens >= request.max_tokens || self.held.len() >= self.room() {
+            let is_full = self.held.len() + next.len() > self.room();
+            if usage.completion_tokens >= request.max_tokens || is_full {
                 answer.finish(true, deltas);
                 return answer.into_completion(FinishReason::Length, usage);
             }
-            next = vec![token];
         }
     }
 
     fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
-        let parser = Parser::new(self.dialect.syntax, self.dialect.stops);
+        let parser = Parser::new(self.dialect.family, self.dialect.stops);
+        let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Where no tool may be called no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());

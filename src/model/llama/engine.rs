@@ -27,6 +27,8 @@ use super::{
     LoadError,
     backend::backend,
     completion::Engine,
+    dialect::{CallStyle, Dialect},
+    family::Family,
     gguf::Gguf,
     options::{LlamaOptions, Progress, Source},
     source::ModelFile,
@@ -43,11 +45,19 @@ pub(super) struct Job {
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
 }
 
-/// Starts the thread and waits until the model is loaded. Gives the model's name.
+/// What is known of a model once it is loaded.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) family: &'static Family,
+    pub(super) style: CallStyle,
+}
+
+/// Starts the thread and waits until the model is loaded.
 pub(super) fn start(
     options: LlamaOptions,
     jobs: mpsc::Receiver<Job>,
-) -> Result<(String, JoinHandle<()>), LoadError> {
+) -> Result<(Loaded, JoinHandle<()>), LoadError> {
     let (loaded, outcome) = blocking::sync_channel(1);
     let thread = thread::Builder::new()
         .name("madang-llama".into())
@@ -60,14 +70,14 @@ pub(super) fn start(
             }
         })
         .map_err(|cause| LoadError::Thread { cause: Some(cause) })?;
-    let name = outcome.recv().map_err(|_| LoadError::Thread { cause: None })??;
-    Ok((name, thread))
+    let loaded = outcome.recv().map_err(|_| LoadError::Thread { cause: None })??;
+    Ok((loaded, thread))
 }
 
 fn run(
     mut options: LlamaOptions,
     mut jobs: mpsc::Receiver<Job>,
-    loaded: &blocking::SyncSender<Result<String, LoadError>>,
+    loaded: &blocking::SyncSender<Result<Loaded, LoadError>>,
 ) -> Result<(), LoadError> {
     let file = ModelFile::of(&options.source)?;
     let gguf = Gguf::read(file.path())?;
@@ -87,8 +97,9 @@ fn run(
         weights.new_context(backend(), params).map_err(|_| LoadError::Context { tokens: room })?;
     let mut engine = Engine::new(&weights, context, &gguf, &options);
     let name = name(&options.source, &gguf);
-    info!(model = name, context_tokens = room, threads, dialect = ?engine.syntax(), "loaded the model");
-    if loaded.send(Ok(name)).is_err() {
+    let Dialect { family, style, .. } = engine.dialect();
+    info!(model = name, context_tokens = room, threads, family = family.name, "loaded the model");
+    if loaded.send(Ok(Loaded { name, family, style: style.clone() })).is_err() {
         return Ok(());
     }
     while let Some(job) = jobs.blocking_recv() {

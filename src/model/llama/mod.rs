@@ -1,8 +1,8 @@
 //! llama.cpp in process: one GGUF model, one context, one OS thread that owns both.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
-//! `family` of dialects, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads and generates,
-//! `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
+//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads
+//! and generates, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
 
 mod answer;
 mod backend;
@@ -10,13 +10,13 @@ mod backend;
 mod bundled;
 mod call;
 mod completion;
+mod dialect;
 mod engine;
 mod error;
 mod family;
 mod gguf;
 mod grammar;
 mod hidden;
-mod json_scan;
 mod options;
 mod parser;
 mod prompt;
@@ -41,8 +41,8 @@ use std::{
 };
 
 use madang_actors::{
-    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
-    protocol::{Completion, CompletionRequest, Usage},
+    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
+    protocol::{Completion, CompletionRequest, ToolSpec, Usage},
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,9 @@ pub use error::LoadError;
 pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
-use engine::Job;
+use dialect::CallStyle;
+use engine::{Job, Loaded};
+use family::Family;
 
 /// A GGUF model that runs inside this process.
 ///
@@ -59,6 +61,8 @@ use engine::Job;
 /// from the tokens at hand, and frees the memory; drop it before the process exits.
 pub struct LlamaModel {
     info: ModelInfo,
+    /// What its calls look like, where they are constrained.
+    calls: Option<(&'static Family, CallStyle)>,
     jobs: Option<mpsc::Sender<Job>>,
     closing: CancellationToken,
     thread: Option<JoinHandle<()>>,
@@ -73,9 +77,11 @@ impl LlamaModel {
         let has_parallel_calls = options.has_parallel_calls;
         let closing = CancellationToken::new();
         let (jobs, waiting) = mpsc::channel(options.max_waiting);
-        let (name, thread) = engine::start(options, waiting)?;
+        let has_constraints = options.has_constraints;
+        let (Loaded { name, family, style }, thread) = engine::start(options, waiting)?;
         let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent: 1 };
-        Ok(Self { info, jobs: Some(jobs), closing, thread: Some(thread) })
+        let calls = has_constraints.then_some((family, style));
+        Ok(Self { info, calls, jobs: Some(jobs), closing, thread: Some(thread) })
     }
 
     async fn ask(
@@ -122,6 +128,12 @@ impl ChatModel for LlamaModel {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
         Box::pin(self.ask(request, deltas, cancel))
+    }
+
+    fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
+        self.calls.as_ref().map_or_else(Vec::new, |(family, style)| {
+            grammar::unconstrained(family, style.clone(), tools)
+        })
     }
 }
 

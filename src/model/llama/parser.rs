@@ -4,18 +4,9 @@
 use madang_actors::protocol::WantedCall;
 
 use super::{
-    call::{self, Malformed},
-    json_scan::JsonScan,
+    call::{Malformed, Scan, Seen},
+    family::{Family, Opening},
 };
-
-/// How a model writes a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallSyntax {
-    /// `<tool_call>{"name":..,"arguments":{..}}</tool_call>`, anywhere in the text.
-    Hermes,
-    /// `{"tool_call":{"name":..,"arguments":{..}}}`, instead of text.
-    Envelope,
-}
 
 /// What the parser found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +21,15 @@ pub(super) enum Found {
     Malformed,
 }
 
-pub(super) const CALL_OPEN: &str = "<tool_call>";
-pub(super) const CALL_CLOSE: &str = "</tool_call>";
-pub(super) const THINK_OPEN: &str = "<think>";
-pub(super) const THINK_CLOSE: &str = "</think>";
-
 /// The stream so far. Text is given out as soon as it cannot be the beginning of a marker; blank space at the beginning
 /// and the end of the text is dropped.
 #[derive(Debug, Clone)]
 pub(super) struct Parser {
-    syntax: CallSyntax,
+    family: &'static Family,
     /// Where the text ends besides the end of the stream.
     stops: &'static [&'static str],
+    /// An answer that looks like a call is one.
+    has_tools: bool,
     state: State,
     /// What has come and is not yet understood.
     rest: String,
@@ -51,24 +39,22 @@ pub(super) struct Parser {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Before anything but blank space has come: here an envelope may begin.
+    /// Before anything but blank space has come: here an answer may begin that is nothing but a call.
     Start,
     Text,
     Thinking,
-    /// Inside a call; `rest` is its body so far, of which `seen` bytes were scanned.
-    Call {
-        scan: JsonScan,
-        seen: usize,
-    },
-    /// Behind a call, where its closing marker may stand.
-    AfterCall,
+    /// Inside a block of calls; `rest` is what of it was not given out.
+    Calls(Scan),
+    /// Behind a block, where its closing marker may stand.
+    AfterCalls,
 }
 
 impl Parser {
-    pub(super) fn new(syntax: CallSyntax, stops: &'static [&'static str]) -> Self {
+    pub(super) fn new(family: &'static Family, stops: &'static [&'static str]) -> Self {
         Self {
-            syntax,
+            family,
             stops,
+            has_tools: true,
             state: State::Start,
             rest: String::new(),
             has_text: false,
@@ -82,9 +68,15 @@ impl Parser {
         self
     }
 
-    /// The body of the call that is open, as far as it has come.
-    pub(super) fn open_call(&self) -> Option<&str> {
-        matches!(self.state, State::Call { .. }).then_some(self.rest.as_str())
+    /// There is nothing to call: an answer is an answer whatever it looks like.
+    pub(super) fn without_tools(mut self) -> Self {
+        self.has_tools = false;
+        self
+    }
+
+    /// What has come of the block of calls that is open and was not given out as a call.
+    pub(super) fn open_block(&self) -> Option<&str> {
+        matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
 
     /// A stop text has come: the rest of the stream does not matter.
@@ -109,8 +101,13 @@ impl Parser {
                 self.give_text(rest.trim_end(), found)
             }
             State::Thinking => give_thinking(rest, found),
-            State::Call { .. } if !was_cut_off => self.give_call(&rest, found),
-            State::Start | State::Text | State::Call { .. } | State::AfterCall => (),
+            State::Calls(scan) if !was_cut_off => {
+                let begins_a_call = !rest.trim_matches([' ', '\n', ',', ']']).is_empty();
+                if begins_a_call || !scan.has_calls() {
+                    self.give_call(&rest, found);
+                }
+            }
+            State::Start | State::Text | State::Calls(_) | State::AfterCalls => (),
         }
         self.state = State::Text;
     }
@@ -121,18 +118,28 @@ impl Parser {
             State::Start => self.start(),
             State::Text => self.text(found),
             State::Thinking => self.think(found),
-            State::Call { scan, seen } => {
-                let begin = *seen;
-                *seen = self.rest.len();
-                let Some(end) = call_end(scan, &self.rest, begin, self.syntax) else {
-                    return false;
-                };
-                let body: String = self.rest.drain(..end).collect();
-                self.give_call(&body, found);
-                self.state = State::AfterCall;
+            State::Calls(scan) => {
+                let Some(seen) = scan.look(&self.rest) else { return false };
+                let (has_calls, is_single) = (scan.has_calls(), scan.is_single());
+                match seen {
+                    Seen::Call(end) => {
+                        let call: String = self.rest.drain(..end).collect();
+                        self.give_call(&call, found);
+                        if is_single {
+                            self.state = State::AfterCalls;
+                        }
+                    }
+                    Seen::End(end) => {
+                        self.rest.drain(..end);
+                        if !has_calls {
+                            found.push(Found::Malformed);
+                        }
+                        self.state = State::AfterCalls;
+                    }
+                }
                 true
             }
-            State::AfterCall => self.after_call(),
+            State::AfterCalls => self.after_calls(),
         }
     }
 
@@ -142,12 +149,12 @@ impl Parser {
         if self.rest.is_empty() {
             return false;
         }
-        if self.syntax == CallSyntax::Envelope {
-            match call::envelope_begins(&self.rest) {
+        if let (Opening::Answer(key), true) = (self.family.opening, self.has_tools) {
+            match answer_begins(&self.rest, key) {
                 Some(true) => {
-                    let begin = self.rest.find('{').expect("an envelope begins with its bracket");
+                    let begin = self.rest.find('{').expect("a call begins with its bracket");
                     self.rest.drain(..begin);
-                    self.state = State::Call { scan: JsonScan::default(), seen: 0 };
+                    self.open();
                     return true;
                 }
                 None => return false,
@@ -159,10 +166,10 @@ impl Parser {
     }
 
     fn text(&mut self, found: &mut Vec<Found>) -> bool {
-        let mut markers = vec![THINK_OPEN, THINK_CLOSE];
-        if self.syntax == CallSyntax::Hermes {
-            markers.push(CALL_OPEN);
-        }
+        let [think, thought] = self.family.thinking;
+        let opening = self.family.marker();
+        let mut markers = vec![think, thought];
+        markers.extend(opening);
         markers.extend(self.stops);
         let Some((at, marker)) = first(&self.rest, &markers) else {
             let held = held(&self.rest, &markers);
@@ -175,23 +182,29 @@ impl Parser {
         };
         let before: String = self.rest.drain(..at + marker.len()).collect();
         self.give_text(before[..at].trim_end(), found);
-        match marker {
-            THINK_OPEN => self.state = State::Thinking,
+        if marker == think {
+            self.state = State::Thinking;
+        } else if marker == thought {
             // The opening marker stood in the prompt, or never came.
-            THINK_CLOSE => self.state = if self.has_text { State::Text } else { State::Start },
-            CALL_OPEN => self.state = State::Call { scan: JsonScan::default(), seen: 0 },
-            _ => {
-                self.is_stopped = true;
-                self.rest.clear();
-                return false;
-            }
+            self.state = if self.has_text { State::Text } else { State::Start };
+        } else if Some(marker) == opening {
+            self.open();
+        } else {
+            self.is_stopped = true;
+            self.rest.clear();
+            return false;
         }
         true
     }
 
+    fn open(&mut self) {
+        self.state = State::Calls(Scan::new(self.family.form.rules(self.family.closing)));
+    }
+
     fn think(&mut self, found: &mut Vec<Found>) -> bool {
-        let Some((at, marker)) = first(&self.rest, &[THINK_CLOSE]) else {
-            let held = held(&self.rest, &[THINK_CLOSE]);
+        let [_, thought] = self.family.thinking;
+        let Some((at, marker)) = first(&self.rest, &[thought]) else {
+            let held = held(&self.rest, &[thought]);
             give_thinking(self.rest.drain(..self.rest.len() - held).collect(), found);
             return false;
         };
@@ -201,13 +214,14 @@ impl Parser {
         true
     }
 
-    fn after_call(&mut self) -> bool {
+    fn after_calls(&mut self) -> bool {
         let behind = self.rest.trim_start();
-        let close = if self.syntax == CallSyntax::Hermes { CALL_CLOSE } else { "```" };
-        if behind.is_empty() || (behind.len() < close.len() && close.starts_with(behind)) {
+        let may_close = |close: &&str| behind.len() < close.len() && close.starts_with(behind);
+        if behind.is_empty() || self.family.closing.iter().any(may_close) {
             return false;
         }
-        let behind = behind.strip_prefix(close).unwrap_or(behind);
+        let closed = self.family.closing.iter().find_map(|close| behind.strip_prefix(close));
+        let behind = closed.unwrap_or(behind);
         let used = self.rest.len() - behind.len();
         self.rest.drain(..used);
         // What follows a call in the same completion is text only if it is no further call.
@@ -215,8 +229,8 @@ impl Parser {
         true
     }
 
-    fn give_call(&mut self, body: &str, found: &mut Vec<Found>) {
-        found.push(match call::read(body, self.syntax) {
+    fn give_call(&mut self, call: &str, found: &mut Vec<Found>) {
+        found.push(match self.family.form.read(call) {
             Ok(call) => Found::Call(call),
             Err(Malformed) => Found::Malformed,
         });
@@ -241,18 +255,28 @@ fn give_thinking(text: String, found: &mut Vec<Found>) {
     }
 }
 
-/// Where the body of a call ends: behind the bracket that closes it, or, where it is no object, before the marker that
-/// closes the call.
-fn call_end(scan: &mut JsonScan, body: &str, begin: usize, syntax: CallSyntax) -> Option<usize> {
-    if body.trim_start().starts_with('{') {
-        let mut letters = body[begin..].char_indices();
-        return letters
-            .find_map(|(at, next)| scan.push(next).then_some(begin + at + next.len_utf8()));
+/// Whether an answer begins with an object whose first key is this one, fenced or not; `None` when it is too short to
+/// tell.
+fn answer_begins(text: &str, key: &str) -> Option<bool> {
+    let mut rest = text;
+    for fence in ["```json", "```tool_code", "```"] {
+        if let Some(fenced) = rest.strip_prefix(fence) {
+            rest = fenced;
+            break;
+        }
+        if fence.starts_with(rest) {
+            return None;
+        }
     }
-    if body.trim_start().is_empty() || syntax == CallSyntax::Envelope {
-        return None;
+    for mark in ["{", &format!("\"{key}\""), ":"] {
+        rest = rest.trim_start();
+        match rest.strip_prefix(mark) {
+            Some(behind) => rest = behind,
+            None if mark.starts_with(rest) => return None,
+            None => return Some(false),
+        }
     }
-    body.find(CALL_CLOSE)
+    Some(true)
 }
 
 /// The first marker in a text.

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use madang_actors::protocol::{PromptMessage, ToolSpec};
+use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
 use minijinja::Error;
 use serde_json::{Value, json};
 
 use super::{
-    family::{Dialect, ToolListing},
+    dialect::{Dialect, Telling, ToolListing},
+    family::Opening,
     hidden::{Hidden, Piece},
-    parser::{CallSyntax, THINK_OPEN},
     template::TemplateInput,
 };
 
@@ -39,9 +39,10 @@ impl PromptWriter<'_> {
     pub(super) fn write(&self, messages: &[&PromptMessage]) -> Result<Prompt, Error> {
         let mut hidden = Hidden::default();
         let suspect = |text: &str| self.markers.iter().any(|marker| text.contains(marker));
-        let chat = match self.dialect.syntax {
-            CallSyntax::Hermes => self.with_calls(messages, &mut hidden, &suspect),
-            CallSyntax::Envelope => self.in_words(messages, &mut hidden),
+        let chat = match self.dialect.telling {
+            Telling::Calls => self.with_calls(messages, &mut hidden, &suspect),
+            Telling::CallsWithResults => self.with_results(messages, &mut hidden, &suspect),
+            Telling::Text { result_role } => self.in_words(messages, &mut hidden, result_role),
         };
         let tools: Vec<Value> = match self.dialect.listing {
             ToolListing::Template => self
@@ -59,7 +60,9 @@ impl PromptWriter<'_> {
             has_thinking: self.has_thinking,
         };
         let pieces = hidden.uncover(&self.dialect.template.render(&input)?);
-        let is_thinking = matches!(pieces.last(), Some(Piece::Trusted(text)) if text.trim_end().ends_with(THINK_OPEN));
+        let [think, _] = self.dialect.family.thinking;
+        let is_thinking =
+            matches!(pieces.last(), Some(Piece::Trusted(text)) if text.trim_end().ends_with(think));
         Ok(Prompt { pieces, is_thinking })
     }
 
@@ -70,13 +73,7 @@ impl PromptWriter<'_> {
         hidden: &mut Hidden,
         suspect: &dyn Fn(&str) -> bool,
     ) -> Vec<Value> {
-        let mut chat: Vec<Value> = Vec::new();
-        let mut system = self.system_text();
-        if self.dialect.has_system && !system.is_empty() {
-            chat.push(
-                json!({"role": "system", "content": hidden.hide(&std::mem::take(&mut system))}),
-            );
-        }
+        let (mut chat, mut system) = self.beginning(hidden);
         let mut said: Option<String> = None;
         for message in messages {
             match message {
@@ -90,21 +87,13 @@ impl PromptWriter<'_> {
                     said = Some(hidden.hide(text));
                 }
                 PromptMessage::ToolCall { call, name, arguments, envelope } => {
-                    let name = hidden.hide_suspects(&Value::from(&**name), suspect);
-                    let arguments = serde_json::from_str(arguments)
-                        .unwrap_or_else(|_| Value::from(&**arguments));
-                    let arguments = hidden.hide_json(&arguments, suspect);
-                    let id = call.to_string();
-                    chat.push(json!({
-                        "role": "assistant",
-                        // What the model said before the call was said in the same breath.
-                        "content": said.take().unwrap_or_default(),
-                        "tool_calls": [
-                            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}},
-                        ],
-                    }));
+                    let call = Called::new(call, name, arguments, hidden, suspect);
+                    // What the model said before the call was said in the same breath.
+                    chat.push(call.message(&said.take().unwrap_or_default()));
                     let content = hidden.hide(envelope);
-                    chat.push(json!({"role": "tool", "tool_call_id": id, "name": name, "content": content}));
+                    chat.push(json!({
+                        "role": "tool", "tool_call_id": call.id, "name": call.name, "content": content,
+                    }));
                 }
             }
         }
@@ -112,8 +101,51 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// The chat for a template that knows only of user and model, who speak in turns.
-    fn in_words(&self, messages: &[&PromptMessage], hidden: &mut Hidden) -> Vec<Value> {
+    /// The chat for a template that wants a result in the same message as its call, and what the model says next too.
+    fn with_results(
+        &self,
+        messages: &[&PromptMessage],
+        hidden: &mut Hidden,
+        suspect: &dyn Fn(&str) -> bool,
+    ) -> Vec<Value> {
+        let (mut chat, mut system) = self.beginning(hidden);
+        let mut has_open_result = false;
+        for message in messages {
+            let was_open = std::mem::take(&mut has_open_result);
+            match message {
+                PromptMessage::User { text } => {
+                    let text = with_system(&std::mem::take(&mut system), text);
+                    chat.push(json!({"role": "user", "content": hidden.hide(&text)}));
+                }
+                PromptMessage::Model { text } => {
+                    let said = hidden.hide(text);
+                    match chat.last_mut() {
+                        Some(call) if was_open => call["content"] = Value::from(said),
+                        Some(_) | None => chat.push(model_said(&said)),
+                    }
+                }
+                PromptMessage::ToolCall { call, name, arguments, envelope } => {
+                    let call = Called::new(call, name, arguments, hidden, suspect);
+                    let mut message = call.message("");
+                    let result = json_or_text(envelope);
+                    let result = hidden.hide_json(&result, suspect);
+                    message["tool_responses"] = json!([{"name": call.name, "response": result}]);
+                    chat.push(message);
+                    has_open_result = true;
+                }
+            }
+        }
+        chat
+    }
+
+    /// The chat for a template that knows only of user and model, who speak in turns, and perhaps of tools.
+    fn in_words(
+        &self,
+        messages: &[&PromptMessage],
+        hidden: &mut Hidden,
+        result_role: &'static str,
+    ) -> Vec<Value> {
+        let (mut chat, mut system) = self.beginning(hidden);
         let mut turns: Vec<(&str, String)> = Vec::new();
         let mut say = |role: &'static str, text: &str| match turns.last_mut() {
             Some((last, said)) if *last == role => {
@@ -124,39 +156,43 @@ impl PromptWriter<'_> {
         };
         for message in messages {
             match message {
-                PromptMessage::User { text } => say("user", text),
-                PromptMessage::Model { text } => say("assistant", text),
+                PromptMessage::User { text } => {
+                    let text = with_system(&std::mem::take(&mut system), text);
+                    say("user", &hidden.hide(&text));
+                }
+                PromptMessage::Model { text } => say("assistant", &hidden.hide(text)),
                 PromptMessage::ToolCall { name, arguments, envelope, .. } => {
+                    let family = self.dialect.family;
+                    let call = hidden.hide(&family.form.write(name, arguments));
+                    let closing = family.closing.first().copied().unwrap_or_default();
+                    match family.opening {
+                        Opening::Marker(marker) => {
+                            say("assistant", &format!("{marker}{call}{closing}"));
+                        }
+                        Opening::Answer(_) => say("assistant", &call),
+                    }
                     let name = Value::from(&**name);
-                    say(
-                        "assistant",
-                        &format!(
-                            r#"{{"tool_call": {{"name": {name}, "arguments": {arguments}}}}}"#
+                    let result = match result_role {
+                        "tool" => envelope.to_string(),
+                        _ => format!(
+                            r#"{{"tool_result": {{"name": {name}, "result": {envelope}}}}}"#
                         ),
-                    );
-                    say(
-                        "user",
-                        &format!(r#"{{"tool_result": {{"name": {name}, "result": {envelope}}}}}"#),
-                    );
+                    };
+                    say(result_role, &hidden.hide(&result));
                 }
             }
         }
-        let mut system = self.system_text();
-        let mut chat = Vec::new();
-        if self.dialect.has_system && !system.is_empty() {
-            chat.push(
-                json!({"role": "system", "content": hidden.hide(&std::mem::take(&mut system))}),
-            );
-        }
-        for (role, text) in turns {
-            let text = if role == "user" {
-                with_system(&std::mem::take(&mut system), &text)
-            } else {
-                text
-            };
-            chat.push(json!({"role": role, "content": hidden.hide(&text)}));
-        }
+        chat.extend(turns.into_iter().map(|(role, text)| json!({"role": role, "content": text})));
         chat
+    }
+
+    /// The system message, where the template takes one; otherwise the text that goes in front of the first question.
+    fn beginning(&self, hidden: &mut Hidden) -> (Vec<Value>, String) {
+        let system = self.system_text();
+        if !self.dialect.has_system || system.is_empty() {
+            return (Vec::new(), system);
+        }
+        (vec![json!({"role": "system", "content": hidden.hide(&system)})], String::new())
     }
 
     fn system_text(&self) -> String {
@@ -171,22 +207,53 @@ impl PromptWriter<'_> {
         for tool in self.tools {
             writeln!(text, "{}", tool.to_plain()).expect("a string takes everything");
         }
-        text.push_str(match self.dialect.syntax {
-            CallSyntax::Hermes => {
-                "\nTo use a tool, write its name and its arguments as JSON inside tool_call tags:\n\
-                 <tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>\n"
-            }
-            CallSyntax::Envelope => {
-                "\nTo use a tool, answer with nothing but a JSON object of this form:\n\
-                 {\"tool_call\": {\"name\": \"NAME\", \"arguments\": {}}}\n\
-                 Its result comes in the next message as {\"tool_result\": ...}; it is not written by the user.\n"
-            }
-        });
+        text.push('\n');
+        text.push_str(self.dialect.family.instruction.unwrap_or_default());
         text.push_str(
             "Where no tool is needed, answer in plain words, in the language of the user.",
         );
         text
     }
+}
+
+/// A call as a template takes it.
+struct Called {
+    id: String,
+    name: Value,
+    arguments: Value,
+}
+
+/// Some templates refuse ids of any other length.
+const ID_LEN: usize = 9;
+
+impl Called {
+    fn new(
+        call: &CallId,
+        name: &str,
+        arguments: &str,
+        hidden: &mut Hidden,
+        suspect: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        let id = call.to_string().replace('-', "");
+        let id = id[id.len().saturating_sub(ID_LEN)..].to_owned();
+        let name = hidden.hide_suspects(&Value::from(name), suspect);
+        let arguments = hidden.hide_json(&json_or_text(arguments), suspect);
+        Self { id, name, arguments }
+    }
+
+    fn message(&self, said: &str) -> Value {
+        let Self { id, name, arguments } = self;
+        let function = json!({"name": name, "arguments": arguments});
+        json!({
+            "role": "assistant",
+            "content": said,
+            "tool_calls": [{"id": id, "type": "function", "function": function}],
+        })
+    }
+}
+
+fn json_or_text(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 fn model_said(content: &str) -> Value {

@@ -8,7 +8,7 @@ use minijinja::{
 use minijinja_contrib::pycompat;
 use serde_json::{Value, json};
 
-use super::hidden::marks_in_json;
+use super::{call::json, hidden::marks_in_json};
 
 /// A compiled chat template.
 #[derive(Debug)]
@@ -94,49 +94,9 @@ fn to_json(value: &Jinja, indent: Option<usize>, options: Kwargs) -> Result<Stri
     let value: Value = serde_json::to_value(value).map_err(|error| {
         Error::new(ErrorKind::BadSerialization, "failed to write JSON").with_source(error)
     })?;
-    let mut json = String::new();
-    write_json(&mut json, &value, indent, 0);
-    Ok(marks_in_json(&json))
-}
-
-fn write_json(out: &mut String, value: &Value, indent: Option<usize>, depth: usize) {
-    let new_line = |out: &mut String, depth: usize| {
-        if let Some(indent) = indent {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent * depth));
-        }
-    };
-    let comma = if indent.is_some() { "," } else { ", " };
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            out.push('[');
-            for (at, item) in items.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { comma });
-                new_line(out, depth + 1);
-                write_json(out, item, indent, depth + 1);
-            }
-            new_line(out, depth);
-            out.push(']');
-        }
-        Value::Object(members) if !members.is_empty() => {
-            out.push('{');
-            for (at, (key, item)) in members.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { comma });
-                new_line(out, depth + 1);
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push_str(": ");
-                write_json(out, item, indent, depth + 1);
-            }
-            new_line(out, depth);
-            out.push('}');
-        }
-        Value::Array(_)
-        | Value::Object(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_) => out.push_str(&value.to_string()),
-    }
+    let mut written = String::new();
+    json::write(&mut written, &value, indent, 0);
+    Ok(marks_in_json(&written))
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! Which calls the grammars let pass, byte by byte.
 
 use serde_json::json;
-use toktrie::ApproximateTokEnv;
 
+use super::super::family::{ENVELOPE, FUNCTION_GEMMA, HERMES};
 use super::*;
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {
     ToolSpec::new(name, "A tool", parameters)
+}
+
+/// As templates of the family write calls.
+fn style(family: &Family) -> CallStyle {
+    let lead = if family.name == "hermes" { "\n" } else { "" };
+    CallStyle { lead: lead.to_owned(), is_compact: false }
 }
 
 fn tools() -> Vec<ToolSpec> {
@@ -28,8 +34,9 @@ fn tools() -> Vec<ToolSpec> {
 }
 
 /// How far a call is let pass; its whole length where it is whole.
-fn passed(syntax: CallSyntax, tools: &[ToolSpec], call: &str) -> usize {
-    let mut grammars = Grammars::new(ApproximateTokEnv::single_byte_env(), syntax).unwrap();
+fn passed(family: &'static Family, tools: &[ToolSpec], call: &str) -> usize {
+    let mut grammars =
+        Grammars::new(ApproximateTokEnv::single_byte_env(), family, style(family)).unwrap();
     let mut guide = grammars.begin(tools, "").expect("these tools can be followed");
     for (at, byte) in call.bytes().enumerate() {
         let allowed = guide.allowed().is_some_and(|allowed| allowed.is_allowed(u32::from(byte)));
@@ -42,13 +49,14 @@ fn passed(syntax: CallSyntax, tools: &[ToolSpec], call: &str) -> usize {
 
 #[track_caller]
 fn passes(tools: &[ToolSpec], call: &str) {
-    let len = passed(CallSyntax::Hermes, tools, call);
+    let call = format!("\n{call}");
+    let len = passed(&HERMES, tools, &call);
     assert_eq!(len, call.len(), "stopped behind {:?}", &call[..len]);
 }
 
 #[track_caller]
 fn stops_behind(tools: &[ToolSpec], begin: &str, rest: &str) {
-    assert_eq!(passed(CallSyntax::Hermes, tools, &format!("{begin}{rest}")), begin.len());
+    assert_eq!(passed(&HERMES, tools, &format!("\n{begin}{rest}")), begin.len() + 1);
 }
 
 #[test]
@@ -57,7 +65,7 @@ fn registered_names_and_arguments_after_the_schema_pass() {
     passes(&tools, r#"{"name": "list_habits", "arguments": {}}"#);
     passes(
         &tools,
-        "\n{\"name\":\"search\",\"arguments\":{\"category\":\"sleep\",\"keyword\":\"잠\",\"limit\":10}}",
+        "{\"name\": \"search\", \"arguments\": {\"category\": \"sleep\", \"keyword\": \"잠\", \"limit\": 10}}",
     );
     passes(&tools, r#"{"name": "search", "arguments": {"category": "focus", "keyword": null}}"#);
 }
@@ -80,20 +88,20 @@ fn nothing_else_passes() {
         "1}}",
     );
     stops_behind(&tools, r#"{"name": "search", "arguments": {"category": "sleep"}}"#, "\n");
-    stops_behind(&tools, "\n\n", "\n");
+    stops_behind(&tools, "", "\n");
 }
 
 #[test]
 fn envelopes_are_followed_to_their_end() {
     let call = r#"{"tool_call": {"name": "list_habits", "arguments": {}}}"#;
-    assert_eq!(passed(CallSyntax::Envelope, &tools(), call), call.len());
-    assert_eq!(passed(CallSyntax::Envelope, &tools(), r#"{"name""#), 2);
+    assert_eq!(passed(&ENVELOPE, &tools(), call), call.len());
+    assert_eq!(passed(&ENVELOPE, &tools(), r#"{"name""#), 2);
 }
 
 #[test]
 fn a_call_that_has_begun_goes_on_from_there() {
     let mut grammars =
-        Grammars::new(ApproximateTokEnv::single_byte_env(), CallSyntax::Hermes).unwrap();
+        Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
     let mut guide = grammars.begin(&tools(), "\n{\"name\": \"s").unwrap();
     let allowed = guide.allowed().unwrap();
     assert!(allowed.is_allowed(u32::from(b'e')) && allowed.num_set() == 1);
@@ -122,6 +130,13 @@ fn a_schema_that_is_not_understood_lets_any_object_pass() {
         "required": ["x"],
         "dependentSchemas": {"x": {"properties": {"y": {"$ref": "https://example.org/no"}}}},
     });
+    let gaps = unconstrained(&HERMES, style(&HERMES), &[tool("strange", strange.clone())]);
+    let expected = Unconstrained {
+        tool: "strange".into(),
+        place: String::new(),
+        keyword: "dependentSchemas".into(),
+    };
+    assert_eq!(gaps, [expected]);
     let tools =
         [tool("strange", strange), tool("plain", json!({"type": "object", "properties": {}}))];
     passes(&tools, r#"{"name": "strange", "arguments": {"anything": [1, {"a": null}]}}"#);
@@ -135,15 +150,89 @@ fn the_schemas_of_the_life_toolkit_are_followed_exactly() {
     let tools: Vec<ToolSpec> =
         crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
     let mut grammars =
-        Grammars::new(ApproximateTokEnv::single_byte_env(), CallSyntax::Hermes).unwrap();
+        Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
     assert!(grammars.begin(&tools, "").is_some());
-    assert_eq!(grammars.named, HashSet::new(), "these schemas are not understood");
-    passes(&tools, r#"{"name":"search_catalog","arguments":{"category":"sleep","limit":3}}"#);
-    passes(&tools, r#"{"name":"list_active_habits","arguments":{}}"#);
-    stops_behind(&tools, r#"{"name":"add_habit","arguments":{""#, r#"framed_text":"a"}}"#);
+    assert_eq!(unconstrained(&HERMES, style(&HERMES), &tools), []);
+    passes(&tools, r#"{"name": "search_catalog", "arguments": {"category": "sleep", "limit": 3}}"#);
+    passes(&tools, r#"{"name": "list_active_habits", "arguments": {}}"#);
+    stops_behind(&tools, r#"{"name": "add_habit", "arguments": {""#, r#"framed_text":"a"}}"#);
     stops_behind(
         &tools,
-        r#"{"name":"log_tracker_entry","arguments":{"habit_id":1,"value":""#,
+        r#"{"name": "log_tracker_entry", "arguments": {"habit_id": 1, "value": ""#,
         r#"maybe"}}"#,
     );
+}
+
+#[test]
+fn days_that_there_are_pass_and_others_do_not() {
+    let day = [tool(
+        "day",
+        json!({"type": "object", "properties": {"d": {"type": "string", "format": "date"}}, "required": ["d"]}),
+    )];
+    let mut registry = madang_actors::registry::ToolRegistry::new();
+    let double =
+        madang_actors::testing::FakeTool::read("day").parameters((*day[0].parameters).clone());
+    registry.register(double).unwrap();
+    let years = [1, 4, 100, 400, 1600, 1900, 1999, 2000, 2023, 2024, 2100, 2400, 9996, 9999];
+    let days = [
+        (1, 31),
+        (1, 32),
+        (2, 28),
+        (2, 29),
+        (2, 30),
+        (4, 30),
+        (4, 31),
+        (12, 31),
+        (13, 1),
+        (0, 1),
+        (1, 0),
+    ];
+    for (year, (month, day_of_month)) in years.iter().flat_map(|year| days.map(|day| (year, day))) {
+        let date = format!("{year:04}-{month:02}-{day_of_month:02}");
+        let is_valid = registry.get("day").unwrap().validate(json!({"d": date})).is_ok();
+        let call = format!("\n{{\"name\": \"day\", \"arguments\": {{\"d\": \"{date}\"}}}}");
+        assert_eq!(passed(&HERMES, &day, &call) == call.len(), is_valid, "{date}");
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_named() {
+    let gap = |schema: Value| {
+        let parameters = json!({"type": "object", "properties": {"x": schema}});
+        let gaps = unconstrained(&HERMES, style(&HERMES), &[tool("t", parameters)]);
+        let gaps: Vec<String> =
+            gaps.into_iter().map(|gap| format!("{} {}", gap.place, gap.keyword)).collect();
+        gaps.join(", ")
+    };
+    assert_eq!(gap(json!({"type": "string", "pattern": "^a"})), "/properties/x pattern");
+    assert_eq!(gap(json!({"type": "string", "format": "email"})), "/properties/x format");
+    assert_eq!(gap(json!({"type": "number", "multipleOf": 2})), "/properties/x multipleOf");
+    assert_eq!(gap(json!({"type": "array", "uniqueItems": true})), "/properties/x uniqueItems");
+    assert_eq!(gap(json!({"type": "array", "items": [{}]})), "/properties/x items");
+    assert_eq!(gap(json!({"type": "array", "items": {"not": {}}})), "/properties/x/items not");
+    assert_eq!(gap(json!({"type": "string", "maxLength": 1_000_000})), "/properties/x maxLength");
+    assert_eq!(gap(json!({"minimum": 3})), "/properties/x type");
+    assert_eq!(gap(json!({"$ref": "#"})), "/properties/x $ref");
+    assert_eq!(
+        gap(json!({"type": "object", "properties": {"a": {}}, "additionalProperties": true})),
+        "/properties/x additionalProperties"
+    );
+    assert_eq!(gap(json!({"type": "object", "required": ["a"]})), "/properties/x required");
+    let overlapping = json!({"oneOf": [{"type": "integer"}, {"type": "number"}]});
+    assert_eq!(gap(overlapping), "/properties/x oneOf");
+    assert_eq!(gap(json!({"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]})), "");
+    assert_eq!(gap(json!({"allOf": [{"type": "boolean"}]})), "");
+}
+
+#[test]
+fn strings_that_braces_cannot_hold_are_named() {
+    let parameters = json!({"type": "object", "properties": {
+        "x": {"enum": ["a<escape>b"]},
+        "a:b": {"type": "string"},
+    }});
+    let gaps = unconstrained(&FUNCTION_GEMMA, style(&HERMES), &[tool("t", parameters)]);
+    assert!(gaps.iter().any(|gap| gap.keyword == "properties"), "{gaps:?}");
+    let parameters = json!({"type": "object", "properties": {"x": {"enum": ["a<escape>b"]}}});
+    let gaps = unconstrained(&FUNCTION_GEMMA, style(&HERMES), &[tool("t", parameters)]);
+    assert_eq!((&*gaps[0].place, &*gaps[0].keyword), ("/properties/x", "enum"));
 }

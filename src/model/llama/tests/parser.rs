@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
+use super::super::family::{ENVELOPE, HERMES};
 use super::*;
 
 fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
@@ -27,8 +28,8 @@ fn joined(found: Vec<Found>) -> Vec<Found> {
     whole
 }
 
-fn check(syntax: CallSyntax, text: &str, expected: &Expect) {
-    let lines: Vec<String> = parse(Parser::new(syntax, &["\nUser:"]), &[text])
+fn check(family: &'static Family, text: &str, expected: &Expect) {
+    let lines: Vec<String> = parse(Parser::new(family, &["\nUser:"]), &[text])
         .into_iter()
         .map(|found| match found {
             Found::Text(text) => format!("text {text:?}"),
@@ -43,7 +44,7 @@ fn check(syntax: CallSyntax, text: &str, expected: &Expect) {
 #[test]
 fn plain_text_loses_only_the_blank_space_around_it() {
     check(
-        CallSyntax::Hermes,
+        &HERMES,
         "\n\n 안녕하세요, 2 < 3\n<ok>  \n",
         &expect![[r#"text "안녕하세요, 2 < 3\n<ok>""#]],
     );
@@ -52,7 +53,7 @@ fn plain_text_loses_only_the_blank_space_around_it() {
 #[test]
 fn a_hermes_call_is_taken_out_of_the_text() {
     check(
-        CallSyntax::Hermes,
+        &HERMES,
         "찾아볼게요.\n<tool_call>\n{\"name\": \"search_catalog\", \"arguments\": {\"keyword\": \"</tool_call>}\"}}\n</tool_call>",
         &expect![[r#"
             text "찾아볼게요."
@@ -63,7 +64,7 @@ fn a_hermes_call_is_taken_out_of_the_text() {
 #[test]
 fn several_hermes_calls_are_all_found() {
     check(
-        CallSyntax::Hermes,
+        &HERMES,
         "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"b\",\"arguments\":{}}",
         &expect![[r"
             call a {}
@@ -74,20 +75,20 @@ fn several_hermes_calls_are_all_found() {
 #[test]
 fn thinking_is_not_text_even_where_the_prompt_opened_it() {
     check(
-        CallSyntax::Hermes,
+        &HERMES,
         "<think>\nhm\n</think>\n\nyes",
         &expect![[r#"
             thinking "\nhm\n"
             text "yes""#]],
     );
-    let found = parse(Parser::new(CallSyntax::Hermes, &[]).thinking(), &["hm</think>\n\nyes"]);
+    let found = parse(Parser::new(&HERMES, &[]).thinking(), &["hm</think>\n\nyes"]);
     assert_eq!(found, [Found::Thinking("hm".into()), Found::Text("yes".into())]);
 }
 
 #[test]
 fn an_envelope_instead_of_text_is_a_call() {
     check(
-        CallSyntax::Envelope,
+        &ENVELOPE,
         "```json\n{\"tool_call\": {\"name\": \"a\", \"arguments\": {\"x\": 1}}}\n```",
         &expect![[r#"call a {"x": 1}"#]],
     );
@@ -95,9 +96,9 @@ fn an_envelope_instead_of_text_is_a_call() {
 
 #[test]
 fn other_json_is_an_answer() {
-    check(CallSyntax::Envelope, "{\"answer\": 42}", &expect![[r#"text "{\"answer\": 42}""#]]);
+    check(&ENVELOPE, "{\"answer\": 42}", &expect![[r#"text "{\"answer\": 42}""#]]);
     check(
-        CallSyntax::Envelope,
+        &ENVELOPE,
         "Use {\"tool_call\": {\"name\": \"a\"}} for it",
         &expect![[r#"text "Use {\"tool_call\": {\"name\": \"a\"}} for it""#]],
     );
@@ -105,36 +106,43 @@ fn other_json_is_an_answer() {
 
 #[test]
 fn a_call_that_names_no_tool_is_malformed() {
-    check(CallSyntax::Hermes, "<tool_call>search sleep</tool_call>", &expect!["malformed"]);
-    check(CallSyntax::Hermes, "<tool_call>{\"name\": 3}</tool_call>", &expect!["malformed"]);
+    check(&HERMES, "<tool_call>search sleep</tool_call>", &expect!["malformed"]);
+    check(&HERMES, "<tool_call>{\"name\": 3}</tool_call>", &expect!["malformed"]);
 }
 
 #[test]
 fn a_stop_text_ends_the_answer() {
-    check(
-        CallSyntax::Envelope,
-        "fine\nUser: and now I speak for you",
-        &expect![[r#"text "fine""#]],
-    );
+    check(&ENVELOPE, "fine\nUser: and now I speak for you", &expect![[r#"text "fine""#]]);
 }
 
 #[test]
 fn a_call_that_was_cut_off_is_no_call() {
-    let mut parser = Parser::new(CallSyntax::Hermes, &[]);
+    let mut parser = Parser::new(&HERMES, &[]);
     let mut found = Vec::new();
     parser.push("<tool_call>{\"name\":\"a\",\"arguments\":{\"x\":\"y", &mut found);
-    assert_eq!(parser.open_call(), Some("{\"name\":\"a\",\"arguments\":{\"x\":\"y"));
+    assert_eq!(parser.open_block(), Some("{\"name\":\"a\",\"arguments\":{\"x\":\"y"));
     parser.finish(true, &mut found);
     assert_eq!(found, []);
 }
 
 #[test]
 fn text_is_given_out_at_once_unless_it_may_be_a_marker() {
-    let mut parser = Parser::new(CallSyntax::Hermes, &[]);
+    let mut parser = Parser::new(&HERMES, &[]);
     let mut found = Vec::new();
     parser.push("a <", &mut found);
     parser.push("b> <tool", &mut found);
     assert_eq!(joined(found), [Found::Text("a <b>".into())]);
+}
+
+#[test]
+fn an_envelope_is_known_by_its_first_key() {
+    for begin in ["", "{", "{ \"tool", "``", "```json\n {", "{\"tool_call\" "] {
+        assert_eq!(answer_begins(begin, "tool_call"), None, "{begin}");
+    }
+    for other in ["Hello", "{\"answer\"", "{}", "```rust"] {
+        assert_eq!(answer_begins(other, "tool_call"), Some(false), "{other}");
+    }
+    assert_eq!(answer_begins("```json\n{\"tool_call\": {", "tool_call"), Some(true));
 }
 
 fn piece() -> impl Strategy<Value = String> {
@@ -167,9 +175,9 @@ proptest! {
         cuts in proptest::collection::vec(0_usize..200, 0..12),
         is_hermes: bool,
     ) {
-        let syntax = if is_hermes { CallSyntax::Hermes } else { CallSyntax::Envelope };
+        let family = if is_hermes { &HERMES } else { &ENVELOPE };
         let text = pieces.concat();
-        let parser = Parser::new(syntax, &["\nUser:"]);
+        let parser = Parser::new(family, &["\nUser:"]);
         let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| text.is_char_boundary(*cut) && *cut < text.len()).collect();
         cuts.extend([0, text.len()]);
         cuts.sort_unstable();

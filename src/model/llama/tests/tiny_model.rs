@@ -15,6 +15,7 @@ pub(super) struct TinyModel {
     /// What follows what: (last token, next token), by name.
     pub(super) next: Vec<(&'static str, &'static str)>,
     pub(super) context_length: u32,
+    pub(super) controls: Vec<&'static str>,
 }
 
 pub(super) const CONTROLS: [&str; 6] =
@@ -28,14 +29,15 @@ pub(super) const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}
 const WIDTH: usize = 320;
 const HEADS: u32 = 5;
 const FEED_FORWARD: usize = 32;
-/// Bytes, one merged pair (a BPE needs at least one), control tokens.
-const TOKENS: usize = 256 + 1 + CONTROLS.len();
+/// Bytes and one merged pair, for a BPE needs at least one; the control tokens come behind them.
+const PLAIN_TOKENS: usize = 256 + 1;
 
 impl TinyModel {
     /// A model that answers "abc" and ends.
     pub(super) fn new() -> Self {
         let next = vec![("\n", "a"), ("a", "b"), ("b", "c"), ("c", "<|im_end|>")];
-        Self { architecture: "llama", template: Some(CHATML), next, context_length: 512 }
+        let controls = CONTROLS.to_vec();
+        Self { architecture: "llama", template: Some(CHATML), next, context_length: 512, controls }
     }
 
     pub(super) fn saying(next: &[(&'static str, &'static str)]) -> Self {
@@ -48,8 +50,10 @@ impl TinyModel {
 
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut file = Writer::default();
-        let names: Vec<String> = (0..TOKENS).map(token_text).collect();
-        let kinds: Vec<i32> = (0..TOKENS).map(|token| if token > 256 { 3 } else { 1 }).collect();
+        let tokens = PLAIN_TOKENS + self.controls.len();
+        let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
+        let kinds: Vec<i32> =
+            (0..tokens).map(|token| if token >= PLAIN_TOKENS { 3 } else { 1 }).collect();
         let key = |name: &str| format!("{}.{name}", self.architecture);
         file.text("general.architecture", self.architecture);
         file.text("general.name", "tiny");
@@ -65,20 +69,20 @@ impl TinyModel {
         file.texts("tokenizer.ggml.tokens", &names);
         file.integers("tokenizer.ggml.token_type", &kinds);
         file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
-        file.number("tokenizer.ggml.eos_token_id", wide(token_id("<|im_end|>")));
+        file.number("tokenizer.ggml.eos_token_id", wide(self.token_id("<|im_end|>")));
         if let Some(template) = self.template {
             file.text("tokenizer.chat_template", template);
         }
-        let one_hot = (0..TOKENS)
+        let one_hot = (0..tokens)
             .flat_map(|token| (0..WIDTH).map(move |at| if at == token { 1.0 } else { 0.0 }));
-        let mut table = vec![0.0; TOKENS * WIDTH];
+        let mut table = vec![0.0; tokens * WIDTH];
         for (last, next) in &self.next {
-            table[token_id(next) * WIDTH + token_id(last)] = 1.0;
+            table[self.token_id(next) * WIDTH + self.token_id(last)] = 1.0;
         }
         let head = WIDTH / HEADS as usize;
         let zeros = |rows: usize, columns: usize| vec![0.0; rows * columns];
-        file.tensor("token_embd.weight", &[WIDTH, TOKENS], one_hot.collect());
-        file.tensor("output.weight", &[WIDTH, TOKENS], table);
+        file.tensor("token_embd.weight", &[WIDTH, tokens], one_hot.collect());
+        file.tensor("output.weight", &[WIDTH, tokens], table);
         file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
         file.tensor("blk.0.attn_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
         file.tensor("blk.0.ffn_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
@@ -91,32 +95,32 @@ impl TinyModel {
         file.tensor("blk.0.ffn_down.weight", &[FEED_FORWARD, WIDTH], zeros(WIDTH, FEED_FORWARD));
         file.finish()
     }
+
+    /// The number of a token: a byte's own, or that of a control token.
+    pub(super) fn token_id(&self, name: &str) -> usize {
+        match self.controls.iter().position(|control| *control == name) {
+            Some(at) => PLAIN_TOKENS + at,
+            None => usize::from(*name.as_bytes().first().expect("a token has a name")),
+        }
+    }
+
+    /// The text of a token as byte-level BPE writes it: what cannot be printed has a letter of its own.
+    fn token_text(&self, token: usize) -> String {
+        if token >= PLAIN_TOKENS {
+            return self.controls[token - PLAIN_TOKENS].into();
+        }
+        let Ok(byte) = u8::try_from(token) else { return "hi".into() };
+        let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+        if is_plain(byte) {
+            return char::from(byte).to_string();
+        }
+        let before = (0..byte).filter(|other| !is_plain(*other)).count();
+        char::from_u32(256 + wide(before)).expect("256 letters follow there").to_string()
+    }
 }
 
 fn wide(number: usize) -> u32 {
     u32::try_from(number).expect("the model is tiny")
-}
-
-/// The number of a token: a byte's own, or that of a control token.
-fn token_id(name: &str) -> usize {
-    match CONTROLS.iter().position(|control| *control == name) {
-        Some(at) => 257 + at,
-        None => usize::from(*name.as_bytes().first().expect("a token has a name")),
-    }
-}
-
-/// The text of a token as byte-level BPE writes it: what cannot be printed has a letter of its own.
-fn token_text(token: usize) -> String {
-    if token > 256 {
-        return CONTROLS[token - 257].into();
-    }
-    let Ok(byte) = u8::try_from(token) else { return "hi".into() };
-    let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
-    if is_plain(byte) {
-        return char::from(byte).to_string();
-    }
-    let before = (0..byte).filter(|other| !is_plain(*other)).count();
-    char::from_u32(256 + wide(before)).expect("256 letters follow there").to_string()
 }
 
 /// Writes a GGUF file of version 3.

@@ -2,26 +2,37 @@
 //!
 //! The parser is taken from the library's sources: there it stands behind llama.cpp, which it does not need.
 
-#[path = "../../../../src/model/llama/call.rs"]
+#[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
+#[path = "../../../../src/model/llama/call/mod.rs"]
 mod call;
-#[path = "../../../../src/model/llama/json_scan.rs"]
-mod json_scan;
+#[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
+#[path = "../../../../src/model/llama/family/mod.rs"]
+mod family;
+#[allow(dead_code, reason = "it is told elsewhere that there are no tools")]
 #[expect(clippy::module_inception, reason = "its neighbours know it by this name")]
 #[path = "../../../../src/model/llama/parser.rs"]
 mod parser;
 
-use self::parser::{CallSyntax, Found, Parser};
+use self::{
+    family::{ENVELOPE, FAMILIES, HERMES},
+    parser::{Found, Parser},
+};
 
-/// Takes a byte for the syntax, a byte for the splits, and the rest as the text that comes.
+/// Takes a byte for the family and how it begins and ends, a byte for the splits, and the rest as the text that comes.
 pub(super) fn run(bytes: &[u8]) -> String {
     let Some((&[kind, split], rest)) = bytes.split_first_chunk() else {
         return "short".to_owned();
     };
     let text = String::from_utf8_lossy(rest);
-    let syntax = if kind & 1 == 0 { CallSyntax::Hermes } else { CallSyntax::Envelope };
+    // Up to the digits of ASCII the lowest bit says it, above them the upper half does.
+    let family = match (usize::from(kind >> 4).checked_sub(4), kind & 1) {
+        (None, 0) => &HERMES,
+        (None, _) => &ENVELOPE,
+        (Some(at), _) => FAMILIES[at % FAMILIES.len()],
+    };
     let stops: &'static [&'static str] =
         if kind & 2 == 0 { &[] } else { &["\nUser:", "<|im_end|>"] };
-    let parser = Parser::new(syntax, stops);
+    let parser = Parser::new(family, stops);
     let parser = if kind & 4 == 0 { parser } else { parser.thinking() };
     let was_cut_off = kind & 8 != 0;
     let whole = parse(parser.clone(), [&*text], was_cut_off);
@@ -36,7 +47,8 @@ pub(super) fn run(bytes: &[u8]) -> String {
         .sum();
     assert!(shown <= text.len(), "{shown} bytes of {}", text.len());
     let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed));
-    assert!(calls.count() <= text.matches('{').count() + text.matches(parser::CALL_OPEN).count());
+    let openings = family.marker().map_or(0, |marker| text.matches(marker).count());
+    assert!(calls.count() <= text.matches(['{', '[', '(']).count() + openings);
     whole.iter().take(12).map(letter).collect()
 }
 
@@ -61,7 +73,7 @@ fn parse<'a>(
         let had_stopped = parser.is_stopped();
         parser.push(piece, &mut found);
         assert!(!had_stopped || found.len() == before, "a stop is the end");
-        assert!(parser.open_call().is_none_or(|body| !body.is_empty() || !parser.is_stopped()));
+        assert!(parser.open_block().is_none() || !parser.is_stopped());
     }
     parser.finish(was_cut_off, &mut found);
     let mut joined: Vec<Found> = Vec::new();

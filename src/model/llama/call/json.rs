@@ -1,9 +1,11 @@
-//! Where a JSON value ends and which members it has, without building it: works on what is cut off or broken too, and
-//! at any depth.
+//! JSON as models write it: which members an object has, without building it, so that what is cut off or broken can be
+//! read too, at any depth; and JSON as they were trained to read it.
+
+use serde_json::Value;
 
 /// Follows a JSON object or array character by character until it closes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct JsonScan {
+struct JsonScan {
     depth: usize,
     in_string: bool,
     is_escaped: bool,
@@ -11,7 +13,7 @@ pub(super) struct JsonScan {
 
 impl JsonScan {
     /// Takes the next character; true when it closes the outermost object or array.
-    pub(super) fn push(&mut self, next: char) -> bool {
+    fn push(&mut self, next: char) -> bool {
         if self.in_string {
             match next {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -74,6 +76,52 @@ fn value_len(text: &str) -> usize {
         scan.push(next);
     }
     text.len()
+}
+
+/// Writes JSON as Python does, which is what models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
+pub(in super::super) fn write(
+    out: &mut String,
+    value: &Value,
+    indent: Option<usize>,
+    depth: usize,
+) {
+    let new_line = |out: &mut String, depth: usize| {
+        if let Some(indent) = indent {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent * depth));
+        }
+    };
+    let comma = if indent.is_some() { "," } else { ", " };
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { comma });
+                new_line(out, depth + 1);
+                write(out, item, indent, depth + 1);
+            }
+            new_line(out, depth);
+            out.push(']');
+        }
+        Value::Object(members) if !members.is_empty() => {
+            out.push('{');
+            for (at, (key, item)) in members.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { comma });
+                new_line(out, depth + 1);
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push_str(": ");
+                write(out, item, indent, depth + 1);
+            }
+            new_line(out, depth);
+            out.push('}');
+        }
+        Value::Array(_)
+        | Value::Object(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_) => out.push_str(&value.to_string()),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,150 @@
+//! A tool call as a model wrote it: read as far as it can be read, so that the model can be told what was wrong.
+
+pub(super) mod braces;
+pub(super) mod json;
+pub(super) mod python;
+mod scan;
+
+use madang_actors::protocol::WantedCall;
+use serde_json::Value;
+
+pub(super) use scan::{Scan, ScanRules, Seen};
+
+use json::member;
+
+/// A call that names no tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// How the models of a family write a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallForm {
+    /// `{"name": "NAME", "arguments": {..}}`.
+    Object {
+        /// The member of an outer object in which all of that stands.
+        within: Option<&'static str>,
+        /// What the arguments are called.
+        arguments: &'static str,
+    },
+    /// `[{"name": "NAME", "arguments": {..}, "id": ".."}]`.
+    Objects,
+    /// `NAME`, the mark, and the arguments as JSON.
+    Marked(&'static str),
+    /// `call:NAME{key:value}`, with strings between this mark.
+    Braces(&'static str),
+    /// `[NAME(key=value)]`.
+    Python,
+}
+
+impl CallForm {
+    /// How to find the ends of calls; `ends` are the texts that end a block.
+    pub(super) fn rules(self, ends: &'static [&'static str]) -> ScanRules {
+        let json = ScanRules {
+            quotes: ["\"", "\""],
+            has_escapes: true,
+            opening: &['{', '['],
+            closing: &['}', ']'],
+            is_list: false,
+            ends,
+        };
+        match self {
+            Self::Object { .. } => json,
+            Self::Objects => ScanRules { is_list: true, ..json },
+            // The mark has brackets of its own.
+            Self::Marked(_) => ScanRules { opening: &['{'], closing: &['}'], ..json },
+            Self::Braces(quote) => ScanRules { quotes: [quote, quote], has_escapes: false, ..json },
+            Self::Python => ScanRules {
+                quotes: ["\"", "'"],
+                opening: &['{', '[', '('],
+                closing: &['}', ']', ')'],
+                is_list: true,
+                ..json
+            },
+        }
+    }
+
+    /// Reads a call, with what separates it from the one before. Arguments become JSON where they are none; where that
+    /// cannot be they keep the text that the model wrote.
+    pub(super) fn read(self, call: &str) -> Result<WantedCall, Malformed> {
+        let is_list = self.rules(&[]).is_list;
+        let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
+        match self {
+            Self::Object { within: Some(outer), .. } => {
+                object(member(call, outer).ok_or(Malformed)?)
+            }
+            Self::Object { within: None, .. } | Self::Objects => object(call),
+            Self::Python if call.starts_with('{') => object(call),
+            Self::Marked(_) => {
+                let name = call.split(['[', '{']).next().unwrap_or_default();
+                let arguments = call.find('{').map_or("{}", |begin| &call[begin..]);
+                wanted(name, arguments.to_owned())
+            }
+            Self::Braces(quote) => {
+                let call = call.strip_prefix("call:").ok_or(Malformed)?;
+                let begin = call.find('{').unwrap_or(call.len());
+                let (name, arguments) = call.split_at(begin);
+                let arguments = if arguments.is_empty() { "{}" } else { arguments };
+                let json = braces::to_json(arguments, quote);
+                wanted(name, json.unwrap_or_else(|| arguments.to_owned()))
+            }
+            Self::Python => {
+                let (name, arguments) = call.split_at(call.find('(').unwrap_or(call.len()));
+                let arguments = if arguments.is_empty() { "()" } else { arguments };
+                let json = python::to_json(arguments);
+                wanted(name, json.unwrap_or_else(|| arguments.to_owned()))
+            }
+        }
+    }
+
+    /// Writes a call as the model would, for templates that write none. `arguments` is JSON unless the model wrote it
+    /// broken.
+    pub(super) fn write(self, name: &str, arguments: &str) -> String {
+        let quoted = Value::from(name);
+        match self {
+            Self::Object { within: Some(outer), arguments: key } => {
+                format!(r#"{{"{outer}": {{"name": {quoted}, "{key}": {arguments}}}}}"#)
+            }
+            Self::Object { within: None, arguments: key } => {
+                format!(r#"{{"name": {quoted}, "{key}": {arguments}}}"#)
+            }
+            Self::Objects => format!(r#"[{{"name": {quoted}, "arguments": {arguments}}}]"#),
+            Self::Marked(mark) => format!("{name}{mark}{arguments}"),
+            Self::Braces(quote) => {
+                let value = serde_json::from_str::<Value>(arguments).ok();
+                let written = value.and_then(|value| braces::literal(&value, quote));
+                format!("call:{name}{}", written.unwrap_or_else(|| arguments.to_owned()))
+            }
+            Self::Python => format!("[{name}({})]", python::keywords(arguments)),
+        }
+    }
+}
+
+fn is_separator(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '[' | ',')
+}
+
+/// Reads an object with a name and arguments, whatever these are called.
+fn object(call: &str) -> Result<WantedCall, Malformed> {
+    let name: String =
+        member(call, "name").and_then(|name| serde_json::from_str(name).ok()).ok_or(Malformed)?;
+    let arguments =
+        member(call, "arguments").or_else(|| member(call, "parameters")).unwrap_or("{}");
+    // Some models write the arguments as a string that holds JSON.
+    let arguments =
+        serde_json::from_str::<String>(arguments).unwrap_or_else(|_| arguments.to_owned());
+    Ok(WantedCall { name: name.into(), arguments: arguments.into() })
+}
+
+fn wanted(name: &str, arguments: String) -> Result<WantedCall, Malformed> {
+    let name = name.trim();
+    let is_name = !name.is_empty()
+        && name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.'));
+    if !is_name {
+        return Err(Malformed);
+    }
+    Ok(WantedCall { name: name.into(), arguments: arguments.into() })
+}
+
+#[cfg(test)]
+#[path = "../tests/call.rs"]
+mod tests;

@@ -1,0 +1,159 @@
+//! Arguments as LFM2 writes them: a call in the form of Python, `NAME(key="value", other=1)`.
+
+use serde_json::Value;
+
+use super::json::write;
+
+/// The arguments between their parentheses as a JSON object; `None` where the text is broken.
+pub(super) fn to_json(text: &str) -> Option<String> {
+    let mut json = String::new();
+    // What closes what is open, in Python and in JSON.
+    let mut open: Vec<(char, char)> = Vec::new();
+    let mut rest = text.trim();
+    while let Some(next) = rest.chars().next() {
+        let is_outermost = open.len() == 1;
+        match next {
+            '(' if open.is_empty() => open_with(&mut open, &mut json, (')', '}'), '{'),
+            '(' => open_with(&mut open, &mut json, (')', ']'), '['),
+            '[' => open_with(&mut open, &mut json, (']', ']'), '['),
+            '{' => open_with(&mut open, &mut json, ('}', '}'), '{'),
+            ')' | ']' | '}' => {
+                let (python, closing) = open.pop()?;
+                if python != next {
+                    return None;
+                }
+                json.push(closing);
+            }
+            ',' | ':' => json.push(next),
+            '"' | '\'' => {
+                let (string, behind) = string(&rest[1..], next)?;
+                json.push_str(&Value::from(string).to_string());
+                rest = behind.trim_start();
+                continue;
+            }
+            _ => {
+                let len = rest.find([',', ')', ']', '}', '=', ':']).unwrap_or(rest.len());
+                let (word, behind) = (rest[..len].trim_end(), &rest[len..]);
+                if is_outermost && behind.starts_with('=') {
+                    json.push_str(&Value::from(word).to_string());
+                    json.push(':');
+                    rest = behind[1..].trim_start();
+                } else {
+                    json.push_str(plain(word)?);
+                    rest = behind;
+                }
+                continue;
+            }
+        }
+        rest = rest[1..].trim_start();
+    }
+    (open.is_empty() && serde_json::from_str::<Value>(&json).is_ok()).then_some(json)
+}
+
+fn open_with(
+    open: &mut Vec<(char, char)>,
+    json: &mut String,
+    closing: (char, char),
+    opening: char,
+) {
+    open.push(closing);
+    json.push(opening);
+}
+
+fn plain(word: &str) -> Option<&str> {
+    Some(match word {
+        "True" | "true" => "true",
+        "False" | "false" => "false",
+        "None" | "null" => "null",
+        number => {
+            serde_json::from_str::<serde_json::Number>(number).ok()?;
+            number
+        }
+    })
+}
+
+/// A string up to its closing quote, and what stands behind it.
+fn string(text: &str, quote: char) -> Option<(String, &str)> {
+    let mut units: Vec<u16> = Vec::new();
+    let mut letters = text.char_indices();
+    while let Some((at, next)) = letters.next() {
+        if next == quote {
+            return Some((String::from_utf16_lossy(&units), &text[at + next.len_utf8()..]));
+        }
+        if next != '\\' {
+            units.extend(next.encode_utf16(&mut [0; 2]).iter());
+            continue;
+        }
+        let (at, escaped) = letters.next()?;
+        let digits = match escaped {
+            'x' => 2,
+            'u' => 4,
+            _ => 0,
+        };
+        if digits > 0 {
+            units.push(u16::from_str_radix(text.get(at + 1..at + 1 + digits)?, 16).ok()?);
+            letters.nth(digits - 1)?;
+            continue;
+        }
+        let meant = match escaped {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            '0' => '\0',
+            '\\' | '\'' | '"' | '/' => escaped,
+            other => {
+                units.push(u16::from(b'\\'));
+                other
+            }
+        };
+        units.extend(meant.encode_utf16(&mut [0; 2]).iter());
+    }
+    None
+}
+
+/// The arguments of a call, from JSON; the text itself where it is none.
+pub(super) fn keywords(arguments: &str) -> String {
+    let Ok(Value::Object(members)) = serde_json::from_str(arguments) else {
+        return arguments.to_owned();
+    };
+    let keyword = |(key, value): (&String, &Value)| format!("{key}={}", written(value));
+    members.iter().map(keyword).collect::<Vec<_>>().join(", ")
+}
+
+/// A value as Python writes it, with the strings of JSON.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(&**key), written(value))
+            };
+            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// All ways in which a value may stand in a call: with either quote, and with the words of Python or JSON.
+pub(in super::super) fn literals(value: &Value) -> Vec<String> {
+    let mut ways = vec![written(value), {
+        let mut json = String::new();
+        write(&mut json, value, None, 0);
+        json
+    }];
+    if let Value::String(text) = value
+        && !text.contains(['\'', '"', '\\'])
+        && !text.contains(char::is_control)
+    {
+        ways.push(format!("'{text}'"));
+    }
+    ways.dedup();
+    ways
+}

@@ -1,0 +1,290 @@
+//! Which family a model belongs to, and how its template wants a chat to be told: learned by probing the template, not
+//! from names.
+
+use minijinja::Error;
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::{
+    call::CallForm,
+    family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
+    gguf::Gguf,
+    parser::{Found, Parser},
+    template::{ChatTemplate, TemplateInput},
+};
+
+/// How to talk with a model.
+#[derive(Debug)]
+pub(super) struct Dialect {
+    pub(super) template: ChatTemplate,
+    pub(super) family: &'static Family,
+    pub(super) telling: Telling,
+    pub(super) style: CallStyle,
+    /// Who tells the model of its tools.
+    pub(super) listing: ToolListing,
+    /// The template takes a system message; otherwise the system text goes in front of the first user message.
+    pub(super) has_system: bool,
+    /// Texts at which an answer ends, for models that have no token for it.
+    pub(super) stops: &'static [&'static str],
+}
+
+/// How calls and their results are told to a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// As calls of a message of the model, and messages of the tool.
+    Calls,
+    /// As calls and results in one message of the model, as the first templates of Gemma 4 want it.
+    CallsWithResults,
+    /// As text of the model, because the template writes no calls, and messages of this role.
+    Text {
+        /// Who tells the results.
+        result_role: &'static str,
+    },
+}
+
+/// How the template writes calls, where that differs within a family.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct CallStyle {
+    /// What stands between the opening marker and the first call.
+    pub(super) lead: String,
+    /// JSON without blanks behind colons and commas.
+    pub(super) is_compact: bool,
+}
+
+impl CallStyle {
+    /// What stands behind colons and commas.
+    pub(super) fn blank(&self) -> &'static str {
+        if self.is_compact { "" } else { " " }
+    }
+}
+
+/// Who tells the model of its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ToolListing {
+    /// The template, or nobody: a model that was trained on its tools needs no list.
+    Template,
+    /// We do, in the system text.
+    SystemText,
+}
+
+/// ChatML, for models that have its tokens and no template.
+const CHATML: &str = "{%- for message in messages -%}
+{{- '<|im_start|>' + (message.role if message.role != 'tool' else 'user') + '\\n' -}}
+{%- if message.role == 'tool' -%}{{- '<tool_response>\\n' + message.content + '\\n</tool_response>' -}}
+{%- else -%}{{- message.content -}}{%- endif -%}
+{%- for call in message.tool_calls or [] -%}
+{{- '<tool_call>\\n' + (call.function | tojson) + '\\n</tool_call>' -}}
+{%- endfor -%}
+{{- '<|im_end|>\\n' -}}
+{%- endfor -%}
+{{- '<|im_start|>assistant\\n' -}}";
+
+/// A play, for models that have nothing of the kind.
+const PLAIN: &str = "{%- for message in messages -%}
+{%- if message.role == 'system' -%}{{- message.content + '\\n\\n' -}}
+{%- elif message.role == 'user' -%}{{- 'User: ' + message.content + '\\n' -}}
+{%- else -%}{{- 'Assistant: ' + message.content + '\\n' -}}{%- endif -%}
+{%- endfor -%}
+{{- 'Assistant:' -}}";
+
+const PLAIN_STOPS: &[&str] = &["\nUser:", "\nAssistant:"];
+const CHATML_STOPS: &[&str] = &["<|im_end|>", "<|im_start|>"];
+
+impl Dialect {
+    /// Learns the dialect from the template, or from the vocabulary where there is none that works.
+    pub(super) fn detect(gguf: &Gguf, has_token: &dyn Fn(&str) -> bool) -> Self {
+        let sources = [&gguf.tool_template, &gguf.chat_template];
+        for source in sources.into_iter().flatten() {
+            match Self::of_template(source, has_token) {
+                Ok(dialect) => return dialect,
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    warn!(error, "failed to use the chat template of the model");
+                }
+            }
+        }
+        if !has_token("<|im_start|>") {
+            return Self::built_in(PLAIN, &ENVELOPE, PLAIN_STOPS);
+        }
+        let has_calls = HERMES.marker().is_some_and(has_token);
+        Self::built_in(CHATML, if has_calls { &HERMES } else { &ENVELOPE }, CHATML_STOPS)
+    }
+
+    fn built_in(source: &str, family: &'static Family, stops: &'static [&'static str]) -> Self {
+        let template = ChatTemplate::compile(source).expect("our own templates are tested");
+        let telling = match family.opening {
+            Opening::Marker(_) => Telling::Calls,
+            Opening::Answer(_) => Telling::Text { result_role: "user" },
+        };
+        let style = match family.opening {
+            Opening::Marker(_) => CallStyle { lead: "\n".to_owned(), is_compact: false },
+            Opening::Answer(_) => CallStyle::default(),
+        };
+        let listing = ToolListing::SystemText;
+        Self { template, family, telling, style, listing, has_system: true, stops }
+    }
+
+    fn of_template(source: &str, has_token: &dyn Fn(&str) -> bool) -> Result<Self, Error> {
+        let template = ChatTemplate::compile(source)?;
+        let probe = Probe { template: &template };
+        let plain = probe.render(&[user(), said("b"), user()], &[])?;
+        let system = json!({"role": "system", "content": "probe-system"});
+        let has_system =
+            probe.render(&[system, user()], &[]).is_ok_and(|text| text.contains("probe-system"));
+        let learned = probe.by_calls().or_else(|| probe.by_tools(has_token));
+        let learned = learned.unwrap_or_else(|| Learned {
+            family: by_frames(&plain),
+            telling: Telling::Text { result_role: "user" },
+            style: CallStyle::default(),
+            listing: ToolListing::SystemText,
+        });
+        let Learned { family, telling, style, listing } = learned;
+        Ok(Self { template, family, telling, style, listing, has_system, stops: &[] })
+    }
+}
+
+/// What a probe has shown.
+struct Learned {
+    family: &'static Family,
+    telling: Telling,
+    style: CallStyle,
+    listing: ToolListing,
+}
+
+/// Asks a template what it makes of a chat.
+struct Probe<'a> {
+    template: &'a ChatTemplate,
+}
+
+const TOOL: &str = "probe_tool";
+const ARGUMENTS: &str = r#"{"probe_key": "probe_value"}"#;
+const RESULT: &str = "probe-result";
+/// Some templates refuse ids of any other length.
+const ID: &str = "probe0001";
+
+impl Probe<'_> {
+    fn render(&self, messages: &[Value], tools: &[Value]) -> Result<String, Error> {
+        let input = TemplateInput { messages, tools, bos: "", eos: "", has_thinking: false };
+        self.template.render(&input)
+    }
+
+    /// The family whose calls the template writes: its own parser finds the call again in what was rendered.
+    fn by_calls(&self) -> Option<Learned> {
+        let asked = self.render(&[user()], &[]).ok()?;
+        let renderings = [Telling::Calls, Telling::CallsWithResults].map(|telling| {
+            let rendered = self.render(&told(telling), &[]).ok()?;
+            rendered.contains(RESULT).then_some((telling, rendered))
+        });
+        let found = |family: &'static Family| {
+            let frames =
+                |text: &str| family.frames.iter().filter(|frame| text.contains(**frame)).count();
+            let written = renderings.iter().flatten().filter_map(|(telling, rendered)| {
+                let style = style_of(family, rendered, &asked)?;
+                let listing = ToolListing::Template;
+                let learned = Learned { family, telling: *telling, style, listing };
+                Some((frames(rendered), learned))
+            });
+            // The one that frames the result as the family does; of equals the usual one.
+            let best = written.reduce(|best, next| if next.0 > best.0 { next } else { best });
+            best.map(|(_, learned)| learned)
+        };
+        FAMILIES.into_iter().find_map(found)
+    }
+
+    /// The family whose marker the vocabulary has, where the template lists tools and writes no calls.
+    fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
+        let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
+        let tool = json!({"name": TOOL, "description": "A tool", "parameters": parameters});
+        let tools = [json!({"type": "function", "function": tool})];
+        let lists_tools = self.render(&[user()], &tools).is_ok_and(|text| text.contains(TOOL));
+        let told = self.render(&told(Telling::Calls), &[]);
+        let writes_calls = told.as_ref().is_ok_and(|text| text.contains(TOOL));
+        if !lists_tools || writes_calls {
+            return None;
+        }
+        let family = FAMILIES.into_iter().find(|family| family.marker().is_some_and(has_token))?;
+        let has_results = told.is_ok_and(|text| text.contains(RESULT));
+        let result_role = if has_results { "tool" } else { "user" };
+        Some(Learned {
+            family,
+            telling: Telling::Text { result_role },
+            style: CallStyle::default(),
+            listing: ToolListing::Template,
+        })
+    }
+}
+
+/// The family that frames its messages like this, and answers with nothing but a call when it is asked to.
+fn by_frames(plain: &str) -> &'static Family {
+    let is_asked = |family: &&Family| family.marker().is_none() && family.instruction.is_some();
+    let asked = FAMILIES.into_iter().filter(is_asked);
+    asked
+        .into_iter()
+        .find(|family| family.frames.iter().all(|frame| plain.contains(frame)))
+        .unwrap_or(&ENVELOPE)
+}
+
+/// How a rendering writes the call that was told; `None` where it is written in no way of the family.
+fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<CallStyle> {
+    match family.opening {
+        // The template may speak of the marker before it writes it.
+        Opening::Marker(marker) => rendered
+            .match_indices(marker)
+            .find_map(|(begin, _)| read_probe(family, &rendered[begin..], marker.len())),
+        Opening::Answer(_) => {
+            let answer = rendered.strip_prefix(asked.trim_end()).map(str::trim_start)?;
+            let is_whole = answer.starts_with(&family.form.write(TOOL, ARGUMENTS));
+            is_whole.then(|| read_probe(family, answer, 0)).flatten()
+        }
+    }
+}
+
+/// Reads the call behind an opening of so many bytes as the parser does.
+fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
+    let mut found = Vec::new();
+    Parser::new(family, &[]).push(call, &mut found);
+    let Some(Found::Call(read)) = found.first() else { return None };
+    let wanted: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
+    let is_read = &*read.name == TOOL
+        && serde_json::from_str::<Value>(&read.arguments).is_ok_and(|is| is == wanted)
+        && names_arguments(family.form, call);
+    let body = &call[opening..];
+    let lead = body[..body.len() - body.trim_start().len()].to_owned();
+    is_read.then(|| CallStyle { lead, is_compact: body.contains("\":\"") })
+}
+
+/// Whether the arguments are called as the family calls them.
+fn names_arguments(form: CallForm, call: &str) -> bool {
+    match form {
+        CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),
+        CallForm::Marked(mark) => call.contains(mark),
+        CallForm::Objects | CallForm::Braces(_) | CallForm::Python => true,
+    }
+}
+
+fn user() -> Value {
+    json!({"role": "user", "content": "a"})
+}
+
+fn said(content: &str) -> Value {
+    json!({"role": "assistant", "content": content})
+}
+
+fn told(telling: Telling) -> Vec<Value> {
+    let arguments: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
+    let call =
+        json!({"id": ID, "type": "function", "function": {"name": TOOL, "arguments": arguments}});
+    let mut message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+    let result = json!({"role": "tool", "tool_call_id": ID, "name": TOOL, "content": RESULT});
+    match telling {
+        Telling::Calls | Telling::Text { .. } => vec![user(), message, result],
+        Telling::CallsWithResults => {
+            message["tool_responses"] = json!([{"name": TOOL, "response": RESULT}]);
+            vec![user(), message]
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/dialect.rs"]
+mod tests;

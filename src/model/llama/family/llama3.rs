@@ -1,0 +1,21 @@
+//! Llama 3.1 and later: the answer is `{"name": .., "parameters": {..}}` and nothing else.
+
+use super::super::call::CallForm;
+use super::{Family, Opening, THINK};
+
+pub(in super::super) const LLAMA_3: Family = Family {
+    name: "llama3",
+    opening: Opening::Answer("name"),
+    form: CallForm::Object { within: None, arguments: "parameters" },
+    closing: &["```"],
+    thinking: THINK,
+    frames: &[
+        "<|start_header_id|>",
+        "<|end_header_id|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|python_tag|>",
+        "<|begin_of_text|>",
+    ],
+    instruction: None,
+};

@@ -1,0 +1,35 @@
+//! Mistral, in two ways: a list of objects behind `[TOOL_CALLS]`, and since 2025 `[TOOL_CALLS]NAME[ARGS]{..}`.
+
+use super::super::call::CallForm;
+use super::{Family, Opening};
+
+const OPENING: Opening = Opening::Marker("[TOOL_CALLS]");
+const THINK: [&str; 2] = ["[THINK]", "[/THINK]"];
+const FRAMES: &[&str] = &[
+    "[INST]",
+    "[/INST]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CONTENT]",
+    "[CALL_ID]",
+    "[ARGS]",
+];
+
+/// Up to Mistral Small 3.1.
+pub(in super::super) const MISTRAL: Family = Family {
+    name: "mistral",
+    opening: OPENING,
+    form: CallForm::Objects,
+    closing: &[],
+    thinking: THINK,
+    frames: FRAMES,
+    instruction: None,
+};
+
+/// Since Mistral Small 3.2.
+pub(in super::super) const MISTRAL_MARKED: Family =
+    Family { name: "mistral-marked", form: CallForm::Marked("[ARGS]"), ..MISTRAL };

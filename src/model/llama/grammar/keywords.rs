@@ -1,0 +1,192 @@
+//! What the keywords of one schema say, as far as grammar rules can follow it.
+
+use serde_json::{Map, Value, json};
+
+/// A schema cannot be followed because of this keyword.
+#[derive(Debug, Clone)]
+pub(super) struct Unknown(pub(super) String);
+
+pub(super) type Rule = Result<String, Unknown>;
+
+pub(super) fn unknown(keyword: &str) -> Unknown {
+    Unknown(keyword.to_owned())
+}
+
+/// Says nothing about values.
+pub(super) const ANNOTATIONS: [&str; 12] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "$schema",
+    "$comment",
+    "$defs",
+    "definitions",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "nullable",
+];
+/// Says something about values of one type only.
+const BY_TYPE: [&str; 13] = [
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "format",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+];
+/// Numbers beyond this are no whole numbers everywhere (RFC 7493), and have no exponents below it.
+pub(super) const MAX_NUMBER: i64 = (1 << 53) - 1;
+/// What is nearer to zero is written with an exponent.
+const LEAST_NUMBER: f64 = 1e-5;
+/// More repetitions than this make a grammar too large.
+const MAX_COUNT: u64 = 4_096;
+pub(super) fn check_keywords(schema: &Map<String, Value>) -> Result<(), Unknown> {
+    let is_known = |key: &str| {
+        ANNOTATIONS.contains(&key)
+            || BY_TYPE.contains(&key)
+            || matches!(key, "type" | "enum" | "const" | "anyOf" | "oneOf" | "allOf")
+    };
+    match schema.keys().find(|key| !is_known(key)) {
+        Some(key) => Err(unknown(key)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn no_alternatives(schema: &Map<String, Value>) -> Result<(), Unknown> {
+    let found = ["enum", "const", "anyOf", "oneOf", "allOf"]
+        .into_iter()
+        .find(|key| schema.contains_key(*key));
+    found.map_or(Ok(()), |key| Err(unknown(key)))
+}
+
+/// The values that are listed, where some are, without those of other types.
+pub(super) fn values(schema: &Map<String, Value>) -> Result<Option<Vec<Value>>, Unknown> {
+    let (keyword, values) = match (schema.get("const"), schema.get("enum")) {
+        (None, None) => return Ok(None),
+        (Some(value), None) => ("const", vec![value.clone()]),
+        (None, Some(values)) => ("enum", values.as_array().cloned().unwrap_or_default()),
+        (Some(_), Some(_)) => return Err(unknown("const")),
+    };
+    let is_other = |key: &String| key != keyword && key != "type" && !ANNOTATIONS.contains(&&**key);
+    if schema.keys().any(is_other) {
+        return Err(unknown(keyword));
+    }
+    let types: Vec<&str> = match schema.get("type") {
+        None => return Ok(Some(values)),
+        Some(Value::String(name)) => vec![name],
+        Some(names) => names.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+    };
+    let fits = |value: &Value| types.iter().any(|name| is_of_type(value, name));
+    Ok(Some(values.into_iter().filter(fits).collect()))
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
+        Value::Number(number) => {
+            name == "number" || (name == "integer" && (number.is_i64() || number.is_u64()))
+        }
+    }
+}
+
+/// Whether no value can fit two of these schemas: they list values, all different, or have types, all different.
+pub(super) fn are_apart(schemas: &[Value]) -> bool {
+    let objects: Vec<&Map<String, Value>> = schemas.iter().filter_map(Value::as_object).collect();
+    if objects.len() != schemas.len() || objects.is_empty() {
+        return false;
+    }
+    let listed: Option<Vec<Vec<Value>>> =
+        objects.iter().map(|schema| values(schema).ok().flatten()).collect();
+    if let Some(listed) = listed {
+        let all: Vec<Value> = listed.concat();
+        return all.iter().enumerate().all(|(at, value)| !all[..at].contains(value));
+    }
+    let types: Option<Vec<&str>> = objects
+        .iter()
+        .map(|schema| match schema.get("type")?.as_str()? {
+            "integer" => Some("number"),
+            other => Some(other),
+        })
+        .collect();
+    types
+        .is_some_and(|types| types.iter().enumerate().all(|(at, name)| !types[..at].contains(name)))
+}
+
+/// The properties of an object that has no others; `None` where it names none.
+pub(super) fn closed_properties(
+    schema: &Map<String, Value>,
+) -> Result<Option<&Map<String, Value>>, Unknown> {
+    let others = schema.get("additionalProperties");
+    let properties = schema.get("properties").and_then(Value::as_object);
+    match (properties, others) {
+        (None, Some(Value::Bool(false))) if schema.get("required").is_none() => {
+            static NONE: std::sync::LazyLock<Map<String, Value>> =
+                std::sync::LazyLock::new(Map::new);
+            Ok(Some(&NONE))
+        }
+        (None, _) if schema.get("required").is_none_or(|names| *names == json!([])) => Ok(None),
+        (None, _) => Err(unknown("required")),
+        (Some(properties), None | Some(Value::Bool(false))) => Ok(Some(properties)),
+        (Some(properties), Some(_)) if properties.is_empty() => Ok(None),
+        (Some(_), Some(_)) => Err(unknown("additionalProperties")),
+    }
+}
+
+pub(super) fn counts(
+    schema: &Map<String, Value>,
+    least: &str,
+    most: &str,
+) -> Result<(u64, Option<u64>), Unknown> {
+    let count = |keyword: &str| match schema.get(keyword) {
+        None => Ok(None),
+        Some(count) => match count.as_u64() {
+            Some(count) if count <= MAX_COUNT => Ok(Some(count)),
+            Some(_) | None => Err(unknown(keyword)),
+        },
+    };
+    let (min, max) = (count(least)?.unwrap_or(0), count(most)?);
+    if max.is_some_and(|max| max < min) { Err(unknown(most)) } else { Ok((min, max)) }
+}
+
+/// The least and the greatest number; beyond what is exact everywhere none passes.
+pub(super) fn bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown> {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    let limit = MAX_NUMBER as f64;
+    let number = |keyword: &str| match schema.get(keyword) {
+        None => Ok(None),
+        Some(number) => number.as_f64().map(Some).ok_or_else(|| unknown(keyword)),
+    };
+    let min = [number("minimum")?, number("exclusiveMinimum")?.map(above), Some(-limit)];
+    let max = [
+        number("maximum")?,
+        number("exclusiveMaximum")?.map(|number| -above(-number)),
+        Some(limit),
+    ];
+    let min = min.into_iter().flatten().fold(f64::NEG_INFINITY, f64::max);
+    let max = max.into_iter().flatten().fold(f64::INFINITY, f64::min);
+    if min > max { Err(unknown("maximum")) } else { Ok((min, max)) }
+}
+
+/// The next number that is written without an exponent.
+fn above(number: f64) -> f64 {
+    if number == 0.0 { LEAST_NUMBER } else { number.next_up() }
+}
+
+pub(super) fn whole_bounds(schema: &Map<String, Value>) -> Result<(f64, f64), Unknown> {
+    let (min, max) = bounds(schema)?;
+    let (min, max) = (min.ceil(), max.floor());
+    if min > max { Err(unknown("maximum")) } else { Ok((min, max)) }
+}

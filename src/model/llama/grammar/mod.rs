@@ -1,0 +1,252 @@
+//! What a model may write inside a tool call: a registered name, and arguments that its schema allows.
+
+mod any;
+mod block;
+mod keywords;
+mod notation;
+mod schema;
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar, earley::SlicedBiasComputer};
+use madang_actors::{port::Unconstrained, protocol::ToolSpec};
+use serde_json::Value;
+use toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv};
+use tracing::{debug, warn};
+
+use self::{
+    notation::Notation,
+    schema::{Gap, SchemaRules},
+};
+use super::{dialect::CallStyle, family::Family};
+
+/// Compiles grammars for sets of tools and keeps the latest.
+pub(super) struct Grammars {
+    factory: ParserFactory,
+    tok_env: TokEnv,
+    family: &'static Family,
+    style: CallStyle,
+    /// The latest last; `None` where a set cannot be followed, which has been said then.
+    compiled: Vec<(ToolSet, Option<Matcher>)>,
+}
+
+/// What a grammar depends on: names and schemas.
+type ToolSet = Vec<(Arc<str>, Arc<Value>)>;
+
+/// How many sets of tools are kept compiled: sessions of one application share one or few.
+const KEPT: usize = 8;
+
+impl Grammars {
+    pub(super) fn new(
+        tok_env: TokEnv,
+        family: &'static Family,
+        style: CallStyle,
+    ) -> Result<Self, String> {
+        // Inside strings nearly every token may come: the slices say so without looking at each.
+        let slices = SlicedBiasComputer::json_slices();
+        let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &slices)
+            .map_err(|error| error.to_string())?;
+        factory.quiet();
+        factory.limits_mut().verbose_errors = false;
+        Ok(Self { factory, tok_env, family, style, compiled: Vec::new() })
+    }
+
+    /// Begins a call whose body has come as far as `body`; `None` where the tools cannot be followed.
+    pub(super) fn begin(&mut self, tools: &[ToolSpec], body: &str) -> Option<CallGuide> {
+        if tools.is_empty() {
+            return None;
+        }
+        let matcher = self.matcher(tools)?.deep_clone();
+        let mut guide = CallGuide { matcher };
+        // Whatever blanks the model began with, the grammar knows those of the template.
+        let lead = &self.style.lead;
+        let body = match body.trim_start() {
+            _ if lead.starts_with(body) => body.to_owned(),
+            body => format!("{lead}{body}"),
+        };
+        if !body.is_empty() {
+            let tokens = self.tok_env.tokenize_bytes(body.as_bytes());
+            if guide.matcher.try_consume_tokens(&tokens).ok()? != tokens.len() {
+                debug!(body, "the call begins in a way that no tool allows");
+                return None;
+            }
+        }
+        Some(guide)
+    }
+
+    fn matcher(&mut self, tools: &[ToolSpec]) -> Option<&Matcher> {
+        let is_same = |(name, schema): &(Arc<str>, Arc<Value>), tool: &ToolSpec| {
+            *name == tool.name
+                && (Arc::ptr_eq(schema, &tool.parameters) || *schema == tool.parameters)
+        };
+        let found = self.compiled.iter().position(|(set, _)| {
+            set.len() == tools.len()
+                && set.iter().zip(tools).all(|(known, tool)| is_same(known, tool))
+        });
+        if let Some(found) = found {
+            return self.compiled[found].1.as_ref();
+        }
+        let grammar = self.grammar(tools);
+        let matcher = compile(&self.factory, &grammar)
+            .inspect_err(|problem| {
+                warn!(
+                    problem,
+                    "failed to constrain tool calls; they are checked by the dispatcher only"
+                );
+            })
+            .ok();
+        if self.compiled.len() == KEPT {
+            self.compiled.remove(0);
+        }
+        let set = tools
+            .iter()
+            .map(|tool| (Arc::clone(&tool.name), Arc::clone(&tool.parameters)))
+            .collect();
+        self.compiled.push((set, matcher));
+        self.compiled.last()?.1.as_ref()
+    }
+
+    fn follow(&self, tool: &ToolSpec, at: usize) -> Followed {
+        let (family, style) = (self.family, &self.style);
+        let notation = Notation::of(family.form, style);
+        let new = || SchemaRules::new(notation, format!("t{at}_"), &tool.parameters);
+        let with_call = |schema: SchemaRules<'_>, arguments: &str| Followed {
+            rules: schema.rules + &block::call(family, style, &tool.name, at, arguments),
+            gaps: schema.gaps,
+        };
+        let mut schema = new();
+        let arguments = schema.arguments();
+        let followed = with_call(schema, &arguments);
+        let alone = format!("start: call_{at}\n{}{}", block::shared(family, style), followed.rules);
+        let Err(problem) = compile(&self.factory, &alone) else { return followed };
+        debug!(tool = %tool.name, problem, "the compiler refused a grammar");
+        let mut any = new();
+        let arguments = any.any_arguments();
+        any.gaps.push(Gap { place: String::new(), keyword: "size".to_owned() });
+        with_call(any, &arguments)
+    }
+
+    /// The grammar of a block of calls: names that are registered, and arguments by the tools' own schemas.
+    fn grammar(&self, tools: &[ToolSpec]) -> String {
+        let mut grammar = block::rules(self.family, &self.style, tools.len());
+        for (at, tool) in tools.iter().enumerate() {
+            let Followed { rules, gaps } = self.follow(tool, at);
+            if !gaps.is_empty() {
+                debug!(tool = %tool.name, ?gaps, "not all of the schema of a tool is followed");
+            }
+            grammar.push_str(&rules);
+        }
+        grammar
+    }
+}
+
+/// What the calls of a family may break of these schemas. The tokens of a model make no difference.
+pub(super) fn unconstrained(
+    family: &'static Family,
+    style: CallStyle,
+    tools: &[ToolSpec],
+) -> Vec<Unconstrained> {
+    let of_tool = |grammars: &Grammars, tool: &ToolSpec| {
+        let broken =
+            |Gap { place, keyword }| Unconstrained { tool: Arc::clone(&tool.name), place, keyword };
+        grammars.follow(tool, 0).gaps.into_iter().map(broken).collect::<Vec<_>>()
+    };
+    match Grammars::new(ApproximateTokEnv::single_byte_env(), family, style) {
+        Ok(grammars) => tools.iter().flat_map(|tool| of_tool(&grammars, tool)).collect(),
+        Err(problem) => {
+            warn!(problem, "failed to prepare grammars");
+            Vec::new()
+        }
+    }
+}
+
+/// The rules of one tool, and what they do not follow.
+struct Followed {
+    rules: String,
+    gaps: Vec<Gap>,
+}
+
+impl std::fmt::Debug for Grammars {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grammars").field("family", &self.family.name).finish_non_exhaustive()
+    }
+}
+
+/// Follows one call, token by token.
+pub(super) struct CallGuide {
+    matcher: Matcher,
+}
+
+impl CallGuide {
+    /// The tokens that may come next; `None` where the guide is lost, and at the end of the call.
+    pub(super) fn allowed(&mut self) -> Option<SimpleVob> {
+        match self.matcher.compute_mask() {
+            Ok(mask) if mask.is_zero() => None,
+            Ok(mask) => Some(mask),
+            Err(error) => {
+                warn!(%error, "failed to say what may come next in a tool call");
+                None
+            }
+        }
+    }
+
+    /// What must come next whatever the model would choose, as far as that is whole letters.
+    pub(super) fn forced(&mut self) -> String {
+        let bytes = self.matcher.compute_ff_bytes();
+        let whole = match std::str::from_utf8(&bytes) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        String::from_utf8_lossy(&bytes[..whole]).into_owned()
+    }
+
+    /// Goes on by those of these tokens, which spell what is forced, that stay the same whatever follows: where a longer
+    /// token may stand the model chooses. Gives how many they are.
+    pub(super) fn take_settled(&mut self, tokens: &[u32]) -> usize {
+        let Ok(env) = self.matcher.tok_env() else { return 0 };
+        let trie = env.tok_trie();
+        let mut rest: usize = tokens.iter().map(|token| trie.token_len(*token)).sum();
+        for (at, token) in tokens.iter().enumerate() {
+            if rest < trie.max_token_len() {
+                let is_longer = |token: u32| trie.token_len(token) > rest;
+                let Some(allowed) = self.allowed() else { return at };
+                if allowed.iter().any(is_longer) {
+                    return at;
+                }
+            }
+            if !self.take(*token) {
+                return at;
+            }
+            rest -= trie.token_len(*token);
+        }
+        tokens.len()
+    }
+
+    /// Goes on by a token; false where the guide is lost.
+    pub(super) fn take(&mut self, token: u32) -> bool {
+        self.matcher.consume_token(token).is_ok()
+    }
+}
+
+impl std::fmt::Debug for CallGuide {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CallGuide")
+    }
+}
+
+/// Compiles a grammar. The compiler may panic on a schema that it did not expect, which must cost no more than the
+/// grammar.
+fn compile(factory: &ParserFactory, grammar: &str) -> Result<Matcher, String> {
+    let parse =
+        || Matcher::new(factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned())));
+    let matcher = std::panic::catch_unwind(AssertUnwindSafe(parse))
+        .map_err(|_| "the compiler panicked".to_owned())?;
+    match matcher.get_error() {
+        None => Ok(matcher),
+        Some(problem) => Err(problem),
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/grammar.rs"]
+mod tests;

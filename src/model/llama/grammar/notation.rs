@@ -1,0 +1,123 @@
+//! How single values stand in a call: as JSON, in Gemma's braces, or in Python. All of it is Lark for llguidance.
+
+use serde_json::Value;
+
+use super::super::{
+    call::{CallForm, braces, json, python},
+    dialect::CallStyle,
+};
+
+/// How a family writes the values in its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// With this blank behind colons and commas, or none.
+    Json(&'static str),
+    /// Strings stand between this mark, keys stand bare.
+    Braces(&'static str),
+    Python,
+}
+
+/// A letter of a string in JSON: as it is, or escaped where it must be. What need not be escaped never is, so that a
+/// string has one form only, and no half of a surrogate pair can come about.
+const JSON_LETTER: &str = r#"([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])"#;
+/// The same between single quotes, for Python.
+const PYTHON_LETTER: &str = r"([^'\\\x00-\x1f]|\\['\\bfnrt]|\\u00[01][0-9a-f])";
+
+/// A day that there is.
+const DATE: &str = "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
+                    |[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)\
+                    |[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])\
+                    |([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
+
+impl Notation {
+    pub(super) fn of(form: CallForm, style: &CallStyle) -> Self {
+        match form {
+            CallForm::Object { .. } | CallForm::Objects | CallForm::Marked(_) => {
+                Self::Json(style.blank())
+            }
+            CallForm::Braces(quote) => Self::Braces(quote),
+            CallForm::Python => Self::Python,
+        }
+    }
+
+    /// What stands between items and between members.
+    pub(super) fn separator(self) -> &'static str {
+        match self {
+            Self::Json("") | Self::Braces(_) => ",",
+            Self::Json(_) | Self::Python => ", ",
+        }
+    }
+
+    /// A key with what follows it; `None` where it cannot be written.
+    pub(super) fn key(self, key: &str) -> Option<String> {
+        match self {
+            Self::Json(blank) => Some(format!("{}:{blank}", Value::from(key))),
+            Self::Python => Some(format!("{}: ", Value::from(key))),
+            Self::Braces(quote) => Some(format!("{}:", braces::bare_key(key, quote)?)),
+        }
+    }
+
+    /// Any key, with what follows it.
+    pub(super) fn any_key(self) -> String {
+        match self {
+            Self::Json(blank) => format!("/\"{JSON_LETTER}*\":{blank}/"),
+            Self::Python => format!("/\"{JSON_LETTER}*\": /"),
+            Self::Braces(_) => "/[a-zA-Z_][a-zA-Z0-9_]*:/".to_owned(),
+        }
+    }
+
+    /// Strings of so many letters.
+    pub(super) fn string(self, min: u64, max: Option<u64>) -> String {
+        let times = match (min, max) {
+            (0, None) => "*".to_owned(),
+            (min, None) => format!("{{{min},}}"),
+            (min, Some(max)) => format!("{{{min},{max}}}"),
+        };
+        match self {
+            Self::Json(_) => format!("/\"{JSON_LETTER}{times}\"/"),
+            Self::Python => format!("/\"{JSON_LETTER}{times}\"/ | /'{PYTHON_LETTER}{times}'/"),
+            Self::Braces(quote) => {
+                let quoted = regex_of(quote);
+                format!("/{quoted}/ (/(?s:.){times}/ & ~/(?s:.*){quoted}(?s:.*)/) /{quoted}/")
+            }
+        }
+    }
+
+    /// Days, as `2026-11-22`.
+    pub(super) fn date(self) -> String {
+        match self {
+            Self::Json(_) => format!("/\"{DATE}\"/"),
+            Self::Python => format!("/\"{DATE}\"/ | /'{DATE}'/"),
+            Self::Braces(quote) => format!("/{0}{DATE}{0}/", regex_of(quote)),
+        }
+    }
+
+    /// One value, in every form that it may have; none where it cannot be written.
+    pub(super) fn literals(self, value: &Value) -> Vec<String> {
+        match self {
+            Self::Json("") => vec![value.to_string()],
+            Self::Json(_) => {
+                let mut written = String::new();
+                json::write(&mut written, value, None, 0);
+                vec![written]
+            }
+            Self::Python => python::literals(value),
+            Self::Braces(quote) => braces::literal(value, quote).into_iter().collect(),
+        }
+    }
+}
+
+/// A text as a regular expression.
+pub(super) fn regex_of(text: &str) -> String {
+    let is_plain = |letter: char| {
+        letter.is_alphanumeric() || matches!(letter, ' ' | '_' | ':' | '"' | '<' | '>')
+    };
+    text.chars()
+        .flat_map(|letter| (!is_plain(letter)).then_some('\\').into_iter().chain([letter]))
+        .collect()
+}
+
+/// A text as a Lark literal.
+pub(super) fn lark_string(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,341 @@
+//! From the JSON Schema of a tool to grammar rules that follow it exactly: what the rules let pass the schema allows,
+//! and what the schema allows they let pass in canonical form. What they cannot follow is named.
+
+use std::{collections::HashMap, fmt::Write as _};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    any::{ANY, ANY_OBJECT},
+    keywords::{
+        ANNOTATIONS, Rule, Unknown, are_apart, bounds, check_keywords, closed_properties, counts,
+        no_alternatives, unknown, values, whole_bounds,
+    },
+    notation::{Notation, lark_string},
+};
+
+/// A part of a schema that no rules follow: any value passes there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Gap {
+    /// Where, as a JSON Pointer into the schema.
+    pub(in super::super) place: String,
+    /// Because of which keyword.
+    pub(in super::super) keyword: String,
+}
+
+/// Rules for one tool.
+const MAX_RULES: usize = 2_000;
+/// How deep schemas may lie in each other.
+const MAX_DEPTH: usize = 32;
+/// Writes the rules for one tool.
+#[derive(Debug)]
+pub(super) struct SchemaRules<'s> {
+    notation: Notation,
+    /// Begins the names of the rules.
+    prefix: String,
+    root: &'s Value,
+    pub(super) rules: String,
+    count: usize,
+    depth: usize,
+    /// Where the schema is followed just now.
+    place: String,
+    /// Rules of referenced schemas; `None` while one is written, for a schema that contains itself has no end.
+    references: HashMap<String, Option<String>>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+impl<'s> SchemaRules<'s> {
+    pub(super) fn new(notation: Notation, prefix: String, root: &'s Value) -> Self {
+        Self {
+            notation,
+            prefix,
+            root,
+            rules: String::new(),
+            count: 0,
+            depth: 0,
+            place: String::new(),
+            references: HashMap::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// The rule for the arguments of a call.
+    pub(super) fn arguments(&mut self) -> String {
+        let rule = match self.notation {
+            Notation::Python => self.keywords(),
+            Notation::Json(_) | Notation::Braces(_) => self.arguments_object(),
+        };
+        rule.unwrap_or_else(|Unknown(keyword)| {
+            self.gaps.push(Gap { place: self.place.clone(), keyword });
+            self.any_arguments()
+        })
+    }
+
+    /// Any arguments at all.
+    pub(super) fn any_arguments(&mut self) -> String {
+        match self.notation {
+            Notation::Python => self.rule(&format!("(KEYWORD {ANY} (\", \" KEYWORD {ANY})*)?")),
+            Notation::Json(_) | Notation::Braces(_) => ANY_OBJECT.to_owned(),
+        }
+    }
+
+    fn arguments_object(&mut self) -> Rule {
+        let schema = self.root.as_object().ok_or_else(|| unknown("type"))?;
+        check_keywords(schema)?;
+        no_alternatives(schema)?;
+        self.object(schema)
+    }
+
+    /// The arguments of Python between their parentheses.
+    fn keywords(&mut self) -> Rule {
+        let schema = self.root.as_object().ok_or_else(|| unknown("type"))?;
+        check_keywords(schema)?;
+        no_alternatives(schema)?;
+        let Some(properties) = closed_properties(schema)? else { return Ok(self.any_arguments()) };
+        let is_name = |key: &str| {
+            key.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+                && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        let members =
+            self.members(schema, properties, &|key| is_name(key).then(|| format!("{key}=")))?;
+        Ok(self.rule(&members))
+    }
+
+    /// The rule for a value; where the schema cannot be followed that is noted and any value passes.
+    fn value(&mut self, schema: &Value) -> String {
+        self.depth += 1;
+        let rule = if self.depth > MAX_DEPTH || self.count > MAX_RULES {
+            Err(unknown("size"))
+        } else {
+            self.strict(schema)
+        };
+        self.depth -= 1;
+        rule.unwrap_or_else(|Unknown(keyword)| {
+            self.gaps.push(Gap { place: self.place.clone(), keyword });
+            ANY.to_owned()
+        })
+    }
+
+    /// The same for a schema that lies in another one.
+    fn value_in(&mut self, place: &str, schema: &Value) -> String {
+        let outer = self.place.len();
+        write!(self.place, "/{place}").expect("a string takes everything");
+        let rule = self.value(schema);
+        self.place.truncate(outer);
+        rule
+    }
+
+    fn strict(&mut self, schema: &Value) -> Rule {
+        let schema = match schema {
+            Value::Bool(true) => return Ok(ANY.to_owned()),
+            Value::Object(schema) => schema,
+            Value::Bool(false)
+            | Value::Null
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => {
+                return Err(unknown("false"));
+            }
+        };
+        if let Some(reference) = schema.get("$ref") {
+            return self.reference(reference);
+        }
+        check_keywords(schema)?;
+        if let Some(values) = values(schema)? {
+            return self.literals(&values);
+        }
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            let Some(schemas) = schema.get(keyword) else { continue };
+            let is_alone = schema.keys().all(|key| key == keyword || ANNOTATIONS.contains(&&**key));
+            let schemas =
+                schemas.as_array().filter(|_| is_alone).ok_or_else(|| unknown(keyword))?;
+            let is_choice = match keyword {
+                "oneOf" => are_apart(schemas),
+                "allOf" => schemas.len() == 1,
+                _ => !schemas.is_empty(),
+            };
+            if !is_choice {
+                return Err(unknown(keyword));
+            }
+            let rules: Vec<String> = schemas
+                .iter()
+                .enumerate()
+                .map(|(at, schema)| self.value_in(&format!("{keyword}/{at}"), schema))
+                .collect();
+            return Ok(self.rule(&rules.join(" | ")));
+        }
+        let types = match schema.get("type") {
+            Some(Value::String(single)) => vec![single.as_str()],
+            Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
+            // Without a type the keywords of all types count, each for its own.
+            Some(_) | None if schema.keys().all(|key| ANNOTATIONS.contains(&&**key)) => {
+                return Ok(ANY.to_owned());
+            }
+            Some(_) | None => return Err(unknown("type")),
+        };
+        let mut rules = Vec::new();
+        for name in types {
+            rules.push(self.of_type(name, schema)?);
+        }
+        Ok(self.rule(&rules.join(" | ")))
+    }
+
+    fn of_type(&mut self, name: &str, schema: &Map<String, Value>) -> Rule {
+        match name {
+            "object" => self.object(schema),
+            "array" => self.array(schema),
+            "string" => self.string(schema),
+            "integer" | "number" => self.number(name, schema),
+            "boolean" => self.literals(&[json!(true), json!(false)]),
+            "null" => self.literals(&[Value::Null]),
+            _ => Err(unknown("type")),
+        }
+    }
+
+    fn reference(&mut self, reference: &Value) -> Rule {
+        let pointer = reference.as_str().and_then(|text| text.strip_prefix('#'));
+        let pointer = pointer.ok_or_else(|| unknown("$ref"))?;
+        if let Some(known) = self.references.get(pointer) {
+            return known.clone().ok_or_else(|| unknown("$ref"));
+        }
+        let schema = self.root.pointer(pointer).ok_or_else(|| unknown("$ref"))?;
+        self.references.insert(pointer.to_owned(), None);
+        let outer = std::mem::replace(&mut self.place, pointer.to_owned());
+        let rule = self.value(schema);
+        self.place = outer;
+        self.references.insert(pointer.to_owned(), Some(rule.clone()));
+        Ok(rule)
+    }
+
+    fn literals(&mut self, values: &[Value]) -> Rule {
+        let mut written = Vec::new();
+        for value in values {
+            let ways = self.notation.literals(value);
+            if ways.is_empty() {
+                return Err(unknown("enum"));
+            }
+            written.extend(ways.into_iter().map(|way| lark_string(&way)));
+        }
+        if written.is_empty() {
+            return Err(unknown("enum"));
+        }
+        Ok(self.rule(&written.join(" | ")))
+    }
+
+    fn string(&mut self, schema: &Map<String, Value>) -> Rule {
+        let (min, max) = counts(schema, "minLength", "maxLength")?;
+        let strings = match schema.get("format").and_then(Value::as_str) {
+            None if !schema.contains_key("format") => self.notation.string(min, max),
+            Some("date") if min == 0 && max.is_none() => self.notation.date(),
+            Some(_) | None => return Err(unknown("format")),
+        };
+        Ok(self.terminal(&strings))
+    }
+
+    fn number(&mut self, name: &str, schema: &Map<String, Value>) -> Rule {
+        let (min, max) = if name == "integer" { whole_bounds(schema) } else { bounds(schema) }?;
+        Ok(self.rule(&format!("%json {}", json!({"type": name, "minimum": min, "maximum": max}))))
+    }
+
+    fn array(&mut self, schema: &Map<String, Value>) -> Rule {
+        let (min, max) = counts(schema, "minItems", "maxItems")?;
+        if max == Some(0) {
+            return Ok(self.rule("\"[]\""));
+        }
+        let item = match schema.get("items") {
+            None => ANY.to_owned(),
+            Some(items @ (Value::Object(_) | Value::Bool(_))) => self.value_in("items", items),
+            Some(_) => return Err(unknown("items")),
+        };
+        let more = format!("({} {item})", lark_string(self.notation.separator()));
+        let more = match max {
+            Some(1) => String::new(),
+            Some(max) => format!("{more}{{{},{}}}", min.max(1) - 1, max - 1),
+            None if min <= 1 => format!("{more}*"),
+            None => format!("{more}{{{},}}", min - 1),
+        };
+        let items = self.rule(&format!("{item} {more}"));
+        Ok(self.rule(&format!("\"[\" {items}{} \"]\"", if min == 0 { "?" } else { "" })))
+    }
+
+    fn object(&mut self, schema: &Map<String, Value>) -> Rule {
+        let Some(properties) = closed_properties(schema)? else {
+            return match schema.get("additionalProperties") {
+                None | Some(Value::Bool(true)) => Ok(ANY_OBJECT.to_owned()),
+                Some(others) => {
+                    let value = self.value_in("additionalProperties", others);
+                    Ok(self.dictionary(&value))
+                }
+            };
+        };
+        let notation = self.notation;
+        let members = self.members(schema, properties, &|key| notation.key(key))?;
+        Ok(self.rule(&format!("\"{{\" {members} \"}}\"")))
+    }
+
+    /// Members in the order of the schema, those that are not required or not.
+    fn members(
+        &mut self,
+        schema: &Map<String, Value>,
+        properties: &Map<String, Value>,
+        key: &dyn Fn(&str) -> Option<String>,
+    ) -> Rule {
+        let required: Vec<&str> = match schema.get("required") {
+            None => Vec::new(),
+            Some(names) => {
+                names.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+            }
+        };
+        if required.iter().any(|name| !properties.contains_key(*name)) {
+            return Err(unknown("required"));
+        }
+        let mut pairs = Vec::new();
+        for (name, schema) in properties {
+            let key = key(name).ok_or_else(|| unknown("properties"))?;
+            let escaped = name.replace('~', "~0").replace('/', "~1");
+            let value = self.value_in(&format!("properties/{escaped}"), schema);
+            pairs.push((format!("{} {value}", lark_string(&key)), required.contains(&&**name)));
+        }
+        let separator = lark_string(self.notation.separator());
+        // From the last one to the first: what may come behind each.
+        let mut behind = String::new();
+        let mut beginnings = Vec::new();
+        let mut can_be_empty = true;
+        for (pair, is_required) in pairs.iter().rev() {
+            if *is_required {
+                beginnings.clear();
+                can_be_empty = false;
+            }
+            beginnings.push(format!("{pair} {behind}"));
+            let optional = if *is_required { "" } else { "?" };
+            behind = self.rule(&format!("({separator} {pair}){optional} {behind}"));
+        }
+        if beginnings.is_empty() {
+            return Ok(String::new());
+        }
+        let members = beginnings.join(" | ");
+        Ok(format!("({members}){}", if can_be_empty { "?" } else { "" }))
+    }
+
+    /// An object with any keys.
+    fn dictionary(&mut self, value: &str) -> String {
+        let separator = lark_string(self.notation.separator());
+        self.rule(&format!("\"{{\" (KEY {value} ({separator} KEY {value})*)? \"}}\""))
+    }
+
+    fn rule(&mut self, body: &str) -> String {
+        self.define('r', body)
+    }
+
+    fn terminal(&mut self, body: &str) -> String {
+        self.define('T', body)
+    }
+
+    fn define(&mut self, kind: char, body: &str) -> String {
+        let prefix = if kind == 'T' { self.prefix.to_uppercase() } else { self.prefix.clone() };
+        let name = format!("{prefix}{}", self.count);
+        self.count += 1;
+        writeln!(self.rules, "{name}: {body}").expect("a string takes everything");
+        name
+    }
+}

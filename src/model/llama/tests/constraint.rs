@@ -1,0 +1,307 @@
+//! The constraint against the validator that every call meets: for generated schemas, in every family, what the one
+//! lets pass the other accepts, and the other way round.
+
+use madang_actors::{protocol::Limits, registry::ToolRegistry, testing::FakeTool};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use toktrie::ApproximateTokEnv;
+
+use super::super::{
+    call::{CallForm, braces, json as json_text},
+    dialect::CallStyle,
+    family::{FAMILIES, Family},
+    grammar::{CallGuide, Grammars, unconstrained},
+    parser::{Found, Parser},
+};
+use super::*;
+
+const NAME: &str = "probe";
+
+fn style(is_compact: bool) -> CallStyle {
+    CallStyle { lead: String::new(), is_compact }
+}
+
+fn tool(parameters: &Value) -> ToolSpec {
+    ToolSpec::new(NAME, "A tool", parameters.clone())
+}
+
+fn registry(parameters: &Value) -> ToolRegistry {
+    let mut registry = ToolRegistry::new();
+    registry
+        .register(FakeTool::read(NAME).parameters(parameters.clone()))
+        .expect("a generated schema is valid");
+    registry
+}
+
+fn guide(family: &'static Family, is_compact: bool, parameters: &Value) -> CallGuide {
+    let env = ApproximateTokEnv::single_byte_env();
+    let mut grammars = Grammars::new(env, family, style(is_compact)).unwrap();
+    grammars.begin(&[tool(parameters)], "").expect("it was checked that this can be followed")
+}
+
+/// How far a text is let pass.
+fn passed(guide: &mut CallGuide, text: &str) -> usize {
+    let mut passes = |byte: u8| {
+        let token = u32::from(byte);
+        guide.allowed().is_some_and(|allowed| allowed.is_allowed(token)) && guide.take(token)
+    };
+    text.bytes().position(|byte| !passes(byte)).unwrap_or(text.len())
+}
+
+/// A call in the canonical form of a family, keys in the order in which they stand.
+fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
+    if let CallForm::Braces(quote) = family.form {
+        let written = braces::literal(arguments, quote).expect("it can be written");
+        return format!("call:{NAME}{written}");
+    }
+    if is_compact {
+        let head = family.form.write(NAME, "ARGUMENTS").replace(": ", ":").replace(", ", ",");
+        return head.replace("ARGUMENTS", &arguments.to_string());
+    }
+    let mut written = String::new();
+    json_text::write(&mut written, arguments, None, 0);
+    family.form.write(NAME, &written)
+}
+
+/// The arguments of the first call in a block.
+fn read(family: &'static Family, block: &str) -> Option<String> {
+    let mut parser = Parser::new(family, &[]);
+    let mut found = Vec::new();
+    parser.push(&format!("{}{block}", family.marker().unwrap_or_default()), &mut found);
+    parser.finish(false, &mut found);
+    found.into_iter().find_map(|found| match found {
+        Found::Call(call) => Some(call.arguments.to_string()),
+        Found::Text(_) | Found::Thinking(_) | Found::Malformed => None,
+    })
+}
+
+/// A schema, and how values for it are made from a list of numbers.
+fn schema() -> impl Strategy<Value = Value> {
+    let number = -30_i32..30;
+    let bounds = (number.clone(), 0_i32..20).prop_map(|(low, width)| (low, low + width));
+    let string = prop_oneof![
+        Just(json!({"type": "string"})),
+        (0_u32..4, 0_u32..5).prop_map(
+            |(min, more)| json!({"type": "string", "minLength": min, "maxLength": min + more})
+        ),
+        Just(json!({"type": "string", "format": "date"})),
+        proptest::collection::vec("[a-c'\"\\\\ 잠]{0,4}", 1..4).prop_map(|texts| {
+            let mut texts = texts;
+            texts.sort();
+            texts.dedup();
+            json!({"type": "string", "enum": texts})
+        }),
+    ];
+    let leaf = prop_oneof![
+        string,
+        bounds
+            .clone()
+            .prop_map(|(low, high)| json!({"type": "integer", "minimum": low, "maximum": high})),
+        number
+            .clone()
+            .prop_map(|low| json!({"type": "integer", "minimum": low, "format": "int32"})),
+        (bounds, any::<bool>()).prop_map(|((low, high), is_exclusive)| {
+            let (low, high) = (f64::from(low) / 4.0, f64::from(high) / 4.0 + 0.5);
+            if is_exclusive {
+                json!({"type": "number", "exclusiveMinimum": low, "exclusiveMaximum": high})
+            } else {
+                json!({"type": "number", "minimum": low, "maximum": high})
+            }
+        }),
+        Just(json!({"type": "integer"})),
+        Just(json!({"type": "number"})),
+        Just(json!({"type": "boolean"})),
+        Just(json!({"type": ["string", "null"], "maxLength": 3})),
+        Just(json!({"const": [1, {"a": "b"}]})),
+        Just(json!({"$ref": "#/$defs/Level"})),
+    ];
+    let inner = leaf.prop_recursive(2, 12, 4, |inner| {
+        prop_oneof![
+            (inner.clone(), 0_u32..3, 0_u32..3).prop_map(|(items, min, more)| json!({
+                "type": "array", "items": items, "minItems": min, "maxItems": min + more,
+            })),
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            object(inner.clone()),
+            inner.clone().prop_map(|schema| json!({"anyOf": [schema, {"type": "null"}]})),
+            inner.prop_map(|values| json!({"type": "object", "additionalProperties": values})),
+        ]
+    });
+    object(inner).prop_map(|mut schema| {
+        schema["$defs"] = json!({"Level": {"enum": ["low", "high", 3, null]}});
+        schema
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    proptest::collection::vec((inner, any::<bool>()), 0..4).prop_map(|members| {
+        let names = ["b", "a_1", "cc", "a"];
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for ((schema, is_required), name) in members.into_iter().zip(names) {
+            if is_required {
+                required.push(name);
+            }
+            properties.insert(name.to_owned(), schema);
+        }
+        json!({"type": "object", "properties": properties, "required": required})
+    })
+}
+
+/// Makes a value that may fit a schema out of dice.
+struct Maker<'a> {
+    root: &'a Value,
+    dice: std::vec::IntoIter<u32>,
+}
+
+impl Maker<'_> {
+    fn roll(&mut self, sides: u64) -> u64 {
+        u64::from(self.dice.next().unwrap_or(0)) % sides.max(1)
+    }
+
+    fn value(&mut self, schema: &Value) -> Value {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let schema = self.root.pointer(&reference[1..]).unwrap().clone();
+            return self.value(&schema);
+        }
+        if let Some(value) = schema.get("const") {
+            return value.clone();
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values[usize::try_from(self.roll(values.len() as u64)).unwrap()].clone();
+        }
+        if let Some(schemas) = schema["anyOf"].as_array() {
+            let at = usize::try_from(self.roll(schemas.len() as u64)).unwrap();
+            return self.value(&schemas[at]);
+        }
+        let mut kind = schema["type"].clone();
+        if let Some(types) = schema["type"].as_array() {
+            kind = types[usize::try_from(self.roll(types.len() as u64)).unwrap()].clone();
+        }
+        match kind.as_str().unwrap() {
+            "null" => Value::Null,
+            "boolean" => Value::from(self.roll(2) == 1),
+            "string" if schema.get("format").is_some() => {
+                let (year, month, day) = (self.roll(10_000), self.roll(13), self.roll(33));
+                Value::from(format!("{year:04}-{month:02}-{day:02}"))
+            }
+            "string" => {
+                let min = schema["minLength"].as_u64().unwrap_or(0);
+                let max = schema["maxLength"].as_u64().unwrap_or(min + 4);
+                let letters: Vec<char> = "a'\"\\\n\u{1}\u{7f}/<|>{}[],:=() 잠🌱é".chars().collect();
+                let len = min + self.roll(max - min + 2);
+                (0..len)
+                    .map(|_| letters[usize::try_from(self.roll(letters.len() as u64)).unwrap()])
+                    .collect::<String>()
+                    .into()
+            }
+            "integer" => {
+                let low = schema["minimum"].as_i64().unwrap_or(-1_000_000);
+                let high = schema["maximum"].as_i64().unwrap_or(low + 2_000_000);
+                let width = u64::try_from(high - low).unwrap() + 3;
+                Value::from(low - 1 + i64::try_from(self.roll(width)).unwrap())
+            }
+            "number" => {
+                let low = schema["minimum"]
+                    .as_f64()
+                    .or(schema["exclusiveMinimum"].as_f64())
+                    .unwrap_or(-50.0);
+                let quarters = u32::try_from(self.roll(400)).unwrap();
+                let number = low - 0.25 + f64::from(quarters) / 16.0;
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+                let whole = number as i64;
+                if number.fract() == 0.0 { Value::from(whole) } else { Value::from(number) }
+            }
+            "array" => {
+                let min = schema["minItems"].as_u64().unwrap_or(0);
+                let max = schema["maxItems"].as_u64().unwrap_or(min + 2);
+                let len = min + self.roll(max - min + 2);
+                (0..len).map(|_| self.value(&schema["items"])).collect()
+            }
+            "object" => {
+                let mut members = Map::new();
+                let Some(properties) = schema["properties"].as_object() else {
+                    for at in 0..self.roll(3) {
+                        let value = self.value(&schema["additionalProperties"]);
+                        members.insert(format!("key_{at}"), value);
+                    }
+                    return Value::Object(members);
+                };
+                for (name, schema) in properties {
+                    if self.roll(4) > 0 {
+                        members.insert(name.clone(), self.value(schema));
+                    }
+                }
+                Value::Object(members)
+            }
+            other => unreachable!("the schemas here have no type {other}"),
+        }
+    }
+}
+
+/// Writes what the constraint lets pass, led by dice.
+fn walk(guide: &mut CallGuide, dice: &[u8]) -> Option<String> {
+    let mut text = Vec::new();
+    for die in dice {
+        let Some(allowed) = guide.allowed() else { break };
+        // Closing is tried first now and then, so that calls end.
+        let wanted: &[u8] = match die % 8 {
+            0..=2 => b"}])\">|0",
+            3 => b",e\\",
+            _ => &[],
+        };
+        let bytes = wanted.iter().copied().chain((0..=255_u8).map(|byte| byte.wrapping_add(*die)));
+        let mut fitting = bytes.filter(|byte| allowed.is_allowed(u32::from(*byte)));
+        let Some(byte) = fitting.next() else { break };
+        text.push(byte);
+        if !guide.take(u32::from(byte)) {
+            return None;
+        }
+    }
+    // Only a whole call counts.
+    match guide.allowed() {
+        None => String::from_utf8(text).ok(),
+        Some(_) => None,
+    }
+}
+
+fn families() -> impl Strategy<Value = (&'static Family, bool)> {
+    (0..FAMILIES.len(), any::<bool>()).prop_map(|(at, is_compact)| {
+        let family = FAMILIES[at];
+        let has_json = !matches!(family.form, CallForm::Braces(_) | CallForm::Python);
+        (family, is_compact && has_json)
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_the_validator_accepts_the_constraint_lets_pass(
+        (family, is_compact) in families(),
+        schema in schema(),
+        dice in proptest::collection::vec(any::<u32>(), 60),
+    ) {
+        prop_assert_eq!(unconstrained(family, style(is_compact), &[tool(&schema)]), []);
+        let value = Maker { root: &schema, dice: dice.into_iter() }.value(&schema);
+        let registry = registry(&schema);
+        let is_valid = registry.get(NAME).unwrap().validate(value.clone()).is_ok();
+        let call = canonical(family, is_compact, &value);
+        let passed = passed(&mut guide(family, is_compact, &schema), &call);
+        prop_assert_eq!(passed == call.len(), is_valid, "{}: {} stopped behind {:?}", family.name, call, call.get(..passed));
+    }
+
+    #[test]
+    fn what_the_constraint_lets_pass_the_validator_accepts(
+        (family, is_compact) in families(),
+        schema in schema(),
+        dice in proptest::collection::vec(any::<u8>(), 300),
+    ) {
+        let mut guide = guide(family, is_compact, &schema);
+        let written = walk(&mut guide, &dice);
+        prop_assume!(written.is_some());
+        let block = written.unwrap();
+        let arguments = read(family, &block);
+        prop_assert!(arguments.is_some(), "{}: {block}", family.name);
+        let registry = registry(&schema);
+        let checked = registry.get(NAME).unwrap().check(&arguments.unwrap(), &Limits::default());
+        prop_assert!(checked.is_ok(), "{}: {block}: {checked:?}", family.name);
+    }
+}

@@ -1,0 +1,182 @@
+//! Every family, from a template of its form to its calls: what is detected, what is rendered, what is read, and what
+//! cannot be forged.
+//!
+//! The templates are our own, in the form that those of the family have. `UPDATE_EXPECT=1 cargo test` writes the prompts
+//! anew.
+
+mod calls;
+mod published;
+
+use std::path::Path;
+
+use expect_test::expect_file;
+use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::super::{
+    dialect::{Dialect, Telling, ToolListing},
+    family::*,
+    gguf::Gguf,
+    hidden::Piece,
+    prompt::PromptWriter,
+    spans::spans,
+};
+
+/// A template of ours, the tokens that go with it, and what is to be learned from them.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) template: &'static str,
+    tokens: &'static [&'static str],
+    pub(super) family: &'static Family,
+    telling: Telling,
+    listing: ToolListing,
+}
+
+macro_rules! case {
+    ($name:literal, $family:ident, $telling:expr, $listing:ident) => {
+        Case {
+            name: $name,
+            template: include_str!(concat!($name, ".jinja")),
+            tokens: &[],
+            family: &$family,
+            telling: $telling,
+            listing: ToolListing::$listing,
+        }
+    };
+}
+
+const WORDS: Telling = Telling::Text { result_role: "user" };
+static CASES: [Case; 11] = [
+    case!("hermes", HERMES, Telling::Calls, Template),
+    case!("gemma3", GEMMA_3, WORDS, SystemText),
+    case!("gemma4", GEMMA_4, Telling::Calls, Template),
+    case!("gemma4_with_results", GEMMA_4, Telling::CallsWithResults, Template),
+    case!("functiongemma", FUNCTION_GEMMA, Telling::Calls, Template),
+    case!("llama3", LLAMA_3, Telling::Calls, Template),
+    case!("mistral", MISTRAL, Telling::Calls, Template),
+    case!("mistral_marked", MISTRAL_MARKED, Telling::Calls, Template),
+    case!("lfm2", LFM2, Telling::Calls, Template),
+    Case {
+        tokens: &["<|tool_call_start|>"],
+        ..case!("lfm2_list", LFM2, Telling::Text { result_role: "tool" }, Template)
+    },
+    case!("envelope", ENVELOPE, WORDS, SystemText),
+];
+
+pub(super) fn cases() -> &'static [Case] {
+    &CASES
+}
+
+fn dialect(case: &Case) -> Dialect {
+    let gguf = Gguf { chat_template: Some(case.template.to_owned()), ..Gguf::default() };
+    Dialect::detect(&gguf, &|text| case.tokens.contains(&text))
+}
+
+/// Everything that others may write, the same text everywhere.
+struct Chat<'a> {
+    text: &'a str,
+}
+
+impl Chat<'_> {
+    fn messages(&self) -> Vec<PromptMessage> {
+        let text = self.text;
+        let call = |text: &str| PromptMessage::ToolCall {
+            call: CallId::new(Uuid::nil()),
+            name: "add_note".into(),
+            arguments: json!({"text": text, "count": 2, "is_new": true}).to_string().into(),
+            envelope: json!({"status": "ok", "data": {"id": 7, "text": text}}).to_string().into(),
+        };
+        vec![
+            PromptMessage::User { text: text.into() },
+            PromptMessage::Model { text: text.into() },
+            PromptMessage::User { text: text.into() },
+            call(text),
+            PromptMessage::Model { text: text.into() },
+            PromptMessage::User { text: text.into() },
+        ]
+    }
+
+    fn pieces(&self, dialect: &Dialect, markers: &[String]) -> Vec<Piece> {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": self.text}, "count": {"type": "integer"}},
+            "required": ["text"],
+        });
+        let tools = [ToolSpec::new("add_note", self.text, parameters)];
+        let writer = PromptWriter {
+            dialect,
+            markers,
+            bos: "<s>",
+            eos: "</s>",
+            has_thinking: false,
+            system: Some(self.text),
+            tools: &tools,
+        };
+        let messages = self.messages();
+        writer.write(&messages.iter().collect::<Vec<_>>()).unwrap().pieces
+    }
+}
+
+fn markers(family: &Family) -> Vec<String> {
+    family.markers().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_template_shows_its_family() {
+    for case in &CASES {
+        let found = dialect(case);
+        assert_eq!(
+            (found.family.name, found.telling, found.listing),
+            (case.family.name, case.telling, case.listing),
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn prompts_stay_as_they_are() {
+    for case in &CASES {
+        let dialect = dialect(case);
+        let pieces = Chat { text: "메모 'a\"b" }.pieces(&dialect, &markers(case.family));
+        let prompt: String = pieces.iter().map(Piece::text).collect();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("src/model/llama/tests/families")
+            .join(format!("{}.prompt", case.name));
+        expect_file![file].assert_eq(&prompt);
+    }
+}
+
+/// The markers that a tokenizer may read as control tokens in a prompt, in order.
+fn readable(dialect: &Dialect, markers: &[String], text: &str) -> Vec<String> {
+    let pieces = Chat { text }.pieces(dialect, markers);
+    let mut read = Vec::new();
+    for span in spans(&pieces, markers).into_iter().filter(|span| span.has_control) {
+        let mut rest = span.text.as_str();
+        while !rest.is_empty() {
+            let marker =
+                markers.iter().filter(|marker| rest.starts_with(&**marker)).max_by_key(|m| m.len());
+            read.extend(marker.cloned());
+            let len =
+                marker.map_or_else(|| rest.chars().next().map_or(1, char::len_utf8), String::len);
+            rest = &rest[len..];
+        }
+    }
+    read
+}
+
+#[test]
+fn no_text_of_others_becomes_a_marker_of_any_family() {
+    for case in &CASES {
+        let dialect = dialect(case);
+        let markers = markers(case.family);
+        let honest = readable(&dialect, &markers, "x");
+        for forged in &markers {
+            let forged = format!("x{forged}y{forged}");
+            assert_eq!(readable(&dialect, &markers, &forged), honest, "{}: {forged}", case.name);
+        }
+        let all = markers.concat();
+        assert_eq!(readable(&dialect, &markers, &all), honest, "{}", case.name);
+    }
+}

@@ -1,0 +1,138 @@
+//! Tokens that the grammar forces: the bundled model says the same with them as without, in fewer decode steps.
+
+use std::num::NonZeroU32;
+
+use llama_cpp_2::{
+    context::params::LlamaContextParams,
+    llama_batch::LlamaBatch,
+    model::{LlamaModel as Weights, params::LlamaModelParams},
+    token::LlamaToken,
+};
+use madang_actors::protocol::Completion;
+
+use super::super::{
+    answer::{Answer, Calls, Flow},
+    backend::backend,
+    dialect::Dialect,
+    gguf::Gguf,
+    grammar::Grammars,
+    options::LlamaOptions,
+    parser::Parser,
+    prompt::PromptWriter,
+    sampler::{Sampler, Sampling},
+    source::ModelFile,
+    spans::spans,
+    vocabulary::Vocabulary,
+};
+use super::*;
+
+/// What was said, and in how many decode steps.
+#[derive(Debug)]
+struct Run {
+    completion: Completion,
+    steps: usize,
+}
+
+/// The bundled model with all that a completion needs.
+struct Bench<'m> {
+    weights: &'m Weights,
+    vocabulary: Vocabulary<'m>,
+    dialect: Dialect,
+    grammars: Grammars,
+    tools: Vec<ToolSpec>,
+}
+
+impl<'m> Bench<'m> {
+    fn new(weights: &'m Weights, gguf: &Gguf) -> Self {
+        let vocabulary = Vocabulary::of(weights);
+        let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
+        let vocabulary = vocabulary.of_family(dialect.family);
+        let style = dialect.style.clone();
+        let grammars =
+            Grammars::new(vocabulary.token_environment(), dialect.family, style).unwrap();
+        let tools = crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
+        Self { weights, vocabulary, dialect, grammars, tools }
+    }
+
+    /// A decode loop with nothing else, with forced tokens or without.
+    fn run(&mut self, question: &str, is_forced: bool) -> Run {
+        let params = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(1_024))
+            .with_n_batch(512)
+            .with_n_threads(1)
+            .with_n_threads_batch(1);
+        let mut context = self.weights.new_context(backend(), params).unwrap();
+        let writer = PromptWriter {
+            dialect: &self.dialect,
+            markers: &self.vocabulary.markers,
+            bos: &self.vocabulary.bos,
+            eos: &self.vocabulary.eos,
+            has_thinking: false,
+            system: None,
+            tools: &self.tools,
+        };
+        let prompt = writer.write(&[&user(question)]).unwrap();
+        let mut next = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
+        let parser = Parser::new(self.dialect.family, &[]);
+        let mut answer = Answer::new(parser, Sampler::new(&Sampling::default()), false);
+        let mut batch = LlamaBatch::new(512, 1);
+        let (mut at, mut steps) = (0, 0);
+        let deltas = Deltas::ignored();
+        while steps < 200 {
+            batch.clear();
+            for (index, token) in next.iter().enumerate() {
+                batch.add(*token, at, &[0], index + 1 == next.len()).unwrap();
+                at += 1;
+            }
+            context.decode(&mut batch).unwrap();
+            steps += 1;
+            let token = answer.choose(context.get_logits_ith(batch.n_tokens() - 1)).unwrap();
+            if self.vocabulary.ends(token) {
+                break;
+            }
+            let calls = Calls { tools: &self.tools, grammars: Some(&mut self.grammars) };
+            answer.take(token, &self.vocabulary.bytes(token), calls, &deltas);
+            next = vec![token];
+            if answer.flow() == Flow::GoesOn && is_forced {
+                let forced: Vec<LlamaToken> = answer.forced(&self.vocabulary, 100, &deltas);
+                next.extend(forced);
+            }
+            if answer.flow() == Flow::Ended {
+                break;
+            }
+        }
+        answer.finish(false, &deltas);
+        let completion = answer.into_completion(FinishReason::Stop, Usage::default()).unwrap();
+        Run { completion, steps }
+    }
+}
+
+#[test]
+fn forced_tokens_say_the_same_in_fewer_steps() {
+    let options = LlamaOptions::bundled();
+    let file = ModelFile::of(&options.source).unwrap();
+    let gguf = Gguf::read(file.path()).unwrap();
+    let weights =
+        Weights::load_from_file(backend(), file.path(), &LlamaModelParams::default()).unwrap();
+    let mut bench = Bench::new(&weights, &gguf);
+    let (mut with, mut without) = (0, 0);
+    for question in [
+        "수면에 좋은 프로토콜 찾아줘",
+        "감사 일기 습관으로 추가해줘",
+        "지금 하고 있는 습관 보여줘",
+        "집중에 도움 되는 거 있어?",
+        "Show me my habits",
+        "Find something for better sleep",
+    ] {
+        let plain = bench.run(question, false);
+        let forced = bench.run(question, true);
+        assert_eq!(forced.completion.tool_calls, plain.completion.tool_calls, "{question}");
+        assert_eq!(forced.completion.text, plain.completion.text, "{question}");
+        if !plain.completion.tool_calls.is_empty() {
+            with += forced.steps;
+            without += plain.steps;
+        }
+    }
+    assert!(without > 0, "the bundled model calls tools");
+    assert!(with * 10 <= without * 9, "{with} steps with forced tokens, {without} without");
+}
