@@ -38,3 +38,15 @@ fn a_habit_by_the_bundled_model_is_written_only_when_it_was_approved() {
         assert_eq!(home.habits(), habits, "after {confirm}");
     }
 }
+
+#[test]
+fn the_promise_holds_under_stress_with_a_model_that_really_answers() {
+    let arguments = ["stress", "--json", "--sessions", "4", "--turns", "2", "--model", "bundled"];
+    let ended = Home::new().run(&[&arguments[..], &["--seed", "3"]].concat(), "");
+    let report: Value =
+        serde_json::from_str(&ended.out).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
+    assert_eq!((ended.code, &report["turns"]), (Some(0), &json!(8)), "{report}");
+    for counter in ["lost", "doubled", "unasked", "misreported", "disturbed"] {
+        assert_eq!(report[counter], 0, "{counter}: {report}");
+    }
+}
