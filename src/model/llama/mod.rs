@@ -1,15 +1,15 @@
-//! llama.cpp in process: one GGUF model, one context, one OS thread that owns both.
+//! llama.cpp in process: one GGUF model, one context, one OS thread that owns both and serves many chats at once.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
 //! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads
-//! and generates, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls apart.
+//! and generates beside all others, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls
+//! apart.
 
 mod answer;
 mod backend;
 #[cfg(feature = "bundled-model")]
 mod bundled;
 mod call;
-mod completion;
 mod dialect;
 mod engine;
 mod error;
@@ -34,7 +34,7 @@ mod tests;
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
@@ -47,12 +47,13 @@ use madang_actors::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+pub use engine::EngineStats;
 pub use error::LoadError;
 pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
 use dialect::CallStyle;
-use engine::{Job, Loaded};
+use engine::{Job, Started};
 use family::Family;
 
 /// A GGUF model that runs inside this process.
@@ -66,6 +67,7 @@ pub struct LlamaModel {
     jobs: Option<mpsc::Sender<Job>>,
     closing: CancellationToken,
     thread: Option<JoinHandle<()>>,
+    stats: Arc<Mutex<EngineStats>>,
 }
 
 impl LlamaModel {
@@ -75,13 +77,20 @@ impl LlamaModel {
     /// [`LoadError`] says in one sentence what is wrong with the file and what to do.
     pub fn load(options: LlamaOptions) -> Result<Self, LoadError> {
         let has_parallel_calls = options.has_parallel_calls;
+        let max_concurrent = options.max_sequences;
         let closing = CancellationToken::new();
         let (jobs, waiting) = mpsc::channel(options.max_waiting);
         let has_constraints = options.has_constraints;
-        let (Loaded { name, family, style }, thread) = engine::start(options, waiting)?;
-        let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent: 1 };
+        let Started { name, family, style, thread, stats } = engine::start(options, waiting)?;
+        let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent };
         let calls = has_constraints.then_some((family, style));
-        Ok(Self { info, calls, jobs: Some(jobs), closing, thread: Some(thread) })
+        Ok(Self { info, calls, jobs: Some(jobs), closing, thread: Some(thread), stats })
+    }
+
+    /// What the engine has done until its latest decode.
+    #[must_use]
+    pub fn stats(&self) -> EngineStats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn ask(
@@ -95,8 +104,8 @@ impl LlamaModel {
         let _stop_when_dropped = stop.clone().drop_guard();
         let has_begun = Arc::new(AtomicBool::new(false));
         let (reply, mut answer) = oneshot::channel();
-        let job =
-            Job { request, deltas, stop: stop.clone(), has_begun: Arc::clone(&has_begun), reply };
+        let wanted = [cancel.clone(), stop];
+        let job = Job { request, deltas, cancel: wanted, has_begun: Arc::clone(&has_begun), reply };
         let jobs = self.jobs.as_ref().ok_or_else(|| ModelError::failed(ModelError::ENGINE_DIED))?;
         jobs.try_send(job).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => ModelError::failed(ModelError::OVERLOADED),
@@ -106,7 +115,7 @@ impl LlamaModel {
         tokio::select! {
             biased;
             answered = &mut answer => return answered.unwrap_or_else(died),
-            () = cancel.cancelled() => stop.cancel(),
+            () = cancel.cancelled() => (),
         }
         // What has not begun costs nothing; it is dropped when its turn comes.
         if !has_begun.load(Ordering::Acquire) {

@@ -9,7 +9,11 @@ use super::sampler::Sampling;
 pub struct LlamaOptions {
     pub(super) source: Source,
     pub(super) context_tokens: u32,
-    pub(super) prefill_tokens: u32,
+    pub(super) prefill_tokens: usize,
+    pub(super) max_sequences: usize,
+    pub(super) cache_tokens: Option<u32>,
+    pub(super) resting_tokens: Option<usize>,
+    pub(super) parked_bytes: usize,
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) gpu_layers: u32,
     pub(super) sampling: Sampling,
@@ -51,6 +55,10 @@ impl LlamaOptions {
             source,
             context_tokens: 4_096,
             prefill_tokens: 128,
+            max_sequences: 32,
+            cache_tokens: None,
+            resting_tokens: None,
+            parked_bytes: 256 << 20,
             threads: None,
             gpu_layers: 0,
             sampling: Sampling::default(),
@@ -69,10 +77,43 @@ impl LlamaOptions {
         self
     }
 
-    /// Reads so many tokens of a prompt at once. A cancel waits until these are read.
+    /// Reads so many tokens of prompts in one decode, and fewer where others generate meanwhile. A cancel waits until these
+    /// are read.
     #[must_use]
-    pub fn prefill_tokens(mut self, tokens: u32) -> Self {
+    pub fn prefill_tokens(mut self, tokens: usize) -> Self {
         self.prefill_tokens = tokens.clamp(1, 2_048);
+        self
+    }
+
+    /// Generates so many completions at once, 120 at most; the rest wait. By default 32: with more, each gets slower and
+    /// all together hardly get faster.
+    #[must_use]
+    pub fn max_sequences(mut self, completions: usize) -> Self {
+        self.max_sequences = completions.clamp(1, 120);
+        self
+    }
+
+    /// Holds so many tokens of all chats together in the context; never less than one chat may have. By default four times
+    /// that. What chats begin with alike counts once.
+    #[must_use]
+    pub fn cache_tokens(mut self, tokens: u32) -> Self {
+        self.cache_tokens = Some(tokens);
+        self
+    }
+
+    /// Leaves so many tokens of chats that rest between two turns in the context, where each makes all others a little
+    /// slower. By default as many as one chat may have. Beyond that the chat that has rested longest moves to memory.
+    #[must_use]
+    pub fn resting_tokens(mut self, tokens: usize) -> Self {
+        self.resting_tokens = Some(tokens);
+        self
+    }
+
+    /// Keeps so many bytes of resting chats in memory; by default 256 MiB, which is some hundred chats of a small model.
+    /// Beyond that the chat that has rested longest is forgotten: its next turn is read from the beginning.
+    #[must_use]
+    pub fn parked_bytes(mut self, bytes: usize) -> Self {
+        self.parked_bytes = bytes;
         self
     }
 

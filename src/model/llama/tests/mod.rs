@@ -1,5 +1,6 @@
 //! The real llama.cpp on models that the tests write themselves.
 
+mod batching;
 mod constraint;
 mod families;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
@@ -74,7 +75,7 @@ async fn text_is_streamed_and_ends_where_the_model_ends_it() {
     let model = load(&TinyModel::new());
     assert_eq!(
         model.info(),
-        ModelInfo { name: "tiny".into(), has_parallel_calls: false, max_concurrent: 1 }
+        ModelInfo { name: "tiny".into(), has_parallel_calls: false, max_concurrent: 32 }
     );
     let streamed = Arc::new(Mutex::new(String::new()));
     let sink = Arc::clone(&streamed);

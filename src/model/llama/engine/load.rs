@@ -1,0 +1,64 @@
+//! Loads the weights of a model, with what must be known of them.
+
+use std::{panic::AssertUnwindSafe, thread};
+
+use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
+
+use crate::model::llama::{
+    LoadError,
+    backend::backend,
+    gguf::Gguf,
+    options::{LlamaOptions, Progress, Source},
+    source::ModelFile,
+};
+
+pub(super) fn load(
+    file: &ModelFile,
+    gguf: &Gguf,
+    progress: Option<Progress>,
+    gpu_layers: u32,
+) -> Result<Weights, LoadError> {
+    let mut params =
+        LlamaModelParams::default().with_use_mmap(file.stays()).with_n_gpu_layers(gpu_layers);
+    if let Some(mut progress) = progress {
+        let mut has_panicked = false;
+        params = params.with_progress_callback(move |done| {
+            // A panic must not pass through llama.cpp; whoever panics hears no more.
+            has_panicked |= !has_panicked
+                && std::panic::catch_unwind(AssertUnwindSafe(|| progress(done))).is_err();
+            true
+        });
+    }
+    Weights::load_from_file(backend(), file.path(), &params).map_err(|_| LoadError::Refused {
+        path: file.path().into(),
+        architecture: gguf.architecture.clone(),
+    })
+}
+
+/// Up to this size of a model one thread is as fast as several.
+const SMALL_MODEL_BYTES: u64 = 64 << 20;
+
+pub(super) fn threads(options: &LlamaOptions, model_bytes: u64) -> i32 {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let by_size = if model_bytes <= SMALL_MODEL_BYTES { 1 } else { cores };
+    let threads = options.threads.map_or(by_size, |threads| threads.get().min(cores));
+    i32::try_from(threads).unwrap_or(1)
+}
+
+pub(super) fn name(source: &Source, gguf: &Gguf) -> String {
+    let file = match source {
+        Source::File(path) => {
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        }
+        Source::Bytes { name, .. } => name.to_string(),
+    };
+    gguf.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or(file)
+}
+
+/// Whether a sequence of this model can be cut anywhere, and go on from there. What a recurrent model has read cannot be
+/// taken back, and behind a sliding window the context may have forgotten what lay before it.
+pub(super) fn can_cut(weights: &Weights, gguf: &Gguf) -> bool {
+    let window = weights.meta_val_str(&format!("{}.attention.sliding_window", gguf.architecture));
+    let has_window = window.is_ok_and(|tokens| tokens.trim() != "0");
+    !(weights.is_recurrent() || weights.is_hybrid() || has_window)
+}

@@ -1,0 +1,119 @@
+//! The chats that rest in memory instead of the context: bounded in bytes; who has rested longest is forgotten first.
+
+use std::collections::{BTreeMap, HashMap};
+
+use madang_actors::protocol::SessionId;
+
+/// Chats that rest in memory. `S` is what the context gave for a chat.
+#[derive(Debug)]
+pub(super) struct Parked<T, S> {
+    chats: HashMap<SessionId, (u64, Chat<T, S>)>,
+    /// By when they came.
+    order: BTreeMap<u64, SessionId>,
+    now: u64,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+/// A chat that rests in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chat<T, S> {
+    pub(super) tokens: Vec<T>,
+    /// The first of these that `state` holds. Those before it are a common beginning that rests in the context.
+    pub(super) from: usize,
+    pub(super) state: S,
+    pub(super) state_bytes: usize,
+}
+
+impl<T, S> Chat<T, S> {
+    fn bytes(&self) -> usize {
+        self.state_bytes + size_of_val(&*self.tokens)
+    }
+}
+
+impl<T, S> Parked<T, S> {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { chats: HashMap::new(), order: BTreeMap::new(), now: 0, bytes: 0, max_bytes }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.chats.len()
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Keeps the chat of a session, and says how many were forgotten for it: itself, if there is no room at all.
+    pub(super) fn park(&mut self, session: SessionId, chat: Chat<T, S>) -> usize {
+        drop(self.take(&session));
+        let bytes = chat.bytes();
+        if bytes > self.max_bytes {
+            return 1;
+        }
+        let mut forgotten = 0;
+        while self.bytes + bytes > self.max_bytes
+            && let Some((_, longest)) = self.order.pop_first()
+            && let Some((_, chat)) = self.chats.remove(&longest)
+        {
+            self.bytes -= chat.bytes();
+            forgotten += 1;
+        }
+        self.now += 1;
+        self.bytes += bytes;
+        self.order.insert(self.now, session.clone());
+        self.chats.insert(session, (self.now, chat));
+        forgotten
+    }
+
+    /// Takes the chat of a session out.
+    pub(super) fn take(&mut self, session: &SessionId) -> Option<Chat<T, S>> {
+        let (since, chat) = self.chats.remove(session)?;
+        self.order.remove(&since);
+        self.bytes -= chat.bytes();
+        Some(chat)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::new(name).unwrap()
+    }
+
+    fn chat(state_bytes: usize) -> Chat<u8, &'static str> {
+        Chat { tokens: vec![1, 2], from: 1, state: "state", state_bytes }
+    }
+
+    #[test]
+    fn a_chat_comes_back_as_it_went() {
+        let mut parked = Parked::new(100);
+        assert_eq!(parked.park(session("a"), chat(10)), 0);
+        assert_eq!((parked.len(), parked.bytes()), (1, 12));
+        assert_eq!(parked.take(&session("a")), Some(chat(10)));
+        assert_eq!(parked.take(&session("a")), None);
+        assert_eq!((parked.len(), parked.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn who_has_rested_longest_is_forgotten_for_others() {
+        let mut parked = Parked::new(36);
+        for name in ["a", "b", "c"] {
+            assert_eq!(parked.park(session(name), chat(10)), 0);
+        }
+        assert_eq!(parked.park(session("a"), chat(10)), 0, "it replaces what it had");
+        assert_eq!(parked.park(session("d"), chat(20)), 2);
+        assert!(parked.take(&session("b")).is_none() && parked.take(&session("c")).is_none());
+        assert!(parked.take(&session("a")).is_some() && parked.take(&session("d")).is_some());
+    }
+
+    #[test]
+    fn what_has_no_room_at_all_forgets_nobody_else() {
+        let mut parked = Parked::new(20);
+        parked.park(session("a"), chat(10));
+        assert_eq!(parked.park(session("b"), chat(30)), 1);
+        assert_eq!((parked.len(), parked.bytes()), (1, 12));
+    }
+}

@@ -1,0 +1,78 @@
+//! A completion while it runs: which tokens its sequence is to hold, and how many of them it holds.
+
+use llama_cpp_2::token::LlamaToken;
+use madang_actors::{
+    port::{Deltas, ModelError},
+    protocol::{Completion, CompletionRequest, FinishReason, Usage},
+};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::{plan::Wish, sequence::Sequence};
+use crate::model::llama::answer::Answer;
+
+/// A completion that runs.
+pub(super) struct Run {
+    pub(super) request: CompletionRequest,
+    pub(super) deltas: Deltas,
+    pub(super) cancel: [CancellationToken; 2],
+    pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
+    pub(super) answer: Answer,
+    /// The prompt, and what was generated behind it.
+    pub(super) tokens: Vec<LlamaToken>,
+    /// How many of them are the prompt.
+    pub(super) prompt: usize,
+    /// How many of them its sequence holds.
+    pub(super) held: usize,
+    /// None while it waits for a place, or for what another one reads.
+    pub(super) sequence: Option<Sequence>,
+    pub(super) waits: Waits,
+    /// It reads, instead of generating.
+    pub(super) reads: bool,
+    /// The number of the decode in which it last took part.
+    pub(super) served: u64,
+    /// Numbers the completions as they began.
+    pub(super) began: u64,
+    pub(super) usage: Usage,
+    /// Set when it is over.
+    pub(super) end: Option<Result<FinishReason, ModelError>>,
+}
+
+/// What a completion without a sequence waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Nothing: it takes the next free sequence.
+    No,
+    /// Another one reads what both begin with; as soon as that holds so many tokens, they are shared.
+    ForCommon { reader: Sequence, tokens: usize },
+    /// It gave up its place, and goes on when another completion is over.
+    ForRoom,
+}
+
+impl Run {
+    pub(super) fn is_unwanted(&self) -> bool {
+        self.cancel.iter().any(CancellationToken::is_cancelled)
+    }
+
+    /// What it waits to have decoded; `None` without a sequence.
+    pub(super) fn wish(&self, run: usize) -> Option<Wish> {
+        self.sequence?;
+        let tokens = self.tokens.len() - self.held;
+        Some(Wish { run, tokens, reads: self.reads, served: self.served })
+    }
+
+    /// Its sequence holds so many of its tokens now.
+    pub(super) fn holds(&mut self, held: usize) {
+        self.held = held;
+        let read = u32::try_from(held.min(self.prompt)).unwrap_or(u32::MAX);
+        self.usage.prompt_tokens = self.usage.prompt_tokens.max(read);
+    }
+
+    /// It gives up its place. All its tokens are read again when it has one.
+    pub(super) fn loses_place(&mut self, waits: Waits) -> Option<Sequence> {
+        self.held = 0;
+        self.reads = true;
+        self.waits = waits;
+        self.sequence.take()
+    }
+}

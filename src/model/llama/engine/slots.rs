@@ -1,0 +1,173 @@
+//! The sequences of a context: who holds which, and which one is free longest.
+
+use madang_actors::protocol::SessionId;
+
+use super::sequence::Sequence;
+
+/// What a sequence is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Use {
+    Free,
+    /// A completion runs on it.
+    Runs,
+    /// It holds the chat of a session that rests.
+    Rests {
+        session: SessionId,
+        since: u64,
+    },
+    /// It holds a beginning that several chats have in common.
+    Common {
+        since: u64,
+    },
+}
+
+/// Who holds which sequence.
+#[derive(Debug)]
+pub(super) struct Slots {
+    uses: Vec<Use>,
+    /// Counts what happens, for who has rested longest.
+    now: u64,
+}
+
+impl Slots {
+    /// So many sequences, and one behind them for copies on their way, which nobody ever holds.
+    pub(super) fn new(count: usize) -> (Self, Sequence) {
+        let count = count.clamp(1, Sequence::MOST - 1);
+        (Self { uses: vec![Use::Free; count], now: 0 }, sequence(count))
+    }
+
+    /// All sequences.
+    pub(super) fn all(&self) -> impl Iterator<Item = Sequence> + use<> {
+        (0..self.uses.len()).map(sequence)
+    }
+
+    /// Takes a free sequence for a completion.
+    pub(super) fn take(&mut self) -> Option<Sequence> {
+        let free = self.uses.iter().position(|held| *held == Use::Free)?;
+        self.uses[free] = Use::Runs;
+        Some(sequence(free))
+    }
+
+    /// Takes the sequence on which this session rests.
+    pub(super) fn wake(&mut self, sequence: Sequence) {
+        self.uses[sequence.index()] = Use::Runs;
+    }
+
+    /// On which sequence this session rests.
+    pub(super) fn of(&self, session: &SessionId) -> Option<Sequence> {
+        self.uses
+            .iter()
+            .position(|held| matches!(held, Use::Rests { session: of, .. } if of == session))
+            .map(sequence)
+    }
+
+    /// The completion on it is over, and its session may come back.
+    pub(super) fn rest(&mut self, sequence: Sequence, session: SessionId) {
+        self.now += 1;
+        self.uses[sequence.index()] = Use::Rests { session, since: self.now };
+    }
+
+    /// It holds a common beginning from now on.
+    pub(super) fn keep_common(&mut self, sequence: Sequence) {
+        self.now += 1;
+        self.uses[sequence.index()] = Use::Common { since: self.now };
+    }
+
+    /// Somebody began with what this sequence holds.
+    pub(super) fn used(&mut self, sequence: Sequence) {
+        self.now += 1;
+        if let Use::Rests { since, .. } | Use::Common { since } = &mut self.uses[sequence.index()] {
+            *since = self.now;
+        }
+    }
+
+    pub(super) fn free(&mut self, sequence: Sequence) {
+        self.uses[sequence.index()] = Use::Free;
+    }
+
+    pub(super) fn is_common(&self, sequence: Sequence) -> bool {
+        matches!(self.uses[sequence.index()], Use::Common { .. })
+    }
+
+    /// The session that has rested longest, and where.
+    pub(super) fn longest_resting(&self) -> Option<(Sequence, SessionId)> {
+        let rests = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
+            Use::Rests { session, since } => Some((*since, at, session)),
+            Use::Free | Use::Runs | Use::Common { .. } => None,
+        });
+        rests
+            .min_by_key(|(since, ..)| *since)
+            .map(|(_, at, session)| (sequence(at), session.clone()))
+    }
+
+    /// The sequences on which sessions rest.
+    pub(super) fn resting(&self) -> impl Iterator<Item = Sequence> + '_ {
+        let rests = |held: &Use| matches!(held, Use::Rests { .. });
+        (0..self.uses.len()).filter(move |at| rests(&self.uses[*at])).map(sequence)
+    }
+
+    /// How many common beginnings are held.
+    pub(super) fn commons(&self) -> usize {
+        self.uses.iter().filter(|held| matches!(held, Use::Common { .. })).count()
+    }
+
+    /// The common beginning with which nobody began for longest.
+    pub(super) fn stalest_common(&self) -> Option<Sequence> {
+        let commons = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
+            Use::Common { since } => Some((*since, at)),
+            Use::Free | Use::Runs | Use::Rests { .. } => None,
+        });
+        commons.min().map(|(_, at)| sequence(at))
+    }
+}
+
+fn sequence(at: usize) -> Sequence {
+    Sequence::new(at).expect("no more are made than there can be")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::new(name).unwrap()
+    }
+
+    #[test]
+    fn a_session_finds_the_sequence_on_which_it_rests() {
+        let (mut slots, scratch) = Slots::new(2);
+        assert_eq!(scratch, sequence(2));
+        let first = slots.take().unwrap();
+        let second = slots.take().unwrap();
+        assert_eq!((first, second, slots.take()), (sequence(0), sequence(1), None));
+        slots.rest(first, session("a"));
+        assert_eq!(slots.of(&session("a")), Some(first));
+        slots.wake(first);
+        assert_eq!(slots.of(&session("a")), None);
+        slots.free(second);
+        assert_eq!(slots.take(), Some(second));
+    }
+
+    #[test]
+    fn who_has_rested_longest_goes_first_and_use_counts_as_new() {
+        let (mut slots, _) = Slots::new(4);
+        let all: Vec<Sequence> = std::iter::from_fn(|| slots.take()).collect();
+        slots.rest(all[0], session("a"));
+        slots.rest(all[1], session("b"));
+        slots.keep_common(all[2]);
+        slots.keep_common(all[3]);
+        slots.used(all[0]);
+        slots.used(all[2]);
+        assert_eq!(slots.longest_resting(), Some((all[1], session("b"))));
+        assert_eq!((slots.stalest_common(), slots.commons()), (Some(all[3]), 2));
+        assert_eq!(slots.resting().collect::<Vec<_>>(), [all[0], all[1]]);
+        assert!(slots.is_common(all[2]) && !slots.is_common(all[0]));
+    }
+
+    #[test]
+    fn there_are_never_more_than_llama_cpp_can_keep_apart() {
+        let (mut slots, scratch) = Slots::new(10_000);
+        let taken = std::iter::from_fn(|| slots.take()).count();
+        assert_eq!((taken, scratch.id()), (255, 255));
+    }
+}

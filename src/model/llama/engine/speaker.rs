@@ -1,0 +1,155 @@
+//! What is kept of a model's language: how a chat becomes the tokens of a prompt, and logits an answer.
+
+use llama_cpp_2::{model::LlamaModel as Weights, token::LlamaToken};
+use madang_actors::{
+    port::ModelError,
+    protocol::{CompletionRequest, FinishReason},
+};
+use tracing::warn;
+
+use super::run::Run;
+use crate::model::llama::{
+    answer::{Answer, Calls, Flow},
+    dialect::Dialect,
+    gguf::Gguf,
+    grammar::Grammars,
+    options::LlamaOptions,
+    parser::Parser,
+    prompt::PromptWriter,
+    sampler::{Sampler, Sampling},
+    spans::spans,
+    vocabulary::Vocabulary,
+    window,
+};
+
+/// Makes prompts and answers.
+pub(super) struct Speaker<'m> {
+    vocabulary: Vocabulary<'m>,
+    dialect: Dialect,
+    grammars: Option<Grammars>,
+    sampling: Sampling,
+    has_thinking: bool,
+    has_parallel_calls: bool,
+    /// So many tokens a chat may have, with its answer.
+    room: usize,
+}
+
+/// A chat as the model reads it.
+pub(super) struct Prompt {
+    pub(super) tokens: Vec<LlamaToken>,
+    pub(super) answer: Answer,
+}
+
+impl<'m> Speaker<'m> {
+    pub(super) fn new(
+        weights: &'m Weights,
+        gguf: &Gguf,
+        options: &LlamaOptions,
+        room: usize,
+    ) -> Self {
+        let vocabulary = Vocabulary::of(weights);
+        let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
+        let vocabulary = vocabulary.of_family(dialect.family);
+        let grammars = options.has_constraints.then(|| {
+            Grammars::new(vocabulary.token_environment(), dialect.family, dialect.style.clone())
+        });
+        let grammars = grammars.and_then(|grammars| {
+            grammars
+                .inspect_err(|problem| {
+                    warn!(problem, "failed to prepare grammars: calls are not constrained")
+                })
+                .ok()
+        });
+        Self {
+            vocabulary,
+            dialect,
+            grammars,
+            sampling: options.sampling.clone(),
+            has_thinking: options.has_thinking,
+            has_parallel_calls: options.has_parallel_calls,
+            room,
+        }
+    }
+
+    pub(super) const fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// The tokens of the prompt, with as much of the chat as there is room for.
+    pub(super) fn prompt(&self, request: &CompletionRequest) -> Result<Prompt, ModelError> {
+        let writer = PromptWriter {
+            dialect: &self.dialect,
+            markers: &self.vocabulary.markers,
+            bos: &self.vocabulary.bos,
+            eos: &self.vocabulary.eos,
+            has_thinking: self.has_thinking,
+            system: request.system.as_deref(),
+            tools: &request.tools,
+        };
+        // Room for the answer: what it may take, but no more than a quarter of the context.
+        let answer =
+            usize::try_from(request.max_tokens).unwrap_or(usize::MAX).min(self.room / 4).max(1);
+        let fitted = window::longest(&request.messages, |messages| {
+            let prompt = writer.write(messages)?;
+            let tokens = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
+            let fits = tokens.len() + answer <= self.room && !tokens.is_empty();
+            Ok::<_, minijinja::Error>(fits.then_some((tokens, prompt.is_thinking)))
+        });
+        let (tokens, is_thinking) = fitted
+            .map_err(|cause| ModelError::failed_by(TEMPLATE, cause))?
+            .ok_or_else(|| ModelError::failed(TOO_LONG))?;
+        Ok(Prompt { tokens, answer: self.answer(request, is_thinking) })
+    }
+
+    fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
+        let parser = Parser::new(self.dialect.family, self.dialect.stops);
+        let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
+        let parser = if is_thinking { parser.thinking() } else { parser };
+        // Where no tool may be called no call is opened.
+        let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());
+        Answer::new(parser, Sampler::new(&self.sampling), self.has_parallel_calls).without(banned)
+    }
+
+    /// Chooses the next token of a completion, and takes with it those that must follow. Gives why it ends, if it does.
+    pub(super) fn speak(
+        &mut self,
+        run: &mut Run,
+        logits: &[f32],
+    ) -> Option<Result<FinishReason, ModelError>> {
+        let Some(token) = run.answer.choose(logits) else {
+            return Some(Err(ModelError::failed(ModelError::BAD_OUTPUT)));
+        };
+        run.usage.completion_tokens += 1;
+        if self.vocabulary.ends(token) {
+            run.answer.finish(false, &run.deltas);
+            return Some(Ok(FinishReason::Stop));
+        }
+        run.tokens.push(token);
+        let calls = Calls { tools: &run.request.tools, grammars: self.grammars.as_mut() };
+        run.answer.take(token, &self.vocabulary.bytes(token), calls, &run.deltas);
+        if run.answer.flow() == Flow::GoesOn {
+            // What must follow is decoded together with this token.
+            let left = run.request.max_tokens.saturating_sub(run.usage.completion_tokens);
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
+            let room = self.room.saturating_sub(run.tokens.len());
+            let forced = run.answer.forced(&self.vocabulary, left.min(room), &run.deltas);
+            run.usage.completion_tokens += u32::try_from(forced.len()).unwrap_or(u32::MAX);
+            run.tokens.extend(forced);
+        }
+        if run.answer.flow() == Flow::Ended {
+            run.answer.finish(false, &run.deltas);
+            return Some(Ok(FinishReason::Stop));
+        }
+        // The last token need not be read any more.
+        if run.usage.completion_tokens >= run.request.max_tokens || run.tokens.len() > self.room {
+            run.answer.finish(true, &run.deltas);
+            return Some(Ok(FinishReason::Length));
+        }
+        None
+    }
+}
+
+/// The template of the model refuses the chat.
+const TEMPLATE: &str = "Template";
+/// The question alone is longer than the context.
+const TOO_LONG: &str = "PromptTooLong";

@@ -1,0 +1,354 @@
+//! One decode after the other: who gets a place, what is decoded, what is said, who is done.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch, token::LlamaToken};
+use madang_actors::{
+    port::ModelError,
+    protocol::{Completion, Usage},
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error};
+
+use super::{
+    cache::Cache,
+    pace::Pace,
+    plan::{self, Budget, Share, Wish},
+    prefixes::Prefixes,
+    run::{Run, Waits},
+    speaker::Speaker,
+    stats::EngineStats,
+    thread::{Job, Reply},
+};
+
+/// The completions that run, and what they run on.
+pub(super) struct Engine<'m> {
+    speaker: Speaker<'m>,
+    cache: Cache<'m>,
+    /// In the order in which they began.
+    runs: Vec<Run>,
+    /// The prompts that are being read.
+    coming: Prefixes<LlamaToken>,
+    batch: LlamaBatch<'static>,
+    pace: Pace,
+    bounds: Bounds,
+    stats: EngineStats,
+    /// What others may know of `stats`.
+    told: Arc<Mutex<EngineStats>>,
+}
+
+/// What an engine may do at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// Completions that run.
+    pub(super) running: usize,
+    /// Tokens of prompts in a decode.
+    pub(super) prompt_tokens: usize,
+}
+
+impl Bounds {
+    /// Tokens in a decode: one of each that generates beside the prompts.
+    pub(super) const fn batch(self) -> usize {
+        self.running + self.prompt_tokens
+    }
+}
+
+/// A prompt waits for another one that is being read if they share so many tokens more than what is known already:
+/// otherwise both would read them.
+const WAIT_GAIN: usize = 16;
+
+impl<'m> Engine<'m> {
+    pub(super) fn new(
+        speaker: Speaker<'m>,
+        cache: Cache<'m>,
+        bounds: Bounds,
+        told: Arc<Mutex<EngineStats>>,
+    ) -> Self {
+        Self {
+            speaker,
+            cache,
+            runs: Vec::new(),
+            coming: Prefixes::new(),
+            batch: LlamaBatch::new(bounds.batch(), 1),
+            pace: Pace::default(),
+            bounds,
+            stats: EngineStats::default(),
+            told,
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Whether another completion may begin.
+    pub(super) fn has_place(&self) -> bool {
+        self.runs.len() < self.bounds.running
+    }
+
+    /// Begins a completion.
+    pub(super) fn begin(&mut self, job: Job) {
+        let Job { request, deltas, cancel, reply, .. } = job;
+        if cancel.iter().any(CancellationToken::is_cancelled) {
+            return tell(reply, Err(ModelError::Cancelled { usage: Usage::default() }));
+        }
+        // A panic of a template ends one completion, not the model.
+        let speaker = &self.speaker;
+        let prompt = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.prompt(&request)))
+            .unwrap_or_else(|_| Err(ModelError::failed(PANIC)));
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(error) => return tell(reply, Err(error)),
+        };
+        self.stats.completions += 1;
+        self.runs.push(Run {
+            request,
+            deltas,
+            cancel,
+            reply,
+            answer: prompt.answer,
+            prompt: prompt.tokens.len(),
+            tokens: prompt.tokens,
+            held: 0,
+            sequence: None,
+            waits: Waits::No,
+            reads: true,
+            served: self.stats.decodes,
+            began: self.stats.completions,
+            usage: Usage::default(),
+            end: None,
+        });
+    }
+
+    /// Does one decode, with all that belongs to it.
+    pub(super) fn step(&mut self) {
+        for run in self.runs.iter_mut().filter(|run| run.is_unwanted()) {
+            run.end = Some(Err(ModelError::Cancelled { usage: run.usage }));
+        }
+        self.reap();
+        self.place();
+        if let Some(shares) = self.decode() {
+            self.speak(&shares);
+        }
+        self.reap();
+        self.publish();
+    }
+
+    /// Lets others see what was done.
+    fn publish(&mut self) {
+        self.stats.running = self.runs.len();
+        self.cache.tell(&mut self.stats);
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
+    }
+
+    /// Gives sequences to those that have none.
+    fn place(&mut self) {
+        for at in 0..self.runs.len() {
+            let run = &self.runs[at];
+            if run.sequence.is_some() || !self.may_place(run) {
+                continue;
+            }
+            let known = self.cache.known(&run.tokens);
+            let coming = self.coming.longest(&run.tokens[..run.tokens.len() - 1]);
+            if let Some(coming) = coming.filter(|coming| coming.tokens >= known + WAIT_GAIN) {
+                let (reader, tokens) = (coming.by, coming.tokens);
+                self.runs[at].waits = Waits::ForCommon { reader, tokens };
+                continue;
+            }
+            let run = &mut self.runs[at];
+            let placed = self.cache.place(&run.request.session, &run.tokens, &mut self.stats);
+            let Some((sequence, known)) = placed else { return };
+            if run.usage == Usage::default() {
+                run.usage.cached_tokens = u32::try_from(known).unwrap_or(u32::MAX);
+                self.stats.prompt_tokens_reused += known as u64;
+            }
+            run.sequence = Some(sequence);
+            run.waits = Waits::No;
+            run.holds(known);
+            if self.cache.can_cut() {
+                self.coming.extend(sequence, &run.tokens);
+            }
+        }
+    }
+
+    fn may_place(&self, run: &Run) -> bool {
+        match run.waits {
+            Waits::No => true,
+            Waits::ForCommon { reader, tokens } => {
+                let reads = |other: &Run| {
+                    other.sequence == Some(reader) && other.reads && other.held < tokens
+                };
+                !self.runs.iter().any(reads)
+            }
+            // The engine lets it go on when another one is over.
+            Waits::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
+        }
+    }
+
+    /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
+    fn decode(&mut self) -> Option<Vec<Share>> {
+        loop {
+            let wishes: Vec<Wish> =
+                self.runs.iter().enumerate().filter_map(|(at, run)| run.wish(at)).collect();
+            let streams = wishes.iter().filter(|wish| !wish.reads).count();
+            let prompts = self.pace.prompt_tokens(streams, self.bounds.prompt_tokens);
+            let shares = plan::plan(&wishes, Budget { prompts, all: self.bounds.batch() });
+            if shares.is_empty() {
+                return None;
+            }
+            self.fill(&shares);
+            let began = Instant::now();
+            match self.cache.decode(&mut self.batch) {
+                Ok(()) => {
+                    self.decoded(&shares, began);
+                    return Some(shares);
+                }
+                Err(DecodeError::NoKvCacheSlot) if self.make_room() => (),
+                Err(error) => {
+                    self.fail_all(&error);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, shares: &[Share]) {
+        self.batch.clear();
+        for share in shares {
+            let run = &self.runs[share.run];
+            let sequence = run.sequence.expect("who has no sequence wishes nothing");
+            let end = run.held + share.tokens;
+            for (at, token) in (run.held..end).zip(&run.tokens[run.held..end]) {
+                let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");
+                let is_last = at + 1 == run.tokens.len();
+                self.batch
+                    .add(*token, position, &[sequence.id()], is_last)
+                    .expect("the plan keeps to the length of the batch");
+            }
+        }
+    }
+
+    fn decoded(&mut self, shares: &[Share], began: Instant) {
+        self.stats.decodes += 1;
+        let (mut streams, mut read) = (0, 0);
+        for share in shares {
+            let run = &mut self.runs[share.run];
+            let sequence = run.sequence.expect("it took part");
+            let end = run.held + share.tokens;
+            self.cache.holds(sequence, &run.tokens[run.held..end]);
+            run.holds(end);
+            run.served = self.stats.decodes;
+            if run.reads {
+                read += share.tokens;
+            } else {
+                streams += 1;
+            }
+        }
+        self.stats.prompt_tokens_evaluated += read as u64;
+        self.pace.took(streams, read, began.elapsed());
+    }
+
+    /// Lets everybody choose whose tokens are all decoded.
+    fn speak(&mut self, shares: &[Share]) {
+        let mut last = -1;
+        for share in shares {
+            last += i32::try_from(share.tokens).expect("a batch is short");
+            let run = &mut self.runs[share.run];
+            if run.held < run.tokens.len() {
+                continue;
+            }
+            if run.reads {
+                run.reads = false;
+                self.coming.forget(run.sequence.expect("it took part"));
+            }
+            let before = run.usage.completion_tokens;
+            let (speaker, logits) = (&mut self.speaker, self.cache.logits(last));
+            // A panic of a grammar or a listener ends one completion, not the model.
+            let end = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.speak(run, logits)));
+            run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));
+            self.stats.tokens_generated += u64::from(run.usage.completion_tokens - before);
+        }
+    }
+
+    /// Makes room in the context: of those that rest first, then of the one that began last.
+    fn make_room(&mut self) -> bool {
+        if self.cache.make_room(&mut self.stats) {
+            return true;
+        }
+        let placed = || self.runs.iter().enumerate().filter(|(_, run)| run.sequence.is_some());
+        if placed().count() < 2 {
+            return false;
+        }
+        let youngest = plan::youngest(placed().map(|(at, run)| (at, run.began)));
+        let Some(run) = youngest.map(|at| &mut self.runs[at]) else { return false };
+        debug!(completion = %run.request.id, "a completion gives up its place for others");
+        self.stats.preempted += 1;
+        if let Some(sequence) = run.loses_place(Waits::ForRoom) {
+            self.coming.forget(sequence);
+            self.cache.free(sequence);
+        }
+        true
+    }
+
+    /// Nothing is known of the context any more.
+    fn fail_all(&mut self, error: &DecodeError) {
+        error!(%error, "failed to decode");
+        for run in self.runs.iter_mut().filter(|run| run.sequence.is_some()) {
+            if let Some(sequence) = run.sequence.take() {
+                self.coming.forget(sequence);
+            }
+            run.end = Some(Err(ModelError::failed_by(DECODE, error.to_string())));
+        }
+        self.cache.reset();
+    }
+
+    /// Answers those that are over, and lets their chats rest.
+    fn reap(&mut self) {
+        if self.runs.iter().all(|run| run.end.is_none()) {
+            return;
+        }
+        let (ended, running) =
+            std::mem::take(&mut self.runs).into_iter().partition(|run: &Run| run.end.is_some());
+        self.runs = running;
+        let ended: Vec<Run> = ended;
+        for Run { sequence, end, request, .. } in &ended {
+            let Some(sequence) = *sequence else { continue };
+            self.coming.forget(sequence);
+            match end {
+                Some(Err(ModelError::Failed { .. })) => self.cache.free(sequence),
+                Some(Ok(_) | Err(ModelError::Cancelled { .. })) | None => {
+                    self.cache.rest(sequence, &request.session, &mut self.stats);
+                }
+            }
+        }
+        // Who is answered may ask at once what was done.
+        self.publish();
+        for Run { end, answer, usage, reply, .. } in ended {
+            if let Some(end) = end {
+                tell(reply, end.and_then(|finish| answer.into_completion(finish, usage)));
+            }
+        }
+        for run in self.runs.iter_mut().filter(|run| run.waits == Waits::ForRoom) {
+            run.waits = Waits::No;
+        }
+    }
+}
+
+fn tell(reply: Reply, result: Result<Completion, ModelError>) {
+    if let Err(ModelError::Failed { kind, cause }) = &result {
+        let cause = cause.as_deref().map(tracing::field::display);
+        error!(kind = &**kind, cause, "failed to complete");
+    }
+    if reply.send(result).is_err() {
+        debug!("nobody waits for the completion any more");
+    }
+}
+
+/// llama.cpp failed.
+const DECODE: &str = "Decode";
+/// A template, a grammar or a listener panicked.
+const PANIC: &str = "Panic";

@@ -1,0 +1,185 @@
+//! The thread that owns a model and its context: waits for completions, and lets the engine do one decode after the other.
+
+use std::{
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc as blocking,
+    },
+    thread::{self, JoinHandle},
+};
+
+use llama_cpp_2::context::params::LlamaContextParams;
+use madang_actors::{
+    port::{Deltas, ModelError},
+    protocol::{Completion, CompletionRequest},
+};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use super::{
+    cache::{Cache, Tiers},
+    load::{can_cut, load, name, threads},
+    sequence::Sequence,
+    speaker::Speaker,
+    stats::EngineStats,
+    steps::{Bounds, Engine},
+};
+use crate::model::llama::{
+    LoadError,
+    backend::backend,
+    dialect::{CallStyle, Dialect},
+    family::Family,
+    gguf::Gguf,
+    options::LlamaOptions,
+    source::ModelFile,
+};
+
+/// A completion to generate.
+#[derive(Debug)]
+pub(in crate::model::llama) struct Job {
+    pub(in crate::model::llama) request: CompletionRequest,
+    pub(in crate::model::llama) deltas: Deltas,
+    /// Cancelled when nobody wants it any more: by its asker, or because its future or the model was dropped.
+    pub(in crate::model::llama) cancel: [CancellationToken; 2],
+    /// Set when the work on it begins.
+    pub(in crate::model::llama) has_begun: Arc<AtomicBool>,
+    pub(in crate::model::llama) reply: Reply,
+}
+
+/// Where a completion's end goes.
+pub(in crate::model::llama) type Reply = oneshot::Sender<Result<Completion, ModelError>>;
+
+/// An engine that was started.
+#[derive(Debug)]
+pub(in crate::model::llama) struct Started {
+    /// The model's name.
+    pub(in crate::model::llama) name: String,
+    pub(in crate::model::llama) family: &'static Family,
+    pub(in crate::model::llama) style: CallStyle,
+    pub(in crate::model::llama) thread: JoinHandle<()>,
+    pub(in crate::model::llama) stats: Arc<Mutex<EngineStats>>,
+}
+
+/// What is known of a model once it is loaded.
+#[derive(Debug)]
+struct Loaded {
+    name: String,
+    family: &'static Family,
+    style: CallStyle,
+}
+
+/// Starts the thread and waits until the model is loaded.
+pub(in crate::model::llama) fn start(
+    options: LlamaOptions,
+    jobs: mpsc::Receiver<Job>,
+) -> Result<Started, LoadError> {
+    let (loaded, outcome) = blocking::sync_channel(1);
+    let stats = Arc::default();
+    let told = Arc::clone(&stats);
+    let thread = thread::Builder::new()
+        .name("madang-llama".into())
+        .spawn(move || {
+            let report = loaded.clone();
+            if let Err(problem) = run(options, jobs, told, &loaded)
+                && report.send(Err(problem)).is_err()
+            {
+                error!("nobody waited for the model any more");
+            }
+        })
+        .map_err(|cause| LoadError::Thread { cause: Some(cause) })?;
+    let Loaded { name, family, style } =
+        outcome.recv().map_err(|_| LoadError::Thread { cause: None })??;
+    Ok(Started { name, family, style, thread, stats })
+}
+
+fn run(
+    mut options: LlamaOptions,
+    mut jobs: mpsc::Receiver<Job>,
+    stats: Arc<Mutex<EngineStats>>,
+    loaded: &blocking::SyncSender<Result<Loaded, LoadError>>,
+) -> Result<(), LoadError> {
+    let file = ModelFile::of(&options.source)?;
+    let gguf = Gguf::read(file.path())?;
+    let weights = load(&file, &gguf, options.progress.take(), options.gpu_layers)?;
+    drop(file);
+    let room = options.context_tokens.min(weights.n_ctx_train()).max(MIN_CONTEXT);
+    let cells = options.cache_tokens.unwrap_or(room.saturating_mul(CHATS)).max(room);
+    let bounds = Bounds { running: options.max_sequences, prompt_tokens: options.prefill_tokens };
+    let tiers = Tiers {
+        sequences: (2 * bounds.running + SPARE).min(Sequence::MOST - 1),
+        resting_tokens: options.resting_tokens.unwrap_or(count(room)),
+        parked_bytes: options.parked_bytes,
+    };
+    // llama.cpp aborts where a batch may be shorter than there are sequences, or longer than the context.
+    let batch = number(bounds.batch().max(tiers.sequences + 1));
+    let cells = cells.max(batch);
+    let threads = threads(&options, weights.size());
+    let params = LlamaContextParams::default()
+        .with_n_ctx(NonZeroU32::new(cells))
+        // A decode is one piece, so that it is done whole or not at all.
+        .with_n_batch(batch)
+        .with_n_ubatch(batch)
+        .with_n_seq_max(number(tiers.sequences + 1))
+        .with_kv_unified(true)
+        .with_n_threads(threads)
+        .with_n_threads_batch(threads)
+        .with_no_perf(true);
+    let context =
+        weights.new_context(backend(), params).map_err(|_| LoadError::Context { tokens: cells })?;
+    let speaker = Speaker::new(&weights, &gguf, &options, count(room));
+    let name = name(&options.source, &gguf);
+    let Dialect { family, style, .. } = speaker.dialect();
+    let known = Loaded { name, family, style: style.clone() };
+    let (model, family) = (&known.name, family.name);
+    info!(model, context_tokens = room, cells, threads, family, "loaded the model");
+    let mut engine =
+        Engine::new(speaker, Cache::new(context, can_cut(&weights, &gguf), tiers), bounds, stats);
+    if loaded.send(Ok(known)).is_err() {
+        return Ok(());
+    }
+    while begin_waiting(&mut engine, &mut jobs) {
+        engine.step();
+    }
+    Ok(())
+}
+
+/// Begins what waits, as far as there are places. False if there is nothing and nobody can want anything any more.
+fn begin_waiting(engine: &mut Engine<'_>, jobs: &mut mpsc::Receiver<Job>) -> bool {
+    if engine.is_idle() {
+        let Some(job) = jobs.blocking_recv() else { return false };
+        begin(engine, job);
+    }
+    for _ in 1..BEGUN_AT_ONCE {
+        if !engine.has_place() {
+            break;
+        }
+        let Ok(job) = jobs.try_recv() else { break };
+        begin(engine, job);
+    }
+    true
+}
+
+fn begin(engine: &mut Engine<'_>, job: Job) {
+    job.has_begun.store(true, Ordering::Release);
+    engine.begin(job);
+}
+
+/// So many completions begin between two decodes: their prompts are written then, for which those that generate wait.
+const BEGUN_AT_ONCE: usize = 4;
+/// The least room in which a question and an answer can stand.
+const MIN_CONTEXT: u32 = 64;
+/// So many whole chats have room in the context at once, or many more short ones.
+const CHATS: u32 = 4;
+/// Sequences for common beginnings, beside one for each completion that runs and one for each that rests.
+const SPARE: usize = 8;
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).expect("bounds of an engine are small")
+}
+
+fn count(number: u32) -> usize {
+    usize::try_from(number).expect("a context fits in memory")
+}
