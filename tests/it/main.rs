@@ -10,6 +10,8 @@
 mod admission;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod bundled;
+#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
+mod canaries;
 mod conversation;
 mod dismissal;
 mod dispatch;

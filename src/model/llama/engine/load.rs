@@ -1,8 +1,12 @@
-//! Loads the weights of a model, with what must be known of them.
+//! Loads the weights of a model, and says what its context is made of.
 
-use std::{panic::AssertUnwindSafe, thread};
+use std::{num::NonZeroU32, panic::AssertUnwindSafe, thread};
 
-use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
+use llama_cpp_2::{
+    context::params::LlamaContextParams,
+    model::{LlamaModel as Weights, params::LlamaModelParams},
+};
+use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED};
 
 use crate::model::llama::{
     LoadError,
@@ -61,4 +65,38 @@ pub(super) fn can_cut(weights: &Weights, gguf: &Gguf) -> bool {
     let window = weights.meta_val_str(&format!("{}.attention.sliding_window", gguf.architecture));
     let has_window = window.is_ok_and(|tokens| tokens.trim() != "0");
     !(weights.is_recurrent() || weights.is_hybrid() || has_window)
+}
+
+/// How large a context is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// Tokens of all sequences together.
+    pub(super) cells: u32,
+    /// Tokens of a decode.
+    pub(super) batch: u32,
+    pub(super) sequences: u32,
+    pub(super) threads: i32,
+    pub(super) gpu_layers: u32,
+}
+
+/// What a context is made of.
+pub(super) fn context(shape: Shape) -> LlamaContextParams {
+    // On a processor flash attention sums in 16 bits, in the order in which the tokens of all chats lie in the context:
+    // then a chat says other words beside others than alone.
+    let attention = if shape.gpu_layers == 0 {
+        LLAMA_FLASH_ATTN_TYPE_DISABLED
+    } else {
+        LLAMA_FLASH_ATTN_TYPE_AUTO
+    };
+    LlamaContextParams::default()
+        .with_n_ctx(NonZeroU32::new(shape.cells))
+        // A decode is one piece, so that it is done whole or not at all.
+        .with_n_batch(shape.batch)
+        .with_n_ubatch(shape.batch)
+        .with_n_seq_max(shape.sequences)
+        .with_kv_unified(true)
+        .with_flash_attention_policy(attention)
+        .with_n_threads(shape.threads)
+        .with_n_threads_batch(shape.threads)
+        .with_no_perf(true)
 }

@@ -352,3 +352,8 @@ fn tell(reply: Reply, result: Result<Completion, ModelError>) {
 const DECODE: &str = "Decode";
 /// A template, a grammar or a listener panicked.
 const PANIC: &str = "Panic";
+
+#[cfg(test)]
+#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
+#[path = "tests/alike.rs"]
+mod tests;

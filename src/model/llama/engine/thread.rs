@@ -1,7 +1,6 @@
 //! The thread that owns a model and its context: waits for completions, and lets the engine do one decode after the other.
 
 use std::{
-    num::NonZeroU32,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -10,7 +9,6 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use llama_cpp_2::context::params::LlamaContextParams;
 use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionRequest},
@@ -21,7 +19,7 @@ use tracing::{error, info};
 
 use super::{
     cache::{Cache, Tiers},
-    load::{can_cut, load, name, threads},
+    load::{Shape, can_cut, context, load, name, threads},
     sequence::Sequence,
     speaker::Speaker,
     stats::EngineStats,
@@ -117,18 +115,16 @@ fn run(
     let batch = number(bounds.batch().max(tiers.sequences + 1));
     let cells = cells.max(batch);
     let threads = threads(&options, weights.size());
-    let params = LlamaContextParams::default()
-        .with_n_ctx(NonZeroU32::new(cells))
-        // A decode is one piece, so that it is done whole or not at all.
-        .with_n_batch(batch)
-        .with_n_ubatch(batch)
-        .with_n_seq_max(number(tiers.sequences + 1))
-        .with_kv_unified(true)
-        .with_n_threads(threads)
-        .with_n_threads_batch(threads)
-        .with_no_perf(true);
-    let context =
-        weights.new_context(backend(), params).map_err(|_| LoadError::Context { tokens: cells })?;
+    let shape = Shape {
+        cells,
+        batch,
+        sequences: number(tiers.sequences + 1),
+        threads,
+        gpu_layers: options.gpu_layers,
+    };
+    let context = weights
+        .new_context(backend(), context(shape))
+        .map_err(|_| LoadError::Context { tokens: cells })?;
     let speaker = Speaker::new(&weights, &gguf, &options, count(room));
     let name = name(&options.source, &gguf);
     let Dialect { family, style, .. } = speaker.dialect();

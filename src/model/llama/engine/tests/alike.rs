@@ -1,0 +1,163 @@
+//! The bundled model says the same beside others as alone, but where two tokens are as good as equal.
+
+use std::collections::HashMap;
+
+use llama_cpp_2::model::LlamaModel as Weights;
+use madang_actors::{
+    port::Deltas,
+    protocol::{
+        CompletionId, CompletionRequest, Locale, PromptMessage, SessionId, ToolSpec, UserId,
+    },
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::*;
+use crate::{
+    model::llama::{
+        LlamaOptions,
+        backend::backend,
+        engine::{
+            cache::Tiers,
+            load::{self, Shape},
+        },
+        gguf::Gguf,
+        source::ModelFile,
+    },
+    toolkit::life,
+};
+
+/// What two sums of floating point numbers in another order may differ by.
+const MARGIN: f32 = 0.01;
+
+/// What a completion said: each token with how much likelier it was than the next best.
+type Said = Vec<(i32, f32)>;
+
+fn requests() -> Vec<CompletionRequest> {
+    let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
+    let lines = include_str!("../../../../../tests/it/phrasings.jsonl").lines();
+    let texts = lines.map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["text"].as_str().unwrap().to_owned()
+    });
+    let request = |(at, text): (usize, String)| CompletionRequest {
+        id: CompletionId::new(Uuid::from_u128(at as u128)),
+        session: SessionId::new(at.to_string()).unwrap(),
+        user: UserId::new("kim").unwrap(),
+        system: None,
+        messages: Arc::new(chat(at, text)),
+        tools: Arc::clone(&tools),
+        locale: Locale::Ko,
+        max_tokens: 48,
+    };
+    texts.enumerate().map(request).collect()
+}
+
+/// Every second one has said something before, and all of these the same.
+fn chat(at: usize, text: String) -> Vec<PromptMessage> {
+    let asked = PromptMessage::User {
+        text: "안녕, 오늘 하루가 너무 길고 힘들었어. 뭘 하면 좋을까?".into(),
+    };
+    let said = PromptMessage::Model {
+        text: "오늘 힘드셨군요. 어떤 도움이 필요한지 말씀해 주세요.".into(),
+    };
+    let now = PromptMessage::User { text: text.into() };
+    if at.is_multiple_of(2) { vec![asked, said, now] } else { vec![now] }
+}
+
+fn engine<'m>(weights: &'m Weights, gguf: &Gguf, running: usize) -> Engine<'m> {
+    // What is free is chosen, so that the margin is that of all tokens.
+    let options = LlamaOptions::bundled().constrained_calls(false);
+    let bounds = Bounds { running, prompt_tokens: 128 };
+    let shape = Shape { cells: 16_384, batch: 256, sequences: 200, threads: 1, gpu_layers: 0 };
+    let params = load::context(shape);
+    let context = weights.new_context(backend(), params).unwrap();
+    let tiers = Tiers { sequences: 199, resting_tokens: 1_024, parked_bytes: 1 << 20 };
+    let cache = Cache::new(context, load::can_cut(weights, gguf), tiers);
+    Engine::new(Speaker::new(weights, gguf, &options, 1_024), cache, bounds, Arc::default())
+}
+
+/// Completes all, as many at once as the engine takes, and listens.
+fn complete(
+    engine: &mut Engine<'_>,
+    requests: Vec<CompletionRequest>,
+) -> HashMap<CompletionId, Said> {
+    let mut waiting = requests.into_iter();
+    let mut said: HashMap<CompletionId, Said> = HashMap::new();
+    loop {
+        while engine.has_place()
+            && let Some(request) = waiting.next()
+        {
+            let (reply, _) = oneshot::channel();
+            let (deltas, cancel) = (Deltas::ignored(), Default::default());
+            engine.begin(Job { request, deltas, cancel, has_begun: Arc::default(), reply });
+        }
+        if engine.is_idle() {
+            return said;
+        }
+        engine.place();
+        let shares = engine.decode().expect("there is room for all");
+        let mut last = -1;
+        let mut margins = Vec::new();
+        for share in &shares {
+            last += i32::try_from(share.tokens).unwrap();
+            let run = &engine.runs[share.run];
+            if run.held == run.tokens.len() {
+                margins.push((share.run, margin(engine.cache.logits(last))));
+            }
+        }
+        engine.speak(&shares);
+        for (at, (token, margin)) in margins {
+            said.entry(engine.runs[at].request.id).or_default().push((token, margin));
+        }
+        engine.reap();
+    }
+}
+
+/// The likeliest token, and by how much.
+fn margin(logits: &[f32]) -> (i32, f32) {
+    let (mut best, mut second) = ((0, f32::NEG_INFINITY), f32::NEG_INFINITY);
+    for (token, logit) in (0..).zip(logits) {
+        if *logit > best.1 {
+            second = best.1;
+            best = (token, *logit);
+        } else if *logit > second {
+            second = *logit;
+        }
+    }
+    (best.0, best.1 - second)
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test counts")]
+fn what_is_said_beside_others_is_what_is_said_alone() {
+    let file = ModelFile::of(&LlamaOptions::bundled().source).unwrap();
+    let gguf = Gguf::read(file.path()).unwrap();
+    let weights = load::load(&file, &gguf, None, 0).unwrap();
+    let requests = requests();
+    let mut beside = engine(&weights, &gguf, 32);
+    let together = complete(&mut beside, requests.clone());
+    assert!(beside.stats.prompt_tokens_reused > 1_000, "{:?}", beside.stats);
+    drop(beside);
+    let mut by_itself = engine(&weights, &gguf, 1);
+    let (mut same, mut diverged) = (0, Vec::new());
+    for request in requests {
+        let id = request.id;
+        by_itself.cache.reset();
+        let alone = complete(&mut by_itself, vec![request]).remove(&id).unwrap();
+        let pairs = alone.iter().zip(&together[&id]);
+        let Some(at) = pairs.clone().position(|(one, other)| one.0 != other.0) else {
+            assert_eq!(alone.len(), together[&id].len(), "{id}");
+            same += 1;
+            continue;
+        };
+        assert!(
+            alone[at].1 <= MARGIN,
+            "{id} said another token at {at} though it was sure: {alone:?}"
+        );
+        diverged.push((id, at, alone[at].1));
+    }
+    println!("{same} alike, {} diverged where two tokens were as good as equal", diverged.len());
+    assert!(diverged.len() * 20 <= same, "{diverged:?}");
+}

@@ -1,0 +1,131 @@
+//! No token of one session reaches another: thousands of chats at once in one context that has no room for them, each
+//! about a word of its own.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use madang::{
+    ChatModel as _, CompletionRequest, Deltas, ModelError, ToolSpec,
+    model::llama::{LlamaModel, LlamaOptions},
+    toolkit::life,
+};
+use madang_actors::protocol::{CallId, CompletionId, Locale, PromptMessage, SessionId, UserId};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// More than a context can keep apart; with `MADANG_CANARIES` in the environment another number, e.g. some thousands.
+const SESSIONS: usize = 400;
+/// So many chat at any moment, three times as many as there are places.
+const AT_ONCE: usize = 48;
+
+/// A word that nobody else says: each number has its own, and none is a part of another.
+fn canary(number: usize) -> String {
+    const SYLLABLES: [&str; 16] = [
+        "ba", "ko", "ri", "mu", "te", "lo", "na", "shi", "du", "fe", "ga", "vo", "zi", "pu", "we",
+        "hy",
+    ];
+    (0..4).map(|place| SYLLABLES[((number * 7_919) >> (4 * place)) & 15]).collect()
+}
+
+fn user(text: String) -> PromptMessage {
+    PromptMessage::User { text: text.into() }
+}
+
+fn request(
+    number: usize,
+    messages: Vec<PromptMessage>,
+    tools: &Arc<[ToolSpec]>,
+) -> CompletionRequest {
+    CompletionRequest {
+        id: CompletionId::new(Uuid::now_v7()),
+        session: SessionId::new(format!("{number}")).unwrap(),
+        user: UserId::new(format!("user {}", number % 50)).unwrap(),
+        system: None,
+        messages: Arc::new(messages),
+        tools: Arc::clone(tools),
+        locale: Locale::En,
+        max_tokens: 40,
+    }
+}
+
+/// All that the model said in a session: a turn, and in every third session another one about the same word.
+async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> String {
+    let word = canary(number);
+    let mut messages = vec![user(format!("search for the word '{word}'"))];
+    let mut said = String::new();
+    for _ in 0..if number.is_multiple_of(3) { 2 } else { 1 } {
+        let cancel = CancellationToken::new();
+        let asked = request(number, messages.clone(), &tools);
+        if number.is_multiple_of(11) {
+            let soon = cancel.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(number as u64 % 200)).await;
+                soon.cancel();
+            });
+        }
+        let completion = match model.complete(asked, Deltas::ignored(), cancel).await {
+            Ok(completion) => completion,
+            Err(ModelError::Cancelled { .. }) => return said,
+            Err(ModelError::Failed { kind, .. }) if kind == ModelError::BAD_OUTPUT => return said,
+            Err(error) => panic!("{error}"),
+        };
+        said.push_str(&completion.text);
+        for call in completion.tool_calls {
+            said.push_str(&call.arguments);
+            messages.push(PromptMessage::ToolCall {
+                call: CallId::new(Uuid::now_v7()),
+                name: call.name,
+                arguments: call.arguments,
+                envelope: format!(
+                    "{{\"status\":\"ok\",\"data\":{{\"count\":0,\"word\":\"{word}\"}}}}"
+                )
+                .into(),
+            });
+        }
+    }
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn no_token_of_one_session_reaches_another() {
+    let sessions =
+        std::env::var("MADANG_CANARIES").map_or(SESSIONS, |count| count.parse().unwrap());
+    let options = LlamaOptions::bundled()
+        .context_tokens(256)
+        .cache_tokens(768)
+        .resting_tokens(128)
+        .max_sequences(AT_ONCE / 3)
+        .parked_bytes(8 << 20);
+    let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
+    let model = Arc::new(model);
+    let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
+    let mut chats = JoinSet::new();
+    let mut said: HashMap<usize, String> = HashMap::new();
+    for number in 0..sessions {
+        if chats.len() == AT_ONCE {
+            said.extend(chats.join_next().await.map(Result::unwrap));
+        }
+        let (model, tools) = (Arc::clone(&model), Arc::clone(&tools));
+        chats.spawn(async move { (number, chat(model, number, tools).await) });
+    }
+    said.extend(chats.join_all().await);
+    let words: Vec<String> = (0..sessions).map(canary).collect();
+    let own = said.iter().filter(|(number, said)| said.contains(&words[**number])).count();
+    let foreign: Vec<_> = said
+        .iter()
+        .flat_map(|(number, said)| {
+            let others = words.iter().enumerate().filter(move |(other, _)| other != number);
+            others
+                .filter(|(_, word)| said.contains(word.as_str()))
+                .map(move |(other, _)| (number, other, said))
+        })
+        .collect();
+    let stats = model.stats();
+    println!("{own} of {sessions} said their own word; {stats:?}");
+    assert!(foreign.is_empty(), "{foreign:?}");
+    assert!(own > sessions * 7 / 10, "otherwise nothing is shown: {own}");
+    assert!(
+        stats.parked > 100 && stats.restored > 10 && stats.forgotten > 0 && stats.preempted > 0,
+        "{stats:?}"
+    );
+}
