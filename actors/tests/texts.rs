@@ -110,6 +110,7 @@ fn every_text_is_there_in_both_languages() {
         Text::ToolChanged,
         Text::EndUnknown,
         Text::TooManyRounds,
+        Text::MessagesLeftOut(7),
         Text::ModelFailed("x"),
         Text::TurnNotStored,
         Text::TurnCutOff,
@@ -149,6 +150,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
+            Text::MessagesLeftOut(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Settled { .. } => {}
         }

@@ -186,6 +186,7 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
         | EventKind::Error { .. }
         | EventKind::ToolCallSettled { .. }
         | EventKind::Cleared
+        | EventKind::MessagesLeftOut { .. }
         | EventKind::TurnResumed
         | EventKind::TurnEnded { .. } => {}
     }

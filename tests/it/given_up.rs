@@ -73,7 +73,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let _completion = script.next().await;
     yard.runtime.actors().llm.actor().kill();
     is_given_up(&yard, "llm").await;
-    let died = Some(TurnError::Model { kind: "EngineDied".to_owned() });
+    let died = Some(TurnError::model("EngineDied"));
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     let turn = in_time(session.ask("again")).await.unwrap();
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);

@@ -90,7 +90,7 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let gone = llm.actor();
     gone.kill();
     let end = turn.ended().await.unwrap();
-    assert_eq!(end.error, Some(TurnError::Model { kind: "EngineDied".to_owned() }));
+    assert_eq!(end.error, Some(TurnError::model("EngineDied")));
     llm.after(&gone).await;
     let turn = session.ask("again").await.unwrap();
     script.next().await.say("Hello again.");
@@ -106,7 +106,7 @@ async fn a_model_that_panics_ends_one_turn() {
     let turn = session.ask("go").await.unwrap();
     script.next().await.panic("inside the model");
     let end = turn.ended().await.unwrap();
-    assert_eq!(end.error, Some(TurnError::Model { kind: "EngineDied".to_owned() }));
+    assert_eq!(end.error, Some(TurnError::model("EngineDied")));
     let turn = session.ask("again").await.unwrap();
     script.next().await.say("Hello again.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);

@@ -1,6 +1,6 @@
 //! The shell of the LlmActor: runs as many completions as the model serves at once, the rest wait in the queue.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use metrics::SharedString;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -8,13 +8,17 @@ use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug};
 
-use super::{LlmEvent, LlmMsg, queue::Queue};
+use super::{
+    LlmEvent, LlmMsg,
+    pace::Pace,
+    queue::{Charge, Queue},
+};
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, Reply, answer},
     port::{ChatModel, Deltas, ModelError},
-    protocol::{Completion, CompletionRequest, Limits},
-    telemetry::CompletionSpan,
+    protocol::{Completion, CompletionDelta, CompletionRequest, Limits, Usage},
+    telemetry::{CompletionClock, CompletionSpan},
 };
 
 /// Stands before one model.
@@ -38,7 +42,11 @@ pub struct LlmState {
     name: SharedString,
     limits: Arc<Limits>,
     waiting: Queue<Job>,
-    busy: usize,
+    /// Whose completions run, by place, and since when.
+    places: HashMap<u64, (Charge, Instant)>,
+    /// Numbers the places.
+    begun: u64,
+    pace: Pace,
     running: JoinSet<()>,
     alarm: Option<Alarm>,
 }
@@ -48,6 +56,8 @@ struct Job {
     request: Box<CompletionRequest>,
     deltas: Deltas,
     cancel: CancellationToken,
+    /// When its first token must be there.
+    first_due: Instant,
     due: Instant,
     span: CompletionSpan,
     reply: Reply<LlmEvent>,
@@ -67,7 +77,17 @@ impl Actor for LlmActor {
         let waiting = Queue::new(limits.max_waiting_completions);
         let name = SharedString::from(model.info().name);
         let running = JoinSet::new();
-        Ok(LlmState { model, name, limits, waiting, busy: 0, running, alarm: None })
+        Ok(LlmState {
+            model,
+            name,
+            limits,
+            waiting,
+            places: HashMap::new(),
+            begun: 0,
+            pace: Pace::default(),
+            running,
+            alarm: None,
+        })
     }
 
     async fn handle(
@@ -79,14 +99,16 @@ impl Actor for LlmActor {
         match msg {
             LlmMsg::Complete { request, deltas, cancel, span, reply } => {
                 failpoint("llm.complete").await?;
-                let due = Instant::now() + state.limits.completion_timeout;
+                let now = Instant::now();
+                let due = now + state.limits.completion_timeout;
+                let first_due = due.min(now + state.limits.first_token_timeout);
                 let span = CompletionSpan::begin(&span, &state.name, &request);
-                state.admit(Job { request, deltas, cancel, due, span, reply });
+                state.admit(Job { request, deltas, cancel, first_due, due, span, reply });
             }
             LlmMsg::QueueLength { reply } => answer(reply, state.waiting.len()),
-            LlmMsg::Freed => {
+            LlmMsg::Freed { place, spent } => {
                 failpoint("llm.freed").await?;
-                state.busy -= 1;
+                state.free(place, spent);
                 state.forget_ended();
             }
             LlmMsg::Due => {
@@ -105,9 +127,11 @@ impl LlmState {
         if self.waiting.len() >= self.limits.max_waiting_completions {
             self.take_out();
         }
-        let (user, due) = (job.request.user.clone(), job.due);
-        if let Err(job) = self.waiting.push(user, due, job) {
-            job.end(Err(ModelError::failed(ModelError::OVERLOADED)));
+        let of = (job.request.user.clone(), job.request.session.clone());
+        // What waits has no first token.
+        if let Err(job) = self.waiting.push(of, job.first_due, job) {
+            let retry_after = self.pace.refuses(self.places.len());
+            job.end(Err(ModelError::Overloaded { retry_after }));
         }
     }
 
@@ -124,16 +148,24 @@ impl LlmState {
     }
 
     fn start(&mut self, me: &ActorRef<LlmMsg>) {
-        while self.busy < self.model.info().max_concurrent.max(1) {
-            let Some(job) = self.waiting.next() else { return };
-            self.busy += 1;
-            let (model, freed) = (self.model.clone(), Freed(me.clone()));
+        while self.places.len() < self.model.info().max_concurrent.max(1) {
+            let Some((job, charge)) = self.waiting.next() else { return };
+            self.begun += 1;
+            self.places.insert(self.begun, (charge, Instant::now()));
+            let model = self.model.clone();
+            let freed = Freed { actor: me.clone(), place: self.begun, spent: None };
             self.running.spawn(async move {
                 // Dropped last, also when the model panics: the place is free only after the asker has heard.
-                let _freed = freed;
-                run(&*model, job).await;
+                let mut freed = freed;
+                freed.spent = run(&*model, job).await;
             });
         }
+    }
+
+    fn free(&mut self, place: u64, spent: Option<Usage>) {
+        let Some((charge, since)) = self.places.remove(&place) else { return };
+        self.waiting.ended(&charge, spent);
+        self.pace.ended(since.elapsed());
     }
 
     fn forget_ended(&mut self) {
@@ -151,24 +183,57 @@ impl LlmState {
     }
 }
 
-async fn run(model: &dyn ChatModel, job: Job) {
-    let Job { request, deltas, cancel, due, span, reply } = job;
+/// Lets the model complete, and says what was spent, if it is known.
+async fn run(model: &dyn ChatModel, job: Job) -> Option<Usage> {
+    let Job { request, deltas, cancel, first_due, due, span, reply } = job;
     let completion = request.id;
     let mine = cancel.child_token();
     let result = if cancel.is_cancelled() {
         Err(ModelError::Cancelled { usage: Default::default() })
     } else {
         span.runs();
+        let has_first = CancellationToken::new();
+        let deltas = telling(deltas, has_first.clone(), span.clock());
         let work = model.complete(*request, deltas, mine.clone());
         let work = work.instrument(span.span().clone());
         // Dropping the model's future cancels it; `mine` also reaches what it handed to another thread.
-        let result = tokio::time::timeout_at(due, work).await;
-        result.unwrap_or_else(|_| Err(ModelError::failed(ModelError::TIMEOUT)))
+        tokio::select! {
+            biased;
+            result = tokio::time::timeout_at(due, work) => {
+                result.unwrap_or_else(|_| Err(ModelError::failed(ModelError::TIMEOUT)))
+            }
+            () = is_late(first_due, has_first) => Err(ModelError::failed(ModelError::TIMEOUT)),
+        }
     };
     mine.cancel();
     debug!(%completion, is_ok = result.is_ok(), "completion ended");
+    let spent = match &result {
+        Ok(Completion { usage, .. }) | Err(ModelError::Cancelled { usage }) => Some(*usage),
+        Err(ModelError::Failed { .. } | ModelError::Overloaded { .. }) => None,
+    };
     span.ended(&result);
     reply.send(LlmEvent::Ended { completion, result });
+    spent
+}
+
+/// The same deltas; the first of them is noted.
+fn telling(deltas: Deltas, has_first: CancellationToken, clock: CompletionClock) -> Deltas {
+    Deltas::new(move |delta: CompletionDelta<'_>| {
+        if !has_first.is_cancelled() {
+            has_first.cancel();
+            clock.first_token();
+        }
+        deltas.push(delta);
+    })
+}
+
+/// Ends at this moment, if there is no first token by then; otherwise never.
+async fn is_late(first_due: Instant, has_first: CancellationToken) {
+    tokio::select! {
+        biased;
+        () = has_first.cancelled() => std::future::pending().await,
+        () = tokio::time::sleep_until(first_due) => (),
+    }
 }
 
 impl Job {
@@ -180,11 +245,16 @@ impl Job {
 }
 
 /// Tells the actor that a place is free, however the completion ended.
-struct Freed(ActorRef<LlmMsg>);
+struct Freed {
+    actor: ActorRef<LlmMsg>,
+    place: u64,
+    spent: Option<Usage>,
+}
 
 impl Drop for Freed {
     fn drop(&mut self) {
-        if self.0.cast(LlmMsg::Freed).is_err() {
+        let freed = LlmMsg::Freed { place: self.place, spent: self.spent };
+        if self.actor.cast(freed).is_err() {
             debug!("the model's actor is gone");
         }
     }

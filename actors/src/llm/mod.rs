@@ -2,6 +2,7 @@
 
 mod actor;
 mod msg;
+mod pace;
 mod queue;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use tracing::Span;
 use crate::{
     mailbox::Reply,
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionId, CompletionRequest},
+    protocol::{Completion, CompletionId, CompletionRequest, Usage},
 };
 
 /// What others may ask of the [`LlmActor`](super::LlmActor).
@@ -32,7 +32,12 @@ pub enum LlmMsg {
         reply: oneshot::Sender<usize>,
     },
     /// Sent by a completion's task when its place is free.
-    Freed,
+    Freed {
+        /// Which place.
+        place: u64,
+        /// What was spent on the completion, if anybody knows.
+        spent: Option<Usage>,
+    },
     /// Sent by the actor to itself when the completion that waits longest is due.
     Due,
 }

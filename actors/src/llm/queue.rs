@@ -1,30 +1,73 @@
-//! The completions that wait for a model: bounded, and fair between users.
+//! The completions that wait for a model: bounded, and fair by what was spent, between users and between the sessions of
+//! one user.
 
 use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
-use crate::protocol::UserId;
+use crate::protocol::{SessionId, Usage, UserId};
 
-/// Waiting jobs. Users take turns; the jobs of one user keep their order.
+/// Waiting jobs. Whoever was served least comes next: of the users, and of a user's sessions. The jobs of one session keep
+/// their order.
+///
+/// Served is counted in tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
+/// usual, and put right when it ends. Who was away comes back as if served as much as whoever is served least now: nobody
+/// saves up for later.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
-    by_user: HashMap<UserId, VecDeque<Waiting<J>>>,
-    /// Users with waiting jobs, next first. Invariant: each user of `by_user` once, and its jobs are not empty.
-    turns: VecDeque<UserId>,
+    users: HashMap<UserId, User<J>>,
+    /// How much whoever came last had been served.
+    level: u64,
+    /// Numbers the jobs as they came.
+    came: u64,
     len: usize,
     max_len: usize,
+}
+
+#[derive(Debug)]
+struct User<J> {
+    served: u64,
+    level: u64,
+    running: usize,
+    sessions: HashMap<SessionId, Session<J>>,
+}
+
+#[derive(Debug)]
+struct Session<J> {
+    served: u64,
+    running: usize,
+    jobs: VecDeque<Waiting<J>>,
 }
 
 #[derive(Debug)]
 struct Waiting<J> {
     job: J,
     due: Instant,
+    came: u64,
+}
+
+/// Whose completion runs, and what it was charged with. To be given back when it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Charge {
+    user: UserId,
+    session: SessionId,
+    tokens: u64,
+}
+
+/// What a completion is charged with before it is known: a question with its tools, and an answer of a paragraph.
+const USUAL: u64 = 512;
+/// A token that is generated takes as long as so many of a prompt.
+const GENERATED: u64 = 4;
+
+/// What a completion took from others, in tokens of a prompt, and at least one. What was known from before cost nothing.
+fn cost(usage: Usage) -> u64 {
+    let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
+    (u64::from(read) + GENERATED * u64::from(usage.completion_tokens)).max(1)
 }
 
 impl<J> Queue<J> {
     pub(super) fn new(max_len: usize) -> Self {
-        Self { by_user: HashMap::new(), turns: VecDeque::new(), len: 0, max_len }
+        Self { users: HashMap::new(), level: 0, came: 0, len: 0, max_len }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -32,102 +75,132 @@ impl<J> Queue<J> {
     }
 
     /// Takes a job that must be begun by `due`, or gives it back if too many wait.
-    pub(super) fn push(&mut self, user: UserId, due: Instant, job: J) -> Result<(), J> {
+    pub(super) fn push(
+        &mut self,
+        (user, session): (UserId, SessionId),
+        due: Instant,
+        job: J,
+    ) -> Result<(), J> {
         if self.len >= self.max_len {
             return Err(job);
         }
-        let jobs = self.by_user.entry(user.clone()).or_default();
-        if jobs.is_empty() {
-            self.turns.push_back(user);
+        let level = self.level;
+        let user = self.users.entry(user).or_insert_with(|| User {
+            served: level,
+            level,
+            running: 0,
+            sessions: HashMap::new(),
+        });
+        if user.is_away() {
+            user.served = user.served.max(level);
         }
-        jobs.push_back(Waiting { job, due });
+        let level = user.level;
+        let session = user.sessions.entry(session).or_insert_with(|| Session {
+            served: level,
+            running: 0,
+            jobs: VecDeque::new(),
+        });
+        if session.is_away() {
+            session.served = session.served.max(level);
+        }
+        self.came += 1;
+        session.jobs.push_back(Waiting { job, due, came: self.came });
         self.len += 1;
         Ok(())
     }
 
     /// The job whose turn it is.
-    pub(super) fn next(&mut self) -> Option<J> {
-        let user = self.turns.pop_front()?;
-        let jobs = self.by_user.get_mut(&user)?;
-        let next = jobs.pop_front()?;
-        if jobs.is_empty() {
-            self.by_user.remove(&user);
-        } else {
-            self.turns.push_back(user);
-        }
+    pub(super) fn next(&mut self) -> Option<(J, Charge)> {
+        let next = self.users.iter_mut().filter_map(|(name, user)| {
+            let came = user.sessions.values().filter_map(Session::first).min()?;
+            Some(((user.served, came), name.clone(), user))
+        });
+        let (_, name, user) = next.min_by_key(|(order, ..)| *order)?;
+        self.level = self.level.max(user.served);
+        let sessions = user.sessions.iter_mut().filter_map(|(name, session)| {
+            Some(((session.served, session.first()?), name.clone(), session))
+        });
+        let (_, of, session) = sessions.min_by_key(|(order, ..)| *order)?;
+        let next = session.jobs.pop_front()?;
+        user.level = user.level.max(session.served);
+        session.served += USUAL;
+        session.running += 1;
+        user.served += USUAL;
+        user.running += 1;
         self.len -= 1;
-        Some(next.job)
+        Some((next.job, Charge { user: name, session: of, tokens: USUAL }))
+    }
+
+    /// A completion ended, and this was spent on it; `None` if nobody knows.
+    pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
+        let put_right = |served: u64| {
+            let cost = spent.map_or(charge.tokens, cost);
+            served.saturating_sub(charge.tokens).saturating_add(cost)
+        };
+        if let Some(user) = self.users.get_mut(&charge.user) {
+            user.running -= 1;
+            user.served = put_right(user.served);
+            if let Some(session) = user.sessions.get_mut(&charge.session) {
+                session.running -= 1;
+                session.served = put_right(session.served);
+            }
+        }
+        self.forget();
     }
 
     /// Takes out every job that is due, or that nobody wants any more.
     pub(super) fn take_out(&mut self, now: Instant, is_unwanted: impl Fn(&J) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
-        for jobs in self.by_user.values_mut() {
-            let (out, keep) =
-                jobs.drain(..).partition(|waiting| waiting.due <= now || is_unwanted(&waiting.job));
-            let out: VecDeque<Waiting<J>> = out;
-            *jobs = keep;
+        for session in self.users.values_mut().flat_map(|user| user.sessions.values_mut()) {
+            let (out, keep): (VecDeque<_>, _) = session
+                .jobs
+                .drain(..)
+                .partition(|waiting| waiting.due <= now || is_unwanted(&waiting.job));
+            session.jobs = keep;
             taken.extend(out.into_iter().map(|waiting| waiting.job));
         }
-        self.by_user.retain(|_, jobs| !jobs.is_empty());
-        self.turns.retain(|user| self.by_user.contains_key(user));
         self.len -= taken.len();
+        self.forget();
         taken
     }
 
     /// When the first job is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.by_user.values().flatten().map(|waiting| waiting.due).min()
+        let sessions = self.users.values().flat_map(|user| user.sessions.values());
+        sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
+    }
+
+    /// Forgets who is away and was served no more than others; where nobody waits or runs, everybody.
+    fn forget(&mut self) {
+        for user in self.users.values_mut() {
+            let level = user.level;
+            user.sessions.retain(|_, session| !session.is_away() || session.served > level);
+        }
+        let level = self.level;
+        self.users.retain(|_, user| !user.is_away() || user.served > level);
+        if self.users.values().all(User::is_away) {
+            self.users.clear();
+        }
+    }
+}
+
+impl<J> User<J> {
+    fn is_away(&self) -> bool {
+        self.running == 0 && self.sessions.values().all(|session| session.jobs.is_empty())
+    }
+}
+
+impl<J> Session<J> {
+    fn is_away(&self) -> bool {
+        self.running == 0 && self.jobs.is_empty()
+    }
+
+    /// When its first job came.
+    fn first(&self) -> Option<u64> {
+        self.jobs.front().map(|waiting| waiting.came)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    fn user(name: &str) -> UserId {
-        UserId::new(name).unwrap()
-    }
-
-    fn drain(queue: &mut Queue<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| queue.next()).collect()
-    }
-
-    #[test]
-    fn users_take_turns_whatever_one_of_them_piles_up() {
-        let mut queue = Queue::new(10);
-        let due = Instant::now();
-        for (name, job) in
-            [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("c", "c1"), ("b", "b2")]
-        {
-            queue.push(user(name), due, job).unwrap();
-        }
-        assert_eq!(drain(&mut queue), ["a1", "b1", "c1", "a2", "b2", "a3"]);
-        assert_eq!(queue.len(), 0);
-    }
-
-    #[test]
-    fn a_full_queue_gives_the_job_back() {
-        let mut queue = Queue::new(1);
-        queue.push(user("a"), Instant::now(), "first").unwrap();
-        assert_eq!(queue.push(user("b"), Instant::now(), "second"), Err("second"));
-    }
-
-    #[test]
-    fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
-        let mut queue = Queue::new(10);
-        let now = Instant::now();
-        let later = now + Duration::from_secs(1);
-        for (name, due, job) in
-            [("a", now, "due"), ("a", later, "a"), ("b", later, "unwanted"), ("c", later, "c")]
-        {
-            queue.push(user(name), due, job).unwrap();
-        }
-        let mut taken = queue.take_out(now, |job| *job == "unwanted");
-        taken.sort_unstable();
-        assert_eq!(taken, ["due", "unwanted"]);
-        assert_eq!(queue.next_due(), Some(later));
-        assert_eq!(drain(&mut queue), ["a", "c"]);
-    }
-}
+#[path = "tests/queue.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! The model port: streams deltas, ends exactly once, by its return value.
 
-use std::{borrow::Cow, error::Error, fmt, sync::Arc};
+use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,9 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
     ///
     /// When `cancel` is cancelled it ends soon with [`ModelError::Cancelled`]; nothing it streamed is lost. Dropping
     /// the future has the same effect, but nobody learns what was spent.
+    ///
+    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). Where it is nothing that
+    /// can be shown, [`CompletionDelta::Began`] tells of it; a model that streams nothing at all must end by then.
     fn complete(
         &self,
         request: CompletionRequest,
@@ -94,6 +97,12 @@ pub enum ModelError {
         /// Tokens until then.
         usage: Usage,
     },
+    /// Too many completions wait already; nothing of this one has happened.
+    #[error("too many completions wait for the model")]
+    Overloaded {
+        /// When there will be a place, going by how long completions took lately. `None` if nobody knows.
+        retry_after: Option<Duration>,
+    },
     /// It failed.
     #[error("the model failed: {kind}")]
     Failed {
@@ -106,6 +115,16 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// A type for the user and for whoever watches.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Cancelled { .. } => "Cancelled",
+            Self::Overloaded { .. } => Self::OVERLOADED,
+            Self::Failed { kind, .. } => kind,
+        }
+    }
+
     /// It took too long.
     pub const TIMEOUT: &'static str = "Timeout";
     /// Too many completions wait already.

@@ -30,6 +30,8 @@ pub struct CompletionRequest {
 /// A piece of a completion, as it is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionDelta<'a> {
+    /// The first token is there, whatever will come of it. A model need not say so where it streams text at once.
+    Began,
     /// Text for the person.
     Text(&'a str),
     /// The model thinking aloud: kept in the event stream for those who want it, never part of the answer.
@@ -47,6 +49,9 @@ pub struct Completion {
     pub finish: FinishReason,
     /// What it cost.
     pub usage: Usage,
+    /// So many messages of the chat, the oldest, had no room before the model and were left out.
+    #[serde(default)]
+    pub left_out: u32,
 }
 
 /// Why a completion ended.

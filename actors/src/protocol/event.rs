@@ -172,6 +172,13 @@ pub enum EventKind {
     },
     /// The user cleared the chat.
     Cleared,
+    /// The chat had become too long for the model: it answered without the oldest of its messages.
+    MessagesLeftOut {
+        /// How many.
+        messages: u32,
+        /// The same in words.
+        text: String,
+    },
     /// The turn goes on after its process had ended.
     TurnResumed,
     /// The turn is over.
@@ -224,9 +231,20 @@ pub enum TurnError {
     Model {
         /// `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what the model named.
         kind: String,
+        /// Milliseconds after which to try again, where the model has too much to do and that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
     },
     /// The store could not keep the chat.
     Store,
     /// It was cut off by the end of its process, again and again or without its chat.
     CutOff,
+}
+
+impl TurnError {
+    /// The model failed in this way.
+    #[must_use]
+    pub fn model(kind: impl Into<String>) -> Self {
+        Self::Model { kind: kind.into(), retry_after_ms: None }
+    }
 }

@@ -64,6 +64,9 @@ pub struct Limits {
     pub max_queued_bytes_per_user: usize,
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     pub max_waiting_completions: usize,
+    /// How long the first token of a completion may take, the wait in the queue included: nobody looks longer at a screen
+    /// on which nothing happens.
+    pub first_token_timeout: Duration,
     /// How long a completion may take from its asking to its end, the wait in the queue included.
     pub completion_timeout: Duration,
     /// Jobs in one commit of the store: the gain of a larger group is small (facts, section 3).
@@ -129,6 +132,7 @@ impl Default for Limits {
             max_queued_bytes: 256 * 1024 * 1024,
             max_queued_bytes_per_user: 16 * 1024 * 1024,
             max_waiting_completions: 1_024,
+            first_token_timeout: Duration::from_secs(2 * 60),
             completion_timeout: Duration::from_secs(5 * 60),
             max_batch_jobs: 1_024,
             batch_closes_after: Duration::from_millis(50),

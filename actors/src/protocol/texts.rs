@@ -71,6 +71,8 @@ pub enum Text<'a> {
     TooManyRounds,
     /// The model failed (seed 001).
     ModelFailed(&'a str),
+    /// The model answered without so many messages, the oldest.
+    MessagesLeftOut(u32),
     /// The turn could not be stored.
     TurnNotStored,
     /// The turn was cut off and is not gone on with.
@@ -192,6 +194,12 @@ impl fmt::Display for Words<'_> {
             Text::ModelFailed(kind) => {
                 write!(f, "{}: {kind}", pick("LLM 응답 실패", "the model failed"))
             }
+            Text::MessagesLeftOut(count) => match self.locale {
+                Locale::Ko => write!(f, "대화가 길어 오래된 메시지 {count}개는 빼고 답했습니다."),
+                Locale::En => {
+                    write!(f, "The chat is long: answered without its {count} oldest messages.")
+                }
+            },
             Text::TurnNotStored => f.write_str(pick(
                 "대화를 저장할 수 없어 중단했습니다.",
                 "Stopped, because the chat could not be stored.",

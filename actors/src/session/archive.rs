@@ -88,7 +88,7 @@ pub(super) fn kinds_of_end(
     let failed = error.map(|error| {
         let text = match error {
             TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
-            TurnError::Model { kind } => Text::ModelFailed(kind).in_locale(locale),
+            TurnError::Model { kind, .. } => Text::ModelFailed(kind).in_locale(locale),
             TurnError::Store => Text::TurnNotStored.in_locale(locale),
             TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
         };

@@ -166,7 +166,7 @@ impl Drop for Awake {
         door.gives_up(Lost { turn: turn.id, is_told });
         if is_told {
             door.feed().silence();
-            let error = Some(TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() });
+            let error = Some(TurnError::model(ModelError::ENGINE_DIED));
             let (ending, usage) = (TurnEnding::Failed, Default::default());
             let end = TurnEnd { turn: turn.id, ending, error, usage };
             self.tell_end(&end, Told::Progress, turn.options.locale);

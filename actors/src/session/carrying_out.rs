@@ -21,7 +21,8 @@ use crate::{
     port::{Deltas, ModelError, StoreError, TurnStep, Write},
     protocol::{
         CallId, ChatMessage, Completion, CompletionId, CompletionRequest, Content, EffectPolicy,
-        Ending, EventKind, Notice, Question, ToolCall, TurnOptions, Usage, WantedCall,
+        Ending, EventKind, Notice, Question, Text, ToolCall, TurnError, TurnOptions, Usage,
+        WantedCall,
     },
 };
 
@@ -238,20 +239,23 @@ impl Awake {
         }
         let spoken = self.place.door.feed().silence();
         let input = match result {
-            Ok(Completion { text, tool_calls, usage, .. }) => {
+            Ok(Completion { text, tool_calls, usage, left_out, finish: _ }) => {
+                self.tell_left_out(left_out);
                 TurnInput::Completed { text, calls: self.sharing(tool_calls), usage }
             }
             Err(error) => {
-                let kind = match &error {
-                    ModelError::Failed { kind, .. } => kind.clone().into_owned(),
-                    // Nobody but the model itself cancelled a completion that is still awaited.
-                    ModelError::Cancelled { .. } => ModelError::ENGINE_DIED.to_owned(),
-                };
-                error!(session = %self.place.door.session(), %completion, %kind, cause = ?error, "the model failed");
-                TurnInput::CompletionFailed { kind, spoken }
+                error!(session = %self.place.door.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
+                TurnInput::CompletionFailed { error: turn_error(&error), spoken }
             }
         };
         self.on(me, input);
+    }
+
+    /// Tells that the model answered without the oldest messages, if so.
+    fn tell_left_out(&mut self, messages: u32) {
+        let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
+        let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
+        self.tell(EventKind::MessagesLeftOut { messages, text });
     }
 
     /// Whether a call of this tool may run beside others.
@@ -334,5 +338,19 @@ impl Awake {
             content: Content::ToolCall(Box::new(record)),
         };
         self.show(me, message);
+    }
+}
+
+/// What a person is told of a model's failure.
+fn turn_error(error: &ModelError) -> TurnError {
+    match error {
+        // Nobody but the model itself cancelled a completion that is still awaited.
+        ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
+        ModelError::Failed { kind, .. } => TurnError::model(&**kind),
+        ModelError::Overloaded { retry_after } => TurnError::Model {
+            kind: ModelError::OVERLOADED.to_owned(),
+            retry_after_ms: retry_after
+                .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+        },
     }
 }

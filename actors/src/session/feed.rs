@@ -117,6 +117,7 @@ impl Feed {
         let (kept, piece) = match delta {
             CompletionDelta::Text(piece) => (&mut recent.text, piece),
             CompletionDelta::Thinking(piece) => (&mut recent.thinking, piece),
+            CompletionDelta::Began => return,
         };
         if !kept.push(piece, self.max_streaming_bytes) {
             return; // the message at the end has it all

@@ -304,7 +304,7 @@ pub(super) fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
 
 fn error_of(reason: Reason) -> TurnError {
     match reason {
-        Reason::ActorLost => TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() },
+        Reason::ActorLost => TurnError::model(ModelError::ENGINE_DIED),
         Reason::TooOften | Reason::NoChat => TurnError::CutOff,
     }
 }

@@ -72,7 +72,7 @@ pub(super) enum TurnInput {
     /// The model came to its end.
     Completed { text: String, calls: Vec<(WantedCall, Sharing)>, usage: Usage },
     /// The model failed; this had been spoken.
-    CompletionFailed { kind: String, spoken: String },
+    CompletionFailed { error: TurnError, spoken: String },
     /// A call has its outcome in the store.
     CallEnded { index: usize, stops_loop: bool },
     /// The screen was dismissed; this had been spoken.
@@ -171,8 +171,8 @@ impl Turn {
                 self.usage.completion_tokens += usage.completion_tokens;
                 if calls.is_empty() { self.answer(text) } else { self.call(text, calls) }
             }
-            (TurnInput::CompletionFailed { kind, spoken }, Phase::Completing) => {
-                let end = self.end(TurnEnding::Failed, Some(TurnError::Model { kind }));
+            (TurnInput::CompletionFailed { error, spoken }, Phase::Completing) => {
+                let end = self.end(TurnEnding::Failed, Some(error));
                 interrupted(spoken).into_iter().chain([end]).collect()
             }
             (TurnInput::CallEnded { index, stops_loop }, Phase::Calling(calls)) => {
@@ -209,8 +209,8 @@ impl Turn {
 
     fn answer(&mut self, text: String) -> Vec<TurnEffect> {
         if text.trim().is_empty() {
-            let kind = crate::port::ModelError::BAD_OUTPUT.to_owned();
-            return vec![self.end(TurnEnding::Failed, Some(TurnError::Model { kind }))];
+            let error = TurnError::model(crate::port::ModelError::BAD_OUTPUT);
+            return vec![self.end(TurnEnding::Failed, Some(error))];
         }
         let end = self.end(TurnEnding::Answered, None);
         vec![TurnEffect::Say { text, ending: Ending::Complete }, end]

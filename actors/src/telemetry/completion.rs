@@ -1,5 +1,7 @@
 //! The span of a completion, from the wish for it to its end, its wait for the model included.
 
+use std::sync::{Arc, OnceLock};
+
 use metrics::SharedString;
 use tokio::time::Instant;
 use tracing::{Span, field::Empty, info_span};
@@ -20,7 +22,25 @@ pub struct CompletionSpan {
     span: Span,
     model: SharedString,
     began: Instant,
+    first: Arc<OnceLock<Instant>>,
     has_ended: bool,
+}
+
+/// Notes when a completion's first token came.
+#[derive(Debug, Clone)]
+pub struct CompletionClock {
+    model: SharedString,
+    began: Instant,
+    first: Arc<OnceLock<Instant>>,
+}
+
+impl CompletionClock {
+    /// It is there. Only the first time counts.
+    pub fn first_token(&self) {
+        if self.first.set(Instant::now()).is_ok() {
+            metric::first_token_came(&self.model, self.began.elapsed());
+        }
+    }
 }
 
 impl CompletionSpan {
@@ -44,13 +64,26 @@ impl CompletionSpan {
             { name::ERROR } = Empty,
             { name::STATUS } = Empty,
         );
-        Self { span, model: model.clone(), began: Instant::now(), has_ended: false }
+        Self {
+            span,
+            model: model.clone(),
+            began: Instant::now(),
+            first: Arc::default(),
+            has_ended: false,
+        }
     }
 
     /// What the model does is done inside of this.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
+    }
+
+    /// What notes when its first token comes.
+    #[must_use]
+    pub fn clock(&self) -> CompletionClock {
+        let first = Arc::clone(&self.first);
+        CompletionClock { model: self.model.clone(), began: self.began, first }
     }
 
     /// The model begins with it.
@@ -68,6 +101,9 @@ impl CompletionSpan {
             }
             Err(ModelError::Cancelled { usage }) => self.end("cancelled", None, Some(*usage)),
             Err(ModelError::Failed { kind, .. }) => self.end("failed", Some(word(kind)), None),
+            Err(ModelError::Overloaded { .. }) => {
+                self.end("failed", Some(ModelError::OVERLOADED), None);
+            }
         }
     }
 
@@ -77,6 +113,9 @@ impl CompletionSpan {
         if let Some(usage) = usage {
             record_usage(&self.span, usage);
             metric::tokens_used(&self.model, usage);
+            if let Some(first) = self.first.get() {
+                metric::tokens_came(&self.model, usage.completion_tokens, first.elapsed());
+            }
         }
         record_error(&self.span, error);
         metric::completion_ended(&self.model, finish, error, self.began.elapsed());

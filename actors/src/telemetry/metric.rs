@@ -39,6 +39,9 @@ const TURN_DURATION: &str = "gen_ai.invoke_agent.duration";
 const COMPLETIONS: &str = "madang.completions";
 const COMPLETION_DURATION: &str = "gen_ai.client.operation.duration";
 const COMPLETION_WAIT: &str = "madang.completion.wait.duration";
+const FIRST_TOKEN: &str = "gen_ai.server.time_to_first_token";
+const TOKEN_RATE: &str = "madang.completion.token.rate";
+const CACHED_TOKENS: &str = "madang.completion.cached_tokens";
 const TOKENS: &str = "gen_ai.client.token.usage";
 const TOOL_CALLS: &str = "madang.tool_calls";
 const TOOL_DURATION: &str = "gen_ai.execute_tool.duration";
@@ -73,6 +76,24 @@ pub const METRICS: &[Metric] = {
             Histogram,
             Unit::Seconds,
             "how long a completion waited for the model, by model",
+        ),
+        metric(
+            FIRST_TOKEN,
+            Histogram,
+            Unit::Seconds,
+            "from the wish for a completion to its first token, by model",
+        ),
+        metric(
+            TOKEN_RATE,
+            Histogram,
+            Unit::CountPerSecond,
+            "tokens a second of a completion behind its first, by model",
+        ),
+        metric(
+            CACHED_TOKENS,
+            Histogram,
+            Unit::Count,
+            "tokens of a completion's prompt that were known from before, by model",
         ),
         metric(TOKENS, Histogram, Unit::Count, "tokens of a completion, by model and type"),
         metric(TOOL_CALLS, Counter, Unit::Count, "tool calls that ended, by tool, outcome, error"),
@@ -144,6 +165,19 @@ pub(super) fn tokens_used(model: &SharedString, usage: Usage) {
             name::TOKEN_TYPE => kind
         )
         .record(count);
+    }
+    histogram!(CACHED_TOKENS, name::MODEL => model.clone()).record(usage.cached_tokens);
+}
+
+pub(super) fn first_token_came(model: &SharedString, after: Duration) {
+    histogram!(FIRST_TOKEN, name::MODEL => model.clone()).record(after);
+}
+
+/// So many tokens came, all but the first in this time.
+pub(super) fn tokens_came(model: &SharedString, tokens: u32, time: Duration) {
+    if tokens > 1 && !time.is_zero() {
+        let rate = f64::from(tokens - 1) / time.as_secs_f64();
+        histogram!(TOKEN_RATE, name::MODEL => model.clone()).record(rate);
     }
 }
 

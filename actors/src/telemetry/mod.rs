@@ -14,7 +14,7 @@ mod turn;
 
 use std::borrow::Cow;
 
-pub use completion::CompletionSpan;
+pub use completion::{CompletionClock, CompletionSpan};
 pub use metric::{METRICS, Metric, MetricKind, describe};
 pub(crate) use metric::{group_ended, places_given_back, places_taken, refused, tool_executed};
 pub use tool_call::{ToolCallSpan, Whose};

@@ -141,6 +141,7 @@ fn line(kind: &EventKind) -> String {
         EventKind::SystemNotice { text, .. } => format!("notice: {text}"),
         EventKind::Error { text, .. } => format!("error: {text}"),
         EventKind::Cleared => "cleared".to_owned(),
+        EventKind::MessagesLeftOut { messages, .. } => format!("left out {messages} messages"),
         EventKind::TurnResumed => "turn resumed".to_owned(),
         EventKind::TurnEnded { ending, .. } => format!("turn ended {ending:?}"),
     }

@@ -108,7 +108,7 @@ impl LlamaModel {
         let job = Job { request, deltas, cancel: wanted, has_begun: Arc::clone(&has_begun), reply };
         let jobs = self.jobs.as_ref().ok_or_else(|| ModelError::failed(ModelError::ENGINE_DIED))?;
         jobs.try_send(job).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => ModelError::failed(ModelError::OVERLOADED),
+            mpsc::error::TrySendError::Full(_) => ModelError::Overloaded { retry_after: None },
             mpsc::error::TrySendError::Closed(_) => ModelError::failed(ModelError::ENGINE_DIED),
         })?;
         let died = |_| Err(ModelError::failed(ModelError::ENGINE_DIED));

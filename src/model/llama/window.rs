@@ -2,15 +2,16 @@
 
 use madang_actors::protocol::PromptMessage;
 
-/// The longest end of a chat that fits. `fits` gives the prompt if it fits; longer ends never fit where shorter ones do
-/// not. The user's last message is never left out; a call goes together with its result.
+/// The longest end of a chat that fits, and how many messages it leaves out. `fits` gives the prompt if it fits; longer
+/// ends never fit where shorter ones do not. The user's last message is never left out; a call goes together with its
+/// result.
 pub(super) fn longest<T, E>(
     messages: &[PromptMessage],
     mut fits: impl FnMut(&[&PromptMessage]) -> Result<Option<T>, E>,
-) -> Result<Option<T>, E> {
+) -> Result<Option<(T, usize)>, E> {
     let choices = choices(messages);
     if let Some(whole) = fits(&choices[0])? {
-        return Ok(Some(whole));
+        return Ok(Some((whole, 0)));
     }
     // The shortest choice that is known to fit, and what fits in it.
     let mut best = None;
@@ -19,7 +20,7 @@ pub(super) fn longest<T, E>(
         let middle = usize::midpoint(low, high);
         match fits(&choices[middle])? {
             Some(prompt) => {
-                best = Some(prompt);
+                best = Some((prompt, messages.len() - choices[middle].len()));
                 high = middle;
             }
             None => low = middle + 1,
@@ -78,6 +79,10 @@ mod tests {
             Ok::<_, Infallible>((messages.len() <= room).then(|| text.join(" ")))
         })
         .unwrap_or_else(|never| match never {})
+        .map(|(text, left_out)| {
+            assert_eq!(left_out, letters.len() - text.split(' ').count());
+            text
+        })
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl Scene {
                 Way::Killed => self.session.kill(),
                 Way::Failed | Way::Panicked => drop(self.session.state().await),
             },
-            Victim::Llm => ends!(tree.llm, LlmMsg::Freed),
+            Victim::Llm => ends!(tree.llm, LlmMsg::Freed { place: 0, spent: None }),
             Victim::Dispatcher => {
                 let (reply, _) = oneshot::channel();
                 ends!(tree.dispatcher, DispatcherMsg::RunningCalls { reply });
@@ -281,7 +281,7 @@ fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
 
 /// The error of a turn whose actor or model died has one name.
 fn word(error: &TurnError) -> String {
-    let died = TurnError::Model { kind: ModelError::ENGINE_DIED.to_owned() };
+    let died = TurnError::model(ModelError::ENGINE_DIED);
     if *error == died { "died".to_owned() } else { format!("{error:?}") }
 }
 

@@ -36,6 +36,7 @@ async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
         finish,
         usage: USAGE,
         text: String::new(),
+        left_out: 0,
     });
     let text = "Noted.".to_owned();
     script.next().await.finish(Completion { text, usage: USAGE, ..Completion::default() });
@@ -185,6 +186,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
         finish,
         usage: USAGE,
         text: String::new(),
+        left_out: 0,
     });
     script.next().await.finish(Completion {
         text: "Noted.".to_owned(),
@@ -221,6 +223,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
         gen_ai.client.token.usage{gen_ai.operation.name=chat,gen_ai.request.model=by hand,gen_ai.token.type=output} 10
         gen_ai.execute_tool.duration{gen_ai.operation.name=execute_tool,gen_ai.tool.name=note} 1 times
         gen_ai.invoke_agent.duration{gen_ai.operation.name=invoke_agent,madang.turn.ending=answered} 1 times
+        madang.completion.cached_tokens{gen_ai.request.model=by hand} 40
         madang.completion.wait.duration{gen_ai.request.model=by hand} 2 times
         madang.completions{gen_ai.request.model=by hand,madang.completion.finish=stop} 1
         madang.completions{gen_ai.request.model=by hand,madang.completion.finish=tool_calls} 1
@@ -337,6 +340,9 @@ fn every_metric_is_described_with_its_unit() {
         madang.completions counter count
         gen_ai.client.operation.duration histogram seconds
         madang.completion.wait.duration histogram seconds
+        gen_ai.server.time_to_first_token histogram seconds
+        madang.completion.token.rate histogram count_per_second
+        madang.completion.cached_tokens histogram count
         gen_ai.client.token.usage histogram count
         madang.tool_calls counter count
         gen_ai.execute_tool.duration histogram seconds

@@ -117,6 +117,24 @@ async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     assert!(words(&yard, &door).await.is_empty());
 }
 
+#[tokio::test]
+async fn what_a_model_had_no_room_for_is_told_with_its_number() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "hi").await.unwrap();
+    let answer = Completion { left_out: 7, ..calling("Hello.", &[]) };
+    script.next().await.finish(answer);
+    in_time(end).await.unwrap();
+    probe
+        .until(|events| {
+            let told =
+                |kind: &EventKind| matches!(kind, EventKind::MessagesLeftOut { messages: 7, .. });
+            events.iter().any(|event| told(&event.kind))
+        })
+        .await;
+}
+
 /// The session is told of a call's end before the text that the model said with it has come back from the store.
 #[tokio::test]
 async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {

@@ -64,6 +64,7 @@ fn is_kept(event: &SessionEvent) -> bool {
         EventKind::ToolCallProposed { .. }
             | EventKind::ConfirmationAsked { .. }
             | EventKind::ConfirmationEnded { .. }
+            | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
             | EventKind::ToolCallSettled { .. }
     )

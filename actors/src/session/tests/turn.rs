@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use crate::{
-    protocol::{OnDismiss, Usage, WantedCall},
+    protocol::{OnDismiss, TurnError, Usage, WantedCall},
     session::turn::{Progress, Sharing, Turn, TurnEffect, TurnInput},
 };
 
@@ -32,7 +32,7 @@ fn dismissed(spoken: &str) -> TurnInput {
 }
 
 fn failed(kind: &str, spoken: &str) -> TurnInput {
-    TurnInput::CompletionFailed { kind: kind.to_owned(), spoken: spoken.to_owned() }
+    TurnInput::CompletionFailed { error: TurnError::model(kind), spoken: spoken.to_owned() }
 }
 
 fn rendered(effect: TurnEffect) -> String {
@@ -87,7 +87,7 @@ fn a_blank_answer_is_bad_output() {
         vec![TurnInput::Opened, text(" \n")],
         expect![[r#"
             complete
-            end Failed Model { kind: "BadOutput" }"#]],
+            end Failed Model { kind: "BadOutput", retry_after_ms: None }"#]],
     );
 }
 
@@ -170,7 +170,7 @@ fn a_failing_model_leaves_what_it_had_said() {
         vec![TurnInput::Opened, failed("Timeout", "The capital of")],
         expect![[r#"
             complete
-            say "The capital of" Interrupted; end Failed Model { kind: "Timeout" }"#]],
+            say "The capital of" Interrupted; end Failed Model { kind: "Timeout", retry_after_ms: None }"#]],
     );
 }
 

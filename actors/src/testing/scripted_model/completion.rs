@@ -85,6 +85,7 @@ impl ScriptedCompletion {
             tool_calls: self.calls,
             finish,
             usage: Usage::default(),
+            left_out: 0,
         }
     }
 }

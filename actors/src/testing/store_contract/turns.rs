@@ -100,7 +100,7 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     assert_eq!(find("s", "a").await.as_ref(), Some(&expected));
     assert_eq!((find("s", "b").await, find("t", "a").await), (None, None));
 
-    let error = TurnError::Model { kind: "Offline".to_owned() };
+    let error = TurnError::model("Offline");
     let failed = Write::TurnEnded {
         session: session("s"),
         turn: turn(1),

@@ -84,6 +84,7 @@ impl Plain {
             | EventKind::ConfirmationAsked { .. }
             | EventKind::ConfirmationEnded { .. }
             | EventKind::Cleared
+            | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
             | EventKind::TurnEnded { .. } => None,
         }

@@ -212,7 +212,9 @@ impl Terminal {
                 let how = Text::HowToSettle.in_locale(locale);
                 output::line(&format!("{text} {how}").red().to_string())
             }
-            EventKind::ToolCallSettled { text, .. } => self.dim(&printable(text)),
+            EventKind::ToolCallSettled { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
+                self.dim(&printable(text))
+            }
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
             EventKind::Error { text, .. } => {
                 self.below()?;

@@ -196,6 +196,7 @@ impl Chat {
             | EventKind::ConfirmationEnded { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
+            | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
             | EventKind::Cleared => {}
         }

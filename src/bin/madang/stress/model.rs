@@ -46,7 +46,13 @@ impl ChatModel for PlanModel {
                 ("wait", FinishReason::ToolCalls)
             };
             deltas.text(text);
-            Ok(Completion { text: text.to_owned(), tool_calls, finish, usage: Usage::default() })
+            Ok(Completion {
+                text: text.to_owned(),
+                tool_calls,
+                finish,
+                usage: Usage::default(),
+                left_out: 0,
+            })
         })
     }
 }

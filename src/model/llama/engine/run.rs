@@ -18,6 +18,8 @@ pub(super) struct Run {
     pub(super) cancel: [CancellationToken; 2],
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
     pub(super) answer: Answer,
+    /// Messages for which there was no room in the prompt.
+    pub(super) left_out: u32,
     /// The prompt, and what was generated behind it.
     pub(super) tokens: Vec<LlamaToken>,
     /// How many of them are the prompt.

@@ -3,7 +3,7 @@
 use llama_cpp_2::{model::LlamaModel as Weights, token::LlamaToken};
 use madang_actors::{
     port::ModelError,
-    protocol::{CompletionRequest, FinishReason},
+    protocol::{CompletionDelta, CompletionRequest, FinishReason},
 };
 use tracing::warn;
 
@@ -38,6 +38,8 @@ pub(super) struct Speaker<'m> {
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
     pub(super) answer: Answer,
+    /// Messages for which there was no room.
+    pub(super) left_out: u32,
 }
 
 impl<'m> Speaker<'m> {
@@ -95,10 +97,11 @@ impl<'m> Speaker<'m> {
             let fits = tokens.len() + answer <= self.room && !tokens.is_empty();
             Ok::<_, minijinja::Error>(fits.then_some((tokens, prompt.is_thinking)))
         });
-        let (tokens, is_thinking) = fitted
+        let ((tokens, is_thinking), left_out) = fitted
             .map_err(|cause| ModelError::failed_by(TEMPLATE, cause))?
             .ok_or_else(|| ModelError::failed(TOO_LONG))?;
-        Ok(Prompt { tokens, answer: self.answer(request, is_thinking) })
+        let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
+        Ok(Prompt { tokens, answer: self.answer(request, is_thinking), left_out })
     }
 
     fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
@@ -120,6 +123,9 @@ impl<'m> Speaker<'m> {
             return Some(Err(ModelError::failed(ModelError::BAD_OUTPUT)));
         };
         run.usage.completion_tokens += 1;
+        if run.usage.completion_tokens == 1 {
+            run.deltas.push(CompletionDelta::Began);
+        }
         if self.vocabulary.ends(token) {
             run.answer.finish(false, &run.deltas);
             return Some(Ok(FinishReason::Stop));

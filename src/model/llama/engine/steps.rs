@@ -111,6 +111,7 @@ impl<'m> Engine<'m> {
             cancel,
             reply,
             answer: prompt.answer,
+            left_out: prompt.left_out,
             prompt: prompt.tokens.len(),
             tokens: prompt.tokens,
             held: 0,
@@ -319,7 +320,9 @@ impl<'m> Engine<'m> {
             let Some(sequence) = *sequence else { continue };
             self.coming.forget(sequence);
             match end {
-                Some(Err(ModelError::Failed { .. })) => self.cache.free(sequence),
+                Some(Err(ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
+                    self.cache.free(sequence);
+                }
                 Some(Ok(_) | Err(ModelError::Cancelled { .. })) | None => {
                     self.cache.rest(sequence, &request.session, &mut self.stats);
                 }
@@ -327,9 +330,10 @@ impl<'m> Engine<'m> {
         }
         // Who is answered may ask at once what was done.
         self.publish();
-        for Run { end, answer, usage, reply, .. } in ended {
+        for Run { end, answer, usage, reply, left_out, .. } in ended {
             if let Some(end) = end {
-                tell(reply, end.and_then(|finish| answer.into_completion(finish, usage)));
+                let completion = end.and_then(|finish| answer.into_completion(finish, usage));
+                tell(reply, completion.map(|said| Completion { left_out, ..said }));
             }
         }
         for run in self.runs.iter_mut().filter(|run| run.waits == Waits::ForRoom) {

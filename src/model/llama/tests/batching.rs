@@ -153,7 +153,7 @@ async fn a_cancelled_completion_is_gone_within_two_decodes_and_the_others_go_on(
     let endless = CompletionRequest { max_tokens: 400, ..of_session("gone", vec![user("go")]) };
     let result = model.complete(endless, deltas, cancel).await;
     let Err(ModelError::Cancelled { usage }) = result else { panic!("{result:?}") };
-    assert!((3..=5).contains(&usage.completion_tokens), "{usage:?}");
+    assert!((2..=4).contains(&usage.completion_tokens), "{usage:?}");
     assert!(usage.prompt_tokens > 0);
     assert_eq!(other.await.unwrap().unwrap().text.len(), 64);
     assert_eq!(model.stats().running, 0);

@@ -5,6 +5,7 @@ mod constraint;
 mod families;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod forced;
+mod gguf_file;
 mod load;
 mod tiny_model;
 mod tokens;
@@ -65,7 +66,9 @@ async fn complete(
 
 fn failure(result: Result<Completion, ModelError>) -> String {
     match result {
-        Err(ModelError::Failed { kind, .. }) => kind.into_owned(),
+        Err(error @ (ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
+            error.kind().to_owned()
+        }
         other => panic!("this should have failed: {other:?}"),
     }
 }
@@ -199,7 +202,11 @@ async fn a_cancelled_completion_says_what_it_cost_and_the_next_one_is_well() {
     let model = load(&TinyModel::saying(&[("\n", "a"), ("a", "a")]));
     let cancel = CancellationToken::new();
     let at_first_text = cancel.clone();
-    let deltas = Deltas::new(move |_| at_first_text.cancel());
+    let deltas = Deltas::new(move |delta| {
+        if matches!(delta, CompletionDelta::Text(_)) {
+            at_first_text.cancel();
+        }
+    });
     let mut endless = request(vec![user("a")], vec![]);
     endless.max_tokens = 400;
     let result = model.complete(endless, deltas, cancel).await;
@@ -290,6 +297,7 @@ async fn a_chat_that_is_too_long_loses_its_oldest_turns_and_no_result_its_call()
     assert_eq!(completion.text, "abc");
     let tokens = completion.usage.prompt_tokens;
     assert!((300..448).contains(&tokens), "{tokens} tokens of 512, 64 of them for the answer");
+    assert!((90..120).contains(&completion.left_out), "{} of 121", completion.left_out);
     let long = request(vec![user(&"x".repeat(600))], vec![]);
     assert_eq!(failure(complete(&model, long).await), "PromptTooLong");
 }

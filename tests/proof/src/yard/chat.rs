@@ -123,6 +123,7 @@ impl Chat {
             | EventKind::ConfirmationEnded { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
+            | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
             | EventKind::ToolCallSettled { .. }
             | EventKind::Cleared => {}

@@ -68,5 +68,6 @@ fn follow(messages: &[PromptMessage]) -> Option<Completion> {
         tool_calls,
         finish: if is_last { FinishReason::Stop } else { FinishReason::ToolCalls },
         usage: Usage::default(),
+        left_out: 0,
     })
 }

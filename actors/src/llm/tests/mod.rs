@@ -62,7 +62,9 @@ impl Llm {
         let how = match result {
             Ok(completion) => completion.text,
             Err(ModelError::Cancelled { .. }) => "cancelled".to_owned(),
-            Err(ModelError::Failed { kind, .. }) => kind.into_owned(),
+            Err(error @ (ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
+                error.kind().to_owned()
+            }
         };
         (completion.uuid().as_u128(), how)
     }
@@ -79,7 +81,7 @@ async fn completions_beyond_what_the_model_serves_wait_and_users_take_turns() {
     for (number, user) in [(1, "kim"), (2, "kim"), (3, "kim"), (4, "lee")] {
         llm.ask(number, user);
     }
-    for number in [1, 2, 4, 3] {
+    for number in [1, 4, 2, 3] {
         script.next().await.say("ok");
         assert_eq!(llm.ended().await, ended(number, "ok"));
     }
@@ -102,6 +104,56 @@ async fn a_full_queue_refuses_honestly_and_what_nobody_wants_makes_room() {
     assert_eq!(llm.ended().await, ended(1, "ok"));
     script.next().await.say("ok");
     assert_eq!(llm.ended().await, ended(4, "ok"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_is_told_when_to_come_again() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
+    let mut llm = Llm::new(model.max_concurrent(1), limits).await;
+    llm.ask(1, "kim");
+    let first = script.next().await;
+    tokio::time::advance(Duration::from_secs(6)).await;
+    first.say("ok");
+    assert_eq!(llm.ended().await, ended(1, "ok"));
+    llm.ask(2, "kim");
+    let running = script.next().await;
+    for number in [3, 4, 5] {
+        llm.ask(number, "kim");
+    }
+    let mut hints = Vec::new();
+    for _ in 0..2 {
+        let LlmEvent::Ended { result, .. } = llm.heard.recv().await.unwrap();
+        let Err(ModelError::Overloaded { retry_after }) = result else { panic!("{result:?}") };
+        hints.push(retry_after.map(|after| after.as_secs()));
+    }
+    assert_eq!(hints, [Some(6), Some(12)]);
+    running.say("ok");
+    assert_eq!(llm.ended().await, ended(2, "ok"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_token_that_does_not_come_is_a_timeout_and_one_that_came_is_none() {
+    let (model, mut script) = model_pair();
+    let limits = Limits {
+        first_token_timeout: Duration::from_secs(5),
+        completion_timeout: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let mut llm = Llm::new(model.max_concurrent(2), limits).await;
+    llm.ask(1, "kim");
+    let speaks = script.next().await;
+    speaks.delta("Well");
+    llm.ask(2, "kim");
+    let silent = script.next().await;
+    llm.ask(3, "kim");
+    let mut both = [llm.ended().await, llm.ended().await];
+    both.sort();
+    assert_eq!(both, [ended(2, "Timeout"), ended(3, "Timeout")], "running and waiting");
+    assert!(silent.is_cancelled() && !speaks.is_cancelled());
+    tokio::time::advance(Duration::from_secs(20)).await;
+    speaks.say("Well, yes");
+    assert_eq!(llm.ended().await, ended(1, "Well, yes"));
 }
 
 #[tokio::test(start_paused = true)]

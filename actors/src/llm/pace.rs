@@ -1,0 +1,63 @@
+//! When there will be a place for whoever is refused now, going by how long completions took lately.
+
+use std::time::Duration;
+
+/// How long completions take.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    average: Option<Duration>,
+    /// Refused since a place came free last: the next one is told a later moment, or all would come for the same place.
+    refused: u32,
+}
+
+/// The latest completion counts for so much of the average.
+const LATEST: u32 = 8;
+
+impl Pace {
+    /// A completion ended and took so long.
+    pub(super) fn ended(&mut self, took: Duration) {
+        let average = self.average.unwrap_or(took);
+        self.average = Some(average - average / LATEST + took / LATEST);
+        self.refused = self.refused.saturating_sub(1);
+    }
+
+    /// Somebody is refused where so many run at once: when to come again. `None` before anything has ended.
+    pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
+        self.refused = self.refused.saturating_add(1);
+        let running = u32::try_from(running.max(1)).unwrap_or(u32::MAX);
+        // A place in the queue comes free with each completion that ends.
+        self.average.map(|average| average.saturating_mul(self.refused) / running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn before_anything_has_ended_nobody_knows() {
+        assert_eq!(Pace::default().refuses(4), None);
+    }
+
+    #[test]
+    fn each_who_is_refused_is_told_a_later_moment_until_places_come_free() {
+        let mut pace = Pace::default();
+        pace.ended(seconds(8));
+        assert_eq!([pace.refuses(4), pace.refuses(4)], [Some(seconds(2)), Some(seconds(4))]);
+        pace.ended(seconds(8));
+        pace.ended(seconds(8));
+        assert_eq!(pace.refuses(4), Some(seconds(2)));
+    }
+
+    #[test]
+    fn what_was_lately_counts_most() {
+        let mut pace = Pace::default();
+        pace.ended(seconds(8));
+        pace.ended(seconds(16));
+        assert_eq!(pace.refuses(1), Some(seconds(9)));
+    }
+}

@@ -1,0 +1,114 @@
+//! Who comes next, by tables.
+
+use std::time::Duration;
+
+use super::*;
+
+/// Who waits, as `user/session`.
+fn of(name: &str) -> (UserId, SessionId) {
+    let (user, session) = name.split_once('/').unwrap();
+    (UserId::new(user).unwrap(), SessionId::new(session).unwrap())
+}
+
+fn queue(names: &[&'static str]) -> Queue<&'static str> {
+    let mut queue = Queue::new(100);
+    for name in names {
+        queue.push(of(name), Instant::now(), *name).unwrap();
+    }
+    queue
+}
+
+/// The rest, each ended with this cost before the next one begins.
+fn drain(queue: &mut Queue<&'static str>, cost: impl Fn(&str) -> u32) -> String {
+    let mut order = Vec::new();
+    while let Some((job, charge)) = queue.next() {
+        let usage = Usage { prompt_tokens: cost(job), ..Usage::default() };
+        queue.ended(&charge, Some(usage));
+        order.push(job);
+    }
+    order.join(" ")
+}
+
+#[test]
+fn users_take_turns_whatever_one_of_them_piles_up() {
+    let mut queue = queue(&["a/1", "a/2", "a/3", "b/1", "c/1", "b/2"]);
+    assert_eq!(drain(&mut queue, |_| 100), "a/1 b/1 c/1 a/2 b/2 a/3");
+    assert_eq!(queue.len(), 0);
+}
+
+#[test]
+fn so_do_the_sessions_of_a_user() {
+    let mut queue = queue(&["a/1", "a/1", "a/1", "a/2", "a/2"]);
+    assert_eq!(drain(&mut queue, |_| 100), "a/1 a/2 a/1 a/2 a/1");
+}
+
+#[test]
+fn who_takes_long_answers_gets_fewer_of_them() {
+    let names = ["a/1", "a/1", "a/1", "b/1", "b/1", "b/1", "b/1", "b/1", "b/1"];
+    let order = drain(&mut queue(&names), |job| if job == "a/1" { 300 } else { 100 });
+    assert_eq!(order, "a/1 b/1 b/1 b/1 a/1 b/1 b/1 b/1 a/1");
+}
+
+#[test]
+fn what_runs_counts_before_it_is_known_what_it_costs() {
+    let mut queue = queue(&["a/1", "a/2", "a/3", "b/1", "b/2"]);
+    let begun: Vec<_> = std::iter::from_fn(|| queue.next()).take(4).collect();
+    let names: Vec<_> = begun.iter().map(|(job, _)| *job).collect();
+    assert_eq!(names, ["a/1", "b/1", "a/2", "b/2"]);
+    // Cancelled at once it cost nothing.
+    queue.push(of("b/3"), Instant::now(), "b/3").unwrap();
+    queue.ended(&begun[1].1, Some(Usage::default()));
+    assert_eq!(queue.next().unwrap().0, "b/3");
+}
+
+#[test]
+fn generated_tokens_cost_more_than_read_ones_and_known_ones_nothing() {
+    let usage = Usage { prompt_tokens: 1_000, cached_tokens: 900, completion_tokens: 10 };
+    assert_eq!(cost(usage), 140);
+}
+
+#[test]
+fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
+    let mut queue = queue(&["a/1", "a/1", "a/1", "b/1", "b/1"]);
+    let (_, charge) = queue.next().unwrap();
+    queue.ended(&charge, Some(Usage { prompt_tokens: 1_000, ..Usage::default() }));
+    let (job, charge) = queue.next().unwrap();
+    assert_eq!(job, "b/1");
+    queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
+    // A newcomer begins where those are that wait, not at nothing.
+    for _ in 0..3 {
+        queue.push(of("c/1"), Instant::now(), "c/1").unwrap();
+    }
+    assert_eq!(drain(&mut queue, |_| 600), "c/1 b/1 c/1 a/1 c/1 a/1");
+}
+
+#[test]
+fn where_nobody_waits_or_runs_nothing_is_remembered() {
+    let mut queue = queue(&["a/1", "b/1"]);
+    drain(&mut queue, |_| 5_000);
+    assert!(queue.users.is_empty());
+}
+
+#[test]
+fn a_full_queue_gives_the_job_back() {
+    let mut queue = Queue::new(1);
+    queue.push(of("a/1"), Instant::now(), "first").unwrap();
+    assert_eq!(queue.push(of("b/1"), Instant::now(), "second"), Err("second"));
+}
+
+#[test]
+fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
+    let mut queue = Queue::new(10);
+    let now = Instant::now();
+    let later = now + Duration::from_secs(1);
+    for (name, due, job) in
+        [("a/1", now, "due"), ("a/1", later, "a"), ("b/1", later, "unwanted"), ("c/1", later, "c")]
+    {
+        queue.push(of(name), due, job).unwrap();
+    }
+    let mut taken = queue.take_out(now, |job| *job == "unwanted");
+    taken.sort_unstable();
+    assert_eq!(taken, ["due", "unwanted"]);
+    assert_eq!(queue.next_due(), Some(later));
+    assert_eq!(drain(&mut queue, |_| 1), "a c");
+}
