@@ -28,15 +28,15 @@ use super::{
 /// The completions that run, and what they run on.
 pub(super) struct Engine<'m> {
     speaker: Speaker<'m>,
-    cache: Cache<'m>,
+    pub(super) cache: Cache<'m>,
     /// In the order in which they began.
-    runs: Vec<Run>,
+    pub(super) runs: Vec<Run>,
     /// The prompts that are being read.
-    coming: Prefixes<LlamaToken>,
+    pub(super) coming: Prefixes<LlamaToken>,
     batch: LlamaBatch<'static>,
     pace: Pace,
     bounds: Bounds,
-    stats: EngineStats,
+    pub(super) stats: EngineStats,
     /// What others may know of `stats`.
     told: Arc<Mutex<EngineStats>>,
 }
@@ -56,10 +56,6 @@ impl Bounds {
         self.running + self.prompt_tokens
     }
 }
-
-/// A prompt waits for another one that is being read if they share so many tokens more than what is known already:
-/// otherwise both would read them.
-const WAIT_GAIN: usize = 16;
 
 impl<'m> Engine<'m> {
     pub(super) fn new(
@@ -146,50 +142,6 @@ impl<'m> Engine<'m> {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
-    /// Gives sequences to those that have none.
-    fn place(&mut self) {
-        for at in 0..self.runs.len() {
-            let run = &self.runs[at];
-            if run.sequence.is_some() || !self.may_place(run) {
-                continue;
-            }
-            let known = self.cache.known(&run.tokens);
-            let coming = self.coming.longest(&run.tokens[..run.tokens.len() - 1]);
-            if let Some(coming) = coming.filter(|coming| coming.tokens >= known + WAIT_GAIN) {
-                let (reader, tokens) = (coming.by, coming.tokens);
-                self.runs[at].waits = Waits::ForCommon { reader, tokens };
-                continue;
-            }
-            let run = &mut self.runs[at];
-            let placed = self.cache.place(&run.request.session, &run.tokens, &mut self.stats);
-            let Some((sequence, known)) = placed else { return };
-            if run.usage == Usage::default() {
-                run.usage.cached_tokens = u32::try_from(known).unwrap_or(u32::MAX);
-                self.stats.prompt_tokens_reused += known as u64;
-            }
-            run.sequence = Some(sequence);
-            run.waits = Waits::No;
-            run.holds(known);
-            if self.cache.can_cut() {
-                self.coming.extend(sequence, &run.tokens);
-            }
-        }
-    }
-
-    fn may_place(&self, run: &Run) -> bool {
-        match run.waits {
-            Waits::No => true,
-            Waits::ForCommon { reader, tokens } => {
-                let reads = |other: &Run| {
-                    other.sequence == Some(reader) && other.reads && other.held < tokens
-                };
-                !self.runs.iter().any(reads)
-            }
-            // The engine lets it go on when another one is over.
-            Waits::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
-        }
-    }
-
     /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
     fn decode(&mut self) -> Option<Vec<Share>> {
         loop {
@@ -273,26 +225,6 @@ impl<'m> Engine<'m> {
             run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));
             self.stats.tokens_generated += u64::from(run.usage.completion_tokens - before);
         }
-    }
-
-    /// Makes room in the context: of those that rest first, then of the one that began last.
-    fn make_room(&mut self) -> bool {
-        if self.cache.make_room(&mut self.stats) {
-            return true;
-        }
-        let placed = || self.runs.iter().enumerate().filter(|(_, run)| run.sequence.is_some());
-        if placed().count() < 2 {
-            return false;
-        }
-        let youngest = plan::youngest(placed().map(|(at, run)| (at, run.began)));
-        let Some(run) = youngest.map(|at| &mut self.runs[at]) else { return false };
-        debug!(completion = %run.request.id, "a completion gives up its place for others");
-        self.stats.preempted += 1;
-        if let Some(sequence) = run.loses_place(Waits::ForRoom) {
-            self.coming.forget(sequence);
-            self.cache.free(sequence);
-        }
-        true
     }
 
     /// Nothing is known of the context any more.

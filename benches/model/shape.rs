@@ -1,0 +1,109 @@
+//! A model of the shape of a real one of half a billion parameters, with random weights: as fast, and it says nothing.
+
+use crate::gguf_file::GgufFile;
+
+const LAYERS: usize = 24;
+const WIDTH: usize = 896;
+const HEADS: usize = 14;
+const KV_HEADS: usize = 2;
+const FEED_FORWARD: usize = 4_864;
+const TOKENS: usize = 150_000;
+/// As `ggml` numbers it.
+const Q4_0: u32 = 2;
+const CONTROLS: [&str; 2] = ["<|im_start|>", "<|im_end|>"];
+
+const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+    {{ '<|im_start|>assistant\n' }}";
+
+/// The bytes of the file. Each byte of a text is a token of its own.
+pub(crate) fn half_a_billion() -> Vec<u8> {
+    let mut file = GgufFile::default();
+    let names: Vec<String> = (0..TOKENS).map(token_text).collect();
+    let kinds: Vec<i32> = (0..TOKENS).map(|token| if is_control(token) { 3 } else { 1 }).collect();
+    file.text("general.architecture", "llama");
+    file.text("general.name", "random-0.5b");
+    file.number("llama.context_length", 8_192);
+    file.number("llama.embedding_length", wide(WIDTH));
+    file.number("llama.block_count", wide(LAYERS));
+    file.number("llama.feed_forward_length", wide(FEED_FORWARD));
+    file.number("llama.attention.head_count", wide(HEADS));
+    file.number("llama.attention.head_count_kv", wide(KV_HEADS));
+    file.number("llama.rope.dimension_count", wide(WIDTH / HEADS));
+    file.float("llama.attention.layer_norm_rms_epsilon", 1e-5);
+    file.text("tokenizer.ggml.model", "gpt2");
+    file.text("tokenizer.ggml.pre", "gpt-2");
+    file.texts("tokenizer.ggml.tokens", &names);
+    file.integers("tokenizer.ggml.token_type", &kinds);
+    file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
+    file.number("tokenizer.ggml.eos_token_id", wide(TOKENS - 1));
+    file.text("tokenizer.chat_template", TEMPLATE);
+    let mut random = Random(7);
+    let mut matrix = |file: &mut GgufFile, name: &str, columns: usize, rows: usize| {
+        let blocks = columns / 32 * rows;
+        file.quantised(name, &[columns, rows], Q4_0, random.take_blocks(blocks));
+    };
+    matrix(&mut file, "token_embd.weight", WIDTH, TOKENS);
+    file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
+    let kv = WIDTH / HEADS * KV_HEADS;
+    for layer in 0..LAYERS {
+        let name = |part: &str| format!("blk.{layer}.{part}.weight");
+        file.tensor(&name("attn_norm"), &[WIDTH], vec![1.0; WIDTH]);
+        file.tensor(&name("ffn_norm"), &[WIDTH], vec![1.0; WIDTH]);
+        matrix(&mut file, &name("attn_q"), WIDTH, WIDTH);
+        matrix(&mut file, &name("attn_k"), WIDTH, kv);
+        matrix(&mut file, &name("attn_v"), WIDTH, kv);
+        matrix(&mut file, &name("attn_output"), WIDTH, WIDTH);
+        matrix(&mut file, &name("ffn_gate"), WIDTH, FEED_FORWARD);
+        matrix(&mut file, &name("ffn_up"), WIDTH, FEED_FORWARD);
+        matrix(&mut file, &name("ffn_down"), FEED_FORWARD, WIDTH);
+    }
+    file.finish()
+}
+
+const fn is_control(token: usize) -> bool {
+    token >= TOKENS - CONTROLS.len()
+}
+
+/// Byte-level BPE: bytes first, one merged pair, then words that nothing is merged to.
+fn token_text(token: usize) -> String {
+    if is_control(token) {
+        return CONTROLS[token + CONTROLS.len() - TOKENS].to_owned();
+    }
+    let Ok(byte) = u8::try_from(token) else {
+        return if token == 256 { "hi".to_owned() } else { format!("w{token}") };
+    };
+    let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
+    if is_plain(byte) {
+        return char::from(byte).to_string();
+    }
+    let before = (0..byte).filter(|other| !is_plain(*other)).count();
+    char::from_u32(256 + wide(before)).expect("256 letters follow there").to_string()
+}
+
+fn wide(number: usize) -> u32 {
+    u32::try_from(number).expect("half a billion fits")
+}
+
+/// Random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    /// Blocks of 32 weights: a scale of 2^-8 in 16 bits, and 4 bits for each weight.
+    fn take_blocks(&mut self, count: usize) -> impl Iterator<Item = u8> + '_ {
+        (0..count).flat_map(move |_| {
+            let mut block = [0; 18];
+            block[..2].copy_from_slice(&0x1c00_u16.to_le_bytes());
+            block[2..10].copy_from_slice(&self.next().to_le_bytes());
+            block[10..].copy_from_slice(&self.next().to_le_bytes());
+            block
+        })
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+}
