@@ -127,6 +127,9 @@ impl LlmState {
         if self.waiting.len() >= self.limits.max_waiting_completions {
             self.take_out();
         }
+        if self.waiting.len() == 0 {
+            self.pace.has_room();
+        }
         let of = (job.request.user.clone(), job.request.session.clone());
         // What waits has no first token.
         if let Err(job) = self.waiting.push(of, job.first_due, job) {

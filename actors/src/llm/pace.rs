@@ -21,6 +21,11 @@ impl Pace {
         self.refused = self.refused.saturating_sub(1);
     }
 
+    /// Somebody came in and found nobody waiting: there is a place for everybody again.
+    pub(super) fn has_room(&mut self) {
+        self.refused = 0;
+    }
+
     /// Somebody is refused where so many run at once: when to come again. `None` before anything has ended.
     pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
         self.refused = self.refused.saturating_add(1);
@@ -50,6 +55,17 @@ mod tests {
         assert_eq!([pace.refuses(4), pace.refuses(4)], [Some(seconds(2)), Some(seconds(4))]);
         pace.ended(seconds(8));
         pace.ended(seconds(8));
+        assert_eq!(pace.refuses(4), Some(seconds(2)));
+    }
+
+    #[test]
+    fn who_was_refused_long_ago_does_not_come_again() {
+        let mut pace = Pace::default();
+        pace.ended(seconds(8));
+        for _ in 0..10_000 {
+            pace.refuses(4);
+        }
+        pace.has_room();
         assert_eq!(pace.refuses(4), Some(seconds(2)));
     }
 

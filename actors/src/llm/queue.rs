@@ -11,12 +11,13 @@ use crate::protocol::{SessionId, Usage, UserId};
 /// their order.
 ///
 /// Served is counted in tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
-/// usual, and put right when it ends. Who was away comes back as if served as much as whoever is served least now: nobody
-/// saves up for later.
+/// usual, and put right when it ends. All that is served is shared out among those who wait or run: so much everybody could
+/// have had, and whoever comes or comes back begins there. So nobody saves up for later, nobody comes before others by
+/// being new, and what somebody had too much is forgotten once the others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     users: HashMap<UserId, User<J>>,
-    /// How much whoever came last had been served.
+    /// How much everybody could have been served.
     level: u64,
     /// Numbers the jobs as they came.
     came: u64,
@@ -133,11 +134,13 @@ impl<J> Queue<J> {
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
-        let put_right = |served: u64| {
-            let cost = spent.map_or(charge.tokens, cost);
-            served.saturating_sub(charge.tokens).saturating_add(cost)
-        };
+        let cost = spent.map_or(charge.tokens, cost);
+        let put_right = |served: u64| served.saturating_sub(charge.tokens).saturating_add(cost);
+        let share = |active: usize| (cost / active.max(1) as u64).max(1);
+        self.level += share(self.users.values().filter(|user| !user.is_away()).count());
         if let Some(user) = self.users.get_mut(&charge.user) {
+            let active = user.sessions.values().filter(|session| !session.is_away()).count();
+            user.level += share(active);
             user.running -= 1;
             user.served = put_right(user.served);
             if let Some(session) = user.sessions.get_mut(&charge.session) {

@@ -88,8 +88,8 @@ impl Writer {
                     write_run(transaction, run, &mut done, &mut jobs).await
                 }
                 Job::Lend(job) => {
-                    let then = behind(jobs.front(), closes);
-                    self.lend(transaction, job, then, &mut done).await
+                    self.lend(transaction, job, Behind { next: jobs.front(), closes }, &mut done)
+                        .await
                 }
             };
             match next {
@@ -133,7 +133,7 @@ impl Writer {
         &self,
         mut transaction: Open,
         job: LeaseJob,
-        then: Then,
+        behind: Behind<'_>,
         done: &mut Vec<Done>,
     ) -> Result<Open, Spoiled> {
         if job.reply.is_closed() {
@@ -159,7 +159,7 @@ impl Writer {
         match end {
             None => undo(transaction, &label).await,
             Some(end @ End { keep: Keep::Keep, .. }) => {
-                keep(transaction, &label, end, then, done).await
+                keep(transaction, &label, end, behind.then(), done).await
             }
             Some(End { keep: Keep::Undo, record, committed }) => {
                 let job = WriteJob { writes: record, reply: committed, place };
@@ -221,15 +221,23 @@ impl WriteJob {
 #[error("the transaction was lost with its borrower")]
 struct Lost;
 
-/// What is known of the part behind a lease. Where the group is about to close, nobody is begun for.
-fn behind(next: Option<&Job>, closes: Instant) -> Then {
-    match next {
-        Some(Job::Lend(LeaseJob { call: Some(call), reply, .. }))
-            if !reply.is_closed() && Instant::now() < closes =>
-        {
-            Then::Another(call.clone())
+/// What waits behind a lease.
+struct Behind<'a> {
+    next: Option<&'a Job>,
+    closes: Instant,
+}
+
+impl Behind<'_> {
+    /// What comes behind it now. Where the group has closed meanwhile, nobody is begun for.
+    fn then(&self) -> Then {
+        match self.next {
+            Some(Job::Lend(LeaseJob { call: Some(call), reply, .. }))
+                if !reply.is_closed() && Instant::now() < self.closes =>
+            {
+                Then::Another(call.clone())
+            }
+            Some(Job::Lend(_) | Job::Write(_)) | None => Then::Any,
         }
-        Some(Job::Lend(_) | Job::Write(_)) | None => Then::Any,
     }
 }
 

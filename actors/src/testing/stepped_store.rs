@@ -5,8 +5,8 @@ use std::{any::Any, fmt, sync::Arc};
 use crate::{
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
+        BoxFuture, CallKey, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader,
+        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -38,6 +38,15 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         of.write_all(writes)
+    }
+
+    /// Writes facts, keeps the innermost part and begins another.
+    fn next_part<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        of.next_part(writes)
     }
 
     /// Commits.
@@ -163,6 +172,14 @@ impl<T: Steps> Transaction for Stepped<T> {
 
     fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
         self.steps.write(&mut *self.transaction, writes)
+    }
+
+    fn foresee(&mut self, call: CallKey) {
+        self.transaction.foresee(call);
+    }
+
+    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
+        self.steps.next_part(&mut *self.transaction, writes)
     }
 
     fn connection(&mut self) -> &mut (dyn Any + Send) {

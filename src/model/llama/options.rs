@@ -119,7 +119,7 @@ impl LlamaOptions {
 
     /// Computes in so many threads, but never in more than there are cores: llama.cpp's threads wait for each other by
     /// spinning, and with more of them than cores nothing goes on. By default one for small models, where waiting costs
-    /// more than it gains, and all cores but for what is needed elsewhere for large ones.
+    /// more than it gains, and all cores for large ones.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = Some(threads);

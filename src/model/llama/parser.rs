@@ -167,7 +167,7 @@ impl Parser {
 
     fn text(&mut self, found: &mut Vec<Found>) -> bool {
         let [think, thought] = self.family.thinking;
-        let opening = self.family.marker();
+        let opening = self.family.marker().filter(|_| self.has_tools);
         let mut markers = vec![think, thought];
         markers.extend(opening);
         markers.extend(self.stops);

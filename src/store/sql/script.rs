@@ -95,14 +95,15 @@ impl Script {
         self.sql.push_str(sql);
     }
 
-    /// Runs the statements one after the other, up to the first that fails or is refused, and gives the row of the last.
-    pub(super) async fn run_to_row(
+    /// Runs the statements one after the other, up to the first that fails or is refused, and gives their rows.
+    pub(super) async fn run_to_rows(
         &mut self,
         db: &mut SqliteConnection,
-    ) -> sqlx::Result<Option<SqliteRow>> {
+    ) -> sqlx::Result<Vec<SqliteRow>> {
         let Self { sql, arguments, guards, .. } = std::mem::take(self);
         self.guards = guards;
-        soon(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_optional(db)).await
+        // All of them: whoever asks for one row ends the script behind the first.
+        soon(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_all(db)).await
     }
 
     /// Runs the statements one after the other, up to the first that fails.

@@ -81,7 +81,7 @@ impl SqliteTransaction {
         let writer = slot.as_mut().expect("the slot is emptied on drop only");
         writer.must_be_open().map_err(StoreError::unavailable)?;
         let next = NextPart { sql: writer.savepoint(kept, depth), foreseen: foreseen.take() };
-        *known = write::write_and_go_on(writer.db(), writes, known, next).await?;
+        *known = write::write_and_go_on(writer.db(), writes, known.take(), next).await?;
         Ok(())
     }
 

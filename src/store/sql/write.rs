@@ -42,8 +42,10 @@ pub(super) async fn write(
     known: &mut Option<Known>,
 ) -> Result<(), StoreError> {
     let mut script = Script::default();
-    let begin = add_all(db, writes, known, &mut script).await?;
-    send(db, &mut script, &writes[begin..]).await
+    let Added { sent, last } = add_all(db, writes, known.take(), &mut script).await?;
+    send(db, &mut script, &writes[sent..]).await?;
+    *known = last;
+    Ok(())
 }
 
 /// Writes facts in their order, ends the part that they belong to and begins another. Nothing was ended where one of them
@@ -51,37 +53,58 @@ pub(super) async fn write(
 pub(super) async fn write_and_go_on(
     db: &mut SqliteConnection,
     writes: &[Write],
-    known: &mut Option<Known>,
+    known: Option<Known>,
     next: NextPart,
 ) -> Result<Option<Known>, StoreError> {
     let mut script = Script::new(Guards::Between);
-    let begin = add_all(db, writes, known, &mut script).await?;
+    let Added { sent, .. } = add_all(db, writes, known, &mut script).await?;
     script.next_part(&next.sql);
     if let Some(CallKey { session, call }) = &next.foreseen {
         script.statements(1, STANDS).bind(session.as_str()).bind(call.to_string());
     }
-    let found = script.run_to_row(db).await;
-    let found = found.map_err(|error| of_write(error, || describe(&writes[begin..])))?;
+    let rows = script.run_to_rows(db).await;
+    let rows = rows.map_err(|error| of_write(error, || describe(&writes[sent..])))?;
+    let found = match &*rows {
+        [] => None,
+        [found] if next.foreseen.is_some() => Some(found),
+        // A borrower has changed how the connection answers: what was done is not known.
+        _ => return Err(StoreError::unavailable(StrangeAnswer { rows: rows.len() })),
+    };
     let Some((call, found)) = next.foreseen.zip(found) else { return Ok(None) };
-    let known = stands(call, &found)?;
-    // What contradicts itself is read again when it is written about, and refused then.
-    Ok(Some(known).filter(Known::is_of_its_session))
+    // What cannot be read, or contradicts itself, is read again when it is written about, and refused then: what was
+    // written here has nothing to do with it.
+    Ok(stands(call, found).ok().filter(Known::is_of_its_session))
 }
 
-/// Adds facts to the script, which is sent on the way where something must be read. Gives the first that was not sent.
+/// Statements that only write gave rows.
+#[derive(Debug, thiserror::Error)]
+#[error("the database gave {rows} rows where it was only written to")]
+struct StrangeAnswer {
+    rows: usize,
+}
+
+/// What became of facts that were added to a script.
+struct Added {
+    /// So many of them were sent on the way.
+    sent: usize,
+    /// What is known once the rest is sent, too.
+    last: Option<Known>,
+}
+
+/// Adds facts to the script, which is sent on the way where something must be read.
 async fn add_all(
     db: &mut SqliteConnection,
     writes: &[Write],
-    known: &mut Option<Known>,
+    known: Option<Known>,
     script: &mut Script,
-) -> Result<usize, StoreError> {
-    let (mut begin, mut last) = (0, known.take());
+) -> Result<Added, StoreError> {
+    let (mut sent, mut last) = (0, known);
     for (index, write) in writes.iter().enumerate() {
         let fact = Fact::of(write);
         // What the script has not written yet is not there to be read.
         if fact.must_read(last.as_ref()) || script.is_long() {
-            send(db, script, &writes[begin..index]).await?;
-            begin = index;
+            send(db, script, &writes[sent..index]).await?;
+            sent = index;
         }
         match fact {
             Fact::Plain => add(script, write)?,
@@ -92,13 +115,12 @@ async fn add_all(
                     let step = Step { session, call, at, transition: &transition };
                     last = Some(take(db, &step, last, script).await?);
                     // Each of these reads where the chain ends.
-                    send(db, script, &writes[begin..=index]).await?;
+                    send(db, script, &writes[sent..=index]).await?;
                 }
             }
         }
     }
-    *known = last;
-    Ok(begin)
+    Ok(Added { sent, last })
 }
 
 async fn send(

@@ -75,11 +75,11 @@ fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
     let (job, charge) = queue.next().unwrap();
     assert_eq!(job, "b/1");
     queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
-    // A newcomer begins where those are that wait, not at nothing.
+    // A newcomer begins with what everybody could have had, 600 by now: neither at nothing nor before who had less.
     for _ in 0..3 {
         queue.push(of("c/1"), Instant::now(), "c/1").unwrap();
     }
-    assert_eq!(drain(&mut queue, |_| 600), "c/1 b/1 c/1 a/1 c/1 a/1");
+    assert_eq!(drain(&mut queue, |_| 600), "b/1 c/1 a/1 c/1 a/1 c/1");
 }
 
 #[test]
@@ -111,4 +111,39 @@ fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
     assert_eq!(taken, ["due", "unwanted"]);
     assert_eq!(queue.next_due(), Some(later));
     assert_eq!(drain(&mut queue, |_| 1), "a c");
+}
+
+#[test]
+fn newcomers_without_end_keep_nobody_waiting() {
+    let mut queue = queue(&["old/1"]);
+    let usage = |tokens| Some(Usage { prompt_tokens: tokens, ..Usage::default() });
+    let (_, charge) = queue.next().unwrap();
+    queue.push(of("old/1"), Instant::now(), "old/1").unwrap();
+    queue.push(of("new0/1"), Instant::now(), "new").unwrap();
+    queue.ended(&charge, usage(1_000));
+    for number in 1..100 {
+        queue.push(of(&format!("new{number}/1")), Instant::now(), "new").unwrap();
+        let (job, charge) = queue.next().unwrap();
+        queue.ended(&charge, usage(1_000));
+        if job == "old/1" {
+            assert!(number < 8, "after {number} others");
+            return;
+        }
+    }
+    panic!("whoever was served once waits for ever");
+}
+
+#[test]
+fn who_came_once_is_forgotten_though_somebody_always_runs() {
+    let mut queue = queue(&["kim/0"]);
+    let (_, mut running) = queue.next().unwrap();
+    for number in 1..1_000 {
+        for user in ["kim".to_owned(), format!("guest{number}")] {
+            queue.push(of(&format!("{user}/{number}")), Instant::now(), "next").unwrap();
+            let (_, next) = queue.next().unwrap();
+            queue.ended(&std::mem::replace(&mut running, next), None);
+        }
+    }
+    let sessions: usize = queue.users.values().map(|user| user.sessions.len()).sum();
+    assert!(queue.users.len() < 10 && sessions < 20, "{} {sessions}", queue.users.len());
 }

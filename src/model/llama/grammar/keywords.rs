@@ -140,7 +140,10 @@ pub(super) fn closed_properties(
         (None, _) if schema.get("required").is_none_or(|names| *names == json!([])) => Ok(None),
         (None, _) => Err(unknown("required")),
         (Some(properties), None | Some(Value::Bool(false))) => Ok(Some(properties)),
-        (Some(properties), Some(_)) if properties.is_empty() => Ok(None),
+        (Some(properties), Some(_)) if properties.is_empty() => {
+            let is_free = schema.get("required").is_none_or(|names| *names == json!([]));
+            if is_free { Ok(None) } else { Err(unknown("required")) }
+        }
         (Some(_), Some(_)) => Err(unknown("additionalProperties")),
     }
 }

@@ -84,7 +84,9 @@ impl Grammars {
                 && set.iter().zip(tools).all(|(known, tool)| is_same(known, tool))
         });
         if let Some(found) = found {
-            return self.compiled[found].1.as_ref();
+            let latest = self.compiled.remove(found);
+            self.compiled.push(latest);
+            return self.compiled.last()?.1.as_ref();
         }
         let grammar = self.grammar(tools);
         let matcher = compile(&self.factory, &grammar)

@@ -138,7 +138,9 @@ impl<'s> SchemaRules<'s> {
             }
         };
         if let Some(reference) = schema.get("$ref") {
-            return self.reference(reference);
+            // What stands beside it holds as well, as later drafts have it.
+            let is_alone = schema.keys().all(|key| key == "$ref" || ANNOTATIONS.contains(&&**key));
+            return if is_alone { self.reference(reference) } else { Err(unknown("$ref")) };
         }
         check_keywords(schema)?;
         if let Some(values) = values(schema)? {

@@ -218,6 +218,9 @@ fn what_cannot_be_followed_is_named() {
         "/properties/x additionalProperties"
     );
     assert_eq!(gap(json!({"type": "object", "required": ["a"]})), "/properties/x required");
+    let free = json!({"type": "object", "properties": {}, "required": ["a"], "additionalProperties": true});
+    assert_eq!(gap(free), "/properties/x required");
+    assert_eq!(gap(json!({"$ref": "#/$defs/a", "maxLength": 3})), "/properties/x $ref");
     let overlapping = json!({"oneOf": [{"type": "integer"}, {"type": "number"}]});
     assert_eq!(gap(overlapping), "/properties/x oneOf");
     assert_eq!(gap(json!({"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]})), "");

@@ -47,6 +47,19 @@ impl Steps for MortalSteps {
         })
     }
 
+    fn next_part<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        Box::pin(async {
+            self.0.pass(Point::StoreWrite);
+            let written = of.next_part(writes).await;
+            self.0.pass(Point::StoreWritten);
+            written
+        })
+    }
+
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
             self.0.pass(Point::StoreCommit);

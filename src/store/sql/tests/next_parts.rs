@@ -1,0 +1,71 @@
+//! A part whose end goes to SQLite together with the beginning of the next: what stands behind it changes nothing of it.
+
+use madang_actors::{
+    port::{CallKey, Store, StoreError, Transaction, Write},
+    store::Keep,
+};
+use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+
+use super::support::{House, note, record, say};
+
+const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
+
+/// A call of session s that has ended, as the key under which it is found.
+async fn ended(house: &House, number: u64) -> CallKey {
+    house.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
+    match record("s", number).swap_remove(0) {
+        Write::Call { session, call, .. } => CallKey { session, call },
+        other => panic!("not a step of a call: {other:?}"),
+    }
+}
+
+fn lent(transaction: &mut dyn Transaction) -> &mut SqliteConnection {
+    transaction.connection().downcast_mut().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let key = ended(&house, 1).await;
+    let path = house.folder.path().join("house.db");
+    let mut own = SqliteConnectOptions::new().filename(path).connect().await.unwrap();
+    let by_hand =
+        "DROP TRIGGER madang_calls_follow_the_ledger; UPDATE madang_calls SET outcome = 'no JSON'";
+    sqlx::query(by_hand).execute(&mut own).await.unwrap();
+
+    let mut transaction = house.store.begin().await.unwrap();
+    transaction.foresee(key.clone());
+    transaction.savepoint().await.unwrap();
+    transaction.foresee(key);
+    transaction.next_part(&say("s", 2)).await.unwrap();
+    let own_step = transaction.write(&record("s", 1)[1]).await;
+    assert!(matches!(own_step, Err(StoreError::Unavailable { .. })), "{own_step:?}");
+    transaction.undo().await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(house.count(MESSAGES).await, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_answers_otherwise_is_not_believed() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let key = ended(&house, 1).await;
+    for foreseen in [None, Some(key)] {
+        let mut transaction = house.store.begin().await.unwrap();
+        transaction.savepoint().await.unwrap();
+        // From now on each statement that writes gives a row.
+        sqlx::query("PRAGMA count_changes = 1").execute(lent(&mut *transaction)).await.unwrap();
+        if let Some(key) = foreseen {
+            transaction.foresee(key);
+        }
+        let told = transaction.next_part(&say("s", 2)).await;
+        assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+        drop(transaction);
+        assert_eq!(house.count(MESSAGES).await, 0);
+    }
+    house.handle.write(say("s", 2)).await.expect("the next transaction has a fresh connection");
+    assert_eq!(house.count(MESSAGES).await, 1);
+    house.close().await;
+}
