@@ -21,6 +21,9 @@ pub(super) struct Queue<J> {
     level: u64,
     /// Numbers the jobs as they came.
     came: u64,
+    /// So many have ended since it was looked who can be forgotten.
+    ended: usize,
+    running: usize,
     len: usize,
     max_len: usize,
 }
@@ -57,6 +60,8 @@ pub(super) struct Charge {
 
 /// What a completion is charged with before it is known: a question with its tools, and an answer of a paragraph.
 const USUAL: u64 = 512;
+/// After so many ends it is looked who can be forgotten, which means looking at everybody.
+const FORGETS_AFTER: usize = 64;
 /// A token that is generated takes as long as so many of a prompt.
 const GENERATED: u64 = 4;
 
@@ -68,7 +73,7 @@ fn cost(usage: Usage) -> u64 {
 
 impl<J> Queue<J> {
     pub(super) fn new(max_len: usize) -> Self {
-        Self { users: HashMap::new(), level: 0, came: 0, len: 0, max_len }
+        Self { users: HashMap::new(), level: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -129,6 +134,7 @@ impl<J> Queue<J> {
         user.served += USUAL;
         user.running += 1;
         self.len -= 1;
+        self.running += 1;
         Some((next.job, Charge { user: name, session: of, tokens: USUAL }))
     }
 
@@ -148,12 +154,17 @@ impl<J> Queue<J> {
                 session.served = put_right(session.served);
             }
         }
+        self.running -= 1;
+        self.ended += 1;
         self.forget();
     }
 
     /// Takes out every job that is due, or that nobody wants any more.
     pub(super) fn take_out(&mut self, now: Instant, is_unwanted: impl Fn(&J) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
+        if self.len == 0 {
+            return taken;
+        }
         for session in self.users.values_mut().flat_map(|user| user.sessions.values_mut()) {
             let (out, keep): (VecDeque<_>, _) = session
                 .jobs
@@ -169,21 +180,28 @@ impl<J> Queue<J> {
 
     /// When the first job is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
+        if self.len == 0 {
+            return None;
+        }
         let sessions = self.users.values().flat_map(|user| user.sessions.values());
         sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
     }
 
-    /// Forgets who is away and was served no more than others; where nobody waits or runs, everybody.
+    /// Forgets who is away and was served no more than others, from time to time; where nobody waits or runs, everybody.
     fn forget(&mut self) {
+        if self.len == 0 && self.running == 0 {
+            return self.users.clear();
+        }
+        if self.ended < FORGETS_AFTER {
+            return;
+        }
+        self.ended = 0;
         for user in self.users.values_mut() {
             let level = user.level;
             user.sessions.retain(|_, session| !session.is_away() || session.served > level);
         }
         let level = self.level;
         self.users.retain(|_, user| !user.is_away() || user.served > level);
-        if self.users.values().all(User::is_away) {
-            self.users.clear();
-        }
     }
 }
 
