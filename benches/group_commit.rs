@@ -6,25 +6,21 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
-use std::{
-    sync::{Arc, LazyLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use madang::{Limits, Store, store::SqliteStore, testing::lone_store};
 use madang_actors::store::{Keep, StoreHandle};
-use sqlx::{
-    SqlSafeStr, SqliteConnection,
-    migrate::{Migration, MigrationType, Migrator},
-};
+use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use facts::Facts;
+use notes::NOTES;
 use syncs::Disk;
 
 #[path = "group_commit/facts.rs"]
 mod facts;
+mod notes;
 #[path = "group_commit/syncs.rs"]
 mod syncs;
 
@@ -34,15 +30,6 @@ const WRITERS: u64 = 256;
 const SLOW_COMMIT: Duration = Duration::from_micros(1_500);
 const LEAST_RATIO: f64 = 30.0;
 const LEAST_JOBS_PER_SYNC: f64 = 32.0;
-
-static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
-    let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
-    let first =
-        Migration::new(1, "notes".into(), MigrationType::Simple, table.into_sql_str(), false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
-    migrator.dangerous_set_table_name("_notes_migrations");
-    migrator
-});
 
 /// What a writer does again and again.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,9 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
-use std::sync::{Arc, LazyLock};
+mod notes;
+
+use std::sync::Arc;
 
 use madang::{
     CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, Limits, SessionId, Store,
@@ -19,22 +21,12 @@ use madang_actors::{
     store::{Keep, Lease, StoreHandle},
 };
 use serde_json::json;
-use sqlx::{
-    SqlSafeStr, SqliteConnection,
-    migrate::{Migration, MigrationType, Migrator},
-};
+use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
-    let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
-    let first =
-        Migration::new(1, "notes".into(), MigrationType::Simple, table.into_sql_str(), false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
-    migrator.dangerous_set_table_name("_notes_migrations");
-    migrator
-});
+use notes::NOTES;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {

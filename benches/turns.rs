@@ -3,7 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
-use std::sync::LazyLock;
+mod notes;
 
 use cpu_time::ProcessTime;
 use madang::{
@@ -13,22 +13,12 @@ use madang::{
     tool::{self, NoArguments, Tool, ToolContext, ToolResult},
 };
 use serde_json::{Value, json};
-use sqlx::{
-    SqlSafeStr, SqliteConnection,
-    migrate::{Migration, MigrationType, Migrator},
-};
+use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};
 
-const CHATS: usize = 256;
+use notes::NOTES;
 
-static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
-    let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT";
-    let first =
-        Migration::new(1, "notes".into(), MigrationType::Simple, table.into_sql_str(), false);
-    let mut migrator = Migrator::with_migrations(vec![first]);
-    migrator.dangerous_set_table_name("_notes_migrations");
-    migrator
-});
+const CHATS: usize = 256;
 
 /// As a server would: the system's own spends a third of a turn where its threads meet.
 #[global_allocator]

@@ -13,10 +13,10 @@ const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NO
 /// A call of session s that has ended, as the key under which it is found.
 async fn ended(house: &House, number: u64) -> CallKey {
     house.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
-    match record("s", number).swap_remove(0) {
-        Write::Call { session, call, .. } => CallKey { session, call },
-        other => panic!("not a step of a call: {other:?}"),
-    }
+    let Write::Call { session, call, .. } = record("s", number).swap_remove(0) else {
+        panic!("a record is made of steps");
+    };
+    CallKey { session, call }
 }
 
 fn lent(transaction: &mut dyn Transaction) -> &mut SqliteConnection {
