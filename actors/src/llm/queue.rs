@@ -50,12 +50,11 @@ struct Waiting<J> {
     came: u64,
 }
 
-/// Whose completion runs, and what it was charged with. To be given back when it ends.
+/// Whose completion runs and was charged with what is [`USUAL`]. To be given back when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
     user: UserId,
     session: SessionId,
-    tokens: u64,
 }
 
 /// What a completion is charged with before it is known: a question with its tools, and an answer of a paragraph.
@@ -135,13 +134,13 @@ impl<J> Queue<J> {
         user.running += 1;
         self.len -= 1;
         self.running += 1;
-        Some((next.job, Charge { user: name, session: of, tokens: USUAL }))
+        Some((next.job, Charge { user: name, session: of }))
     }
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
-        let cost = spent.map_or(charge.tokens, cost);
-        let put_right = |served: u64| served.saturating_sub(charge.tokens).saturating_add(cost);
+        let cost = spent.map_or(USUAL, cost);
+        let put_right = |served: u64| served.saturating_sub(USUAL).saturating_add(cost);
         let share = |active: usize| (cost / active.max(1) as u64).max(1);
         self.level += share(self.users.values().filter(|user| !user.is_away()).count());
         if let Some(user) = self.users.get_mut(&charge.user) {
