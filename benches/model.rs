@@ -15,20 +15,27 @@ use std::{
     fs,
     num::NonZeroUsize,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
+use cpu_time::ProcessTime;
 use madang::{
     ChatModel as _, Completion, CompletionRequest, Deltas,
     model::llama::{LlamaModel, LlamaOptions},
 };
-use madang_actors::protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId};
+use madang_actors::protocol::{
+    CompletionDelta, CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId,
+};
+use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-const PARTS: [&str; 5] = ["single", "batch", "common", "memory", "long"];
+const PARTS: [&str; 6] = ["single", "batch", "constraint", "common", "memory", "long"];
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
@@ -56,6 +63,9 @@ async fn main() {
     }
     if is_wanted("batch") {
         batch(&model).await;
+    }
+    if is_wanted("constraint") {
+        constraint(&model).await;
     }
     if is_wanted("common") {
         common(&model).await;
@@ -88,31 +98,94 @@ const TRIALS: usize = 3;
 
 async fn single(path: &Path) {
     const TOKENS: usize = 48;
-    let (mut ours, mut bare): (f64, f64) = (0.0, 0.0);
+    let (mut ours, mut bare) = (Speed::default(), Speed::default());
     let model = load(path, |options| options).await;
     for trial in 0..TRIALS {
-        bare = bare.max(per_second(TOKENS, bare_loop(path, 1, TOKENS).await));
-        ours = ours.max(streams(&model, &format!("single {trial}"), 1, TOKENS).await);
+        bare = bare.or(Speed::of(TOKENS, bare_loop(path, 1, TOKENS).await));
+        ours = ours.or(streams(&model, &format!("single {trial}"), 1, TOKENS).await);
     }
-    println!("single: {ours:.1} tokens/s, bare loop {bare:.1}: {:.3}", ours / bare);
+    println!("single: {ours}, bare loop {bare}: {}", ours.to(bare));
 }
 
 async fn batch(path: &Path) {
     const TOKENS: usize = 24;
     const SESSIONS: usize = 32;
-    let (mut ours, mut alone, mut bare): (f64, f64, f64) = (0.0, 0.0, 0.0);
+    let (mut ours, mut alone, mut bare) = (Speed::default(), Speed::default(), Speed::default());
     let model = load(path, |options| options).await;
     for trial in 0..TRIALS {
         let took = bare_loop(path, SESSIONS, TOKENS).await;
-        bare = bare.max(per_second(SESSIONS * TOKENS, took));
-        ours = ours.max(streams(&model, &format!("batch {trial}"), SESSIONS, TOKENS).await);
-        alone = alone.max(streams(&model, &format!("alone {trial}"), 1, TOKENS).await);
+        bare = bare.or(Speed::of(SESSIONS * TOKENS, took));
+        ours = ours.or(streams(&model, &format!("batch {trial}"), SESSIONS, TOKENS).await);
+        alone = alone.or(streams(&model, &format!("alone {trial}"), 1, TOKENS).await);
     }
     println!(
-        "batch: {SESSIONS} sessions {ours:.1} tokens/s in all, bare batched loop {bare:.1}: {:.3}; one session {alone:.1}: {:.2} times",
-        ours / bare,
-        ours / alone
+        "batch: {SESSIONS} sessions {ours} in all, bare batched loop {bare}: {}; one session {alone}: {} times",
+        ours.to(bare),
+        ours.to(alone)
     );
+}
+
+/// Sessions in the middle of a long string of a tool call, against sessions that write plain text.
+async fn constraint(path: &Path) {
+    const SESSIONS: usize = 16;
+    /// In so many tokens each has come into its call.
+    const BEFORE: usize = 120;
+    const TOKENS: usize = 40;
+    let text =
+        json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+    let tools: Arc<[ToolSpec]> = Arc::new([ToolSpec::new("note", "Writes a note", text)]);
+    let model = load(path, |options| options).await;
+    let (mut calls, mut plain) = (Speed::default(), Speed::default());
+    for trial in 0..TRIALS {
+        let none: Arc<[ToolSpec]> = Arc::new([]);
+        for tools in [none, Arc::clone(&tools)] {
+            let is_call = !tools.is_empty();
+            let heard = Arc::new(AtomicUsize::new(0));
+            let stop = CancellationToken::new();
+            let begun = model.stats().tokens_generated;
+            let mut running = JoinSet::new();
+            for number in 0..SESSIONS {
+                let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
+                let deltas = Deltas::new(move |delta| {
+                    if matches!(delta, CompletionDelta::Text(_)) {
+                        heard.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                let name = format!("constraint {trial} {is_call} {number}");
+                let chat = vec![user(&format!("{number:02} {trial}"))];
+                let mut asked = request(&name, None, chat, 4_000);
+                asked.tools = Arc::clone(&tools);
+                running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
+            }
+            let before = generated(&model, begun + (SESSIONS * BEFORE) as u64).await;
+            let began = Taking::begin();
+            let plain_before = heard.load(Ordering::Relaxed);
+            let after = generated(&model, before + (SESSIONS * TOKENS) as u64).await;
+            let took = began.taken();
+            let is_plain = heard.load(Ordering::Relaxed) > plain_before;
+            assert_eq!(is_plain, !is_call, "what is written is not what was to be measured");
+            stop.cancel();
+            running.join_all().await;
+            let speed = Speed::of(usize::try_from(after - before).unwrap(), took);
+            let best = if is_call { &mut calls } else { &mut plain };
+            *best = best.or(speed);
+        }
+    }
+    println!(
+        "constraint: {SESSIONS} sessions in tool calls {calls}, in plain text {plain}: {}",
+        calls.to(plain)
+    );
+}
+
+/// How many tokens the model has generated as soon as they are so many.
+async fn generated(model: &LlamaModel, tokens: u64) -> u64 {
+    loop {
+        let generated = model.stats().tokens_generated;
+        if generated >= tokens {
+            return generated;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 async fn common(path: &Path) {
@@ -217,15 +290,15 @@ async fn long(path: &Path) {
 }
 
 /// Tokens a second of so many sessions together, from when all have begun until the first of them ends.
-async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> f64 {
-    let heard: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
+async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
+    let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
     let mut running = JoinSet::new();
     // Who begins early goes on until the last has as many.
     let most = u32::try_from(3 * tokens).unwrap();
     let stop = CancellationToken::new();
     for number in 0..sessions {
         let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
-        let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
+        let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Taking::begin()));
         let asked = request(
             &format!("{name} {number}"),
             None,
@@ -238,16 +311,79 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
     stop.cancel();
     running.join_all().await;
     let heard = heard.lock().unwrap();
-    let begin = heard.iter().filter_map(|heard| heard.get(1)).max().unwrap();
-    let end = heard.iter().filter_map(|heard| heard.last()).min().unwrap();
-    let inside = |at: &&Instant| *begin < **at && **at <= *end;
-    per_second(heard.iter().flatten().filter(inside).count(), *end - *begin)
+    let begin = heard.iter().filter_map(|heard| heard.get(1)).max_by_key(|at| at.wall).unwrap();
+    let end = heard.iter().filter_map(|heard| heard.last()).min_by_key(|at| at.wall).unwrap();
+    let inside = |at: &&Taking| begin.wall < at.wall && at.wall <= end.wall;
+    let took = Taken {
+        wall: end.wall - begin.wall,
+        processor: end.processor.duration_since(begin.processor),
+    };
+    Speed::of(heard.iter().flatten().filter(inside).count(), took)
 }
 
-async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Duration {
+async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Taken {
     let path = path.to_path_buf();
     let work = move || bare::generate(&path, threads(), sequences, 40, tokens);
     tokio::task::spawn_blocking(work).await.unwrap()
+}
+
+/// A moment, by the clock and by the processor.
+#[derive(Debug, Clone, Copy)]
+struct Taking {
+    wall: Instant,
+    processor: ProcessTime,
+}
+
+/// How long something took, by the clock and by the processor.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    wall: Duration,
+    processor: Duration,
+}
+
+impl Taking {
+    fn begin() -> Self {
+        Self { wall: Instant::now(), processor: ProcessTime::now() }
+    }
+
+    fn taken(self) -> Taken {
+        Taken { wall: self.wall.elapsed(), processor: self.processor.elapsed() }
+    }
+}
+
+/// Tokens a second. That of the processor means something with `threads=1` only, since threads wait for each other by
+/// spinning; then it is as good on a machine on which others are busy.
+#[derive(Debug, Clone, Copy, Default)]
+struct Speed {
+    wall: f64,
+    processor: f64,
+}
+
+impl Speed {
+    fn of(tokens: usize, took: Taken) -> Self {
+        Self { wall: per_second(tokens, took.wall), processor: per_second(tokens, took.processor) }
+    }
+
+    /// The better of two trials.
+    fn or(self, other: Self) -> Self {
+        Self { wall: self.wall.max(other.wall), processor: self.processor.max(other.processor) }
+    }
+
+    /// How many times as fast.
+    fn to(self, other: Self) -> String {
+        let (wall, processor) = (self.wall / other.wall, self.processor / other.processor);
+        if threads().get() == 1 {
+            format!("{wall:.3} ({processor:.3} by the processor)")
+        } else {
+            format!("{wall:.3}")
+        }
+    }
+}
+
+impl std::fmt::Display for Speed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} tokens/s", self.wall)
+    }
 }
 
 async fn load(path: &Path, change: impl Fn(LlamaOptions) -> LlamaOptions) -> Arc<LlamaModel> {

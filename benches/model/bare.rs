@@ -3,7 +3,6 @@
 use std::{
     num::{NonZeroU32, NonZeroUsize},
     path::Path,
-    time::Duration,
 };
 
 use llama_cpp_2::{
@@ -15,7 +14,8 @@ use llama_cpp_2::{
     send_logs_to_tracing,
     token::LlamaToken,
 };
-use tokio::time::Instant;
+
+use crate::{Taken, Taking};
 
 /// How long `sequences` take to generate so many tokens each, behind prompts of so many tokens.
 pub(crate) fn generate(
@@ -24,7 +24,7 @@ pub(crate) fn generate(
     sequences: usize,
     prompt: usize,
     tokens: usize,
-) -> Duration {
+) -> Taken {
     send_logs_to_tracing(LogOptions::default());
     // An error says that the engine has initialised it already. It is never freed: the engine goes on with it.
     let backend = Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})));
@@ -52,7 +52,7 @@ pub(crate) fn generate(
         context.decode(&mut batch).unwrap();
         last.push(likeliest(&context, batch.n_tokens() - 1));
     }
-    let began = Instant::now();
+    let began = Taking::begin();
     for step in 0..tokens {
         batch.clear();
         let position = i32::try_from(prompt + step).unwrap();
@@ -64,7 +64,7 @@ pub(crate) fn generate(
             *token = likeliest(&context, at);
         }
     }
-    began.elapsed()
+    began.taken()
 }
 
 fn likeliest(context: &LlamaContext<'_>, at: i32) -> LlamaToken {

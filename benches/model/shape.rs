@@ -10,10 +10,16 @@ const FEED_FORWARD: usize = 4_864;
 const TOKENS: usize = 150_000;
 /// As `ggml` numbers it.
 const Q4_0: u32 = 2;
-const CONTROLS: [&str; 2] = ["<|im_start|>", "<|im_end|>"];
+/// 2^-8 as a number of 16 bits.
+const SCALE: u16 = 0x1c00;
+/// 2^-4.
+const LOUD: u16 = 0x2c00;
+/// The last one is so loud that the model calls a tool every few tokens, where it may.
+const CONTROLS: [&str; 4] = ["<|im_start|>", "<|im_end|>", "</tool_call>", "<tool_call>"];
 
-const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
-    {{ '<|im_start|>assistant\n' }}";
+const TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}\
+    {% for call in m.tool_calls or [] %}<tool_call>\n{{ call.function | tojson }}\n</tool_call>{% endfor %}\
+    <|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' }}";
 
 /// The bytes of the file. Each byte of a text is a token of its own.
 pub(crate) fn half_a_billion() -> Vec<u8> {
@@ -35,14 +41,16 @@ pub(crate) fn half_a_billion() -> Vec<u8> {
     file.texts("tokenizer.ggml.tokens", &names);
     file.integers("tokenizer.ggml.token_type", &kinds);
     file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
-    file.number("tokenizer.ggml.eos_token_id", wide(TOKENS - 1));
+    file.number("tokenizer.ggml.eos_token_id", wide(TOKENS - CONTROLS.len() + 1));
     file.text("tokenizer.chat_template", TEMPLATE);
     let mut random = Random(7);
+    let mut tokens: Vec<u8> = random.take_blocks(WIDTH / 32 * (TOKENS - 1), SCALE).collect();
+    tokens.extend(random.take_blocks(WIDTH / 32, LOUD));
+    file.quantised("token_embd.weight", &[WIDTH, TOKENS], Q4_0, tokens);
     let mut matrix = |file: &mut GgufFile, name: &str, columns: usize, rows: usize| {
         let blocks = columns / 32 * rows;
-        file.quantised(name, &[columns, rows], Q4_0, random.take_blocks(blocks));
+        file.quantised(name, &[columns, rows], Q4_0, random.take_blocks(blocks, SCALE));
     };
-    matrix(&mut file, "token_embd.weight", WIDTH, TOKENS);
     file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
     let kv = WIDTH / HEADS * KV_HEADS;
     for layer in 0..LAYERS {
@@ -88,11 +96,11 @@ fn wide(number: usize) -> u32 {
 struct Random(u64);
 
 impl Random {
-    /// Blocks of 32 weights: a scale of 2^-8 in 16 bits, and 4 bits for each weight.
-    fn take_blocks(&mut self, count: usize) -> impl Iterator<Item = u8> + '_ {
+    /// Blocks of 32 weights: a scale in 16 bits, and 4 bits for each weight.
+    fn take_blocks(&mut self, count: usize, scale: u16) -> impl Iterator<Item = u8> + '_ {
         (0..count).flat_map(move |_| {
             let mut block = [0; 18];
-            block[..2].copy_from_slice(&0x1c00_u16.to_le_bytes());
+            block[..2].copy_from_slice(&scale.to_le_bytes());
             block[2..10].copy_from_slice(&self.next().to_le_bytes());
             block[10..].copy_from_slice(&self.next().to_le_bytes());
             block

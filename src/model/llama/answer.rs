@@ -80,18 +80,26 @@ impl Answer {
 
     /// Chooses the next token; `None` if the model says nothing that can be used.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Option<LlamaToken> {
+        let is_call = !matches!(self.guide, Guide::None);
+        let recent = if is_call { 0 } else { RECENT };
+        let recent = &self.generated[self.generated.len().saturating_sub(recent)..];
+        let free = Limits { allowed: None, banned: self.banned, recent };
+        // A model that knows calls seldom wants what is not allowed, and one token is looked up sooner than all.
+        if let Guide::Follows { guide, .. } = &mut self.guide
+            && self.sampler.is_greedy()
+            && let Some(token) = self.sampler.choose(logits, free)
+            && guide.allows(token)
+        {
+            return i32::try_from(token).ok().map(LlamaToken);
+        }
         let allowed = match &mut self.guide {
             Guide::Follows { guide, .. } => guide.allowed(),
             Guide::None | Guide::Lost => None,
         };
-        let is_call = !matches!(self.guide, Guide::None);
         if is_call && allowed.is_none() {
             self.guide = Guide::Lost;
         }
-        let recent = if is_call { 0 } else { RECENT };
-        let recent = &self.generated[self.generated.len().saturating_sub(recent)..];
-        let limits = Limits { allowed: allowed.as_ref(), banned: self.banned, recent };
-        let token = self.sampler.choose(logits, limits)?;
+        let token = self.sampler.choose(logits, Limits { allowed: allowed.as_ref(), ..free })?;
         i32::try_from(token).ok().map(LlamaToken)
     }
 

@@ -102,7 +102,8 @@ impl LlamaOptions {
     }
 
     /// Leaves so many tokens of chats that rest between two turns in the context, where each makes all others a little
-    /// slower. By default as many as one chat may have. Beyond that the chat that has rested longest moves to memory.
+    /// slower; half as many where one runs, a third where two do, and so on. By default as many as one chat may have.
+    /// Beyond that the chat that has rested longest moves to memory.
     #[must_use]
     pub fn resting_tokens(mut self, tokens: usize) -> Self {
         self.resting_tokens = Some(tokens);

@@ -93,9 +93,18 @@ impl Sampler {
         Self { random: SplitMix(sampling.seed), sampling: sampling.clone() }
     }
 
+    /// Whether the likeliest token is chosen always.
+    pub(super) fn is_greedy(&self) -> bool {
+        self.sampling.temperature <= 0.0
+    }
+
     /// Chooses a token; `None` if none has a logit that is a number.
     pub(super) fn choose(&mut self, logits: &[f32], limits: Limits<'_>) -> Option<u32> {
         let penalty = self.sampling.repeat_penalty;
+        let is_plain = limits.allowed.is_none() && (penalty == 1.0 || limits.recent.is_empty());
+        if self.is_greedy() && is_plain {
+            return likeliest(logits, limits.banned);
+        }
         let candidates = logits.iter().zip(0_u32..).filter_map(|(logit, token)| {
             let may_be = limits.allowed.is_none_or(|allowed| allowed.is_allowed(token));
             if !may_be || limits.banned == Some(token) || !logit.is_finite() {
@@ -109,7 +118,7 @@ impl Sampler {
             };
             Some((token, logit))
         });
-        if self.sampling.temperature <= 0.0 {
+        if self.is_greedy() {
             // Of equals the first, so that the choice is the same everywhere.
             return candidates
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
@@ -154,6 +163,40 @@ impl Sampler {
     }
 }
 
+/// So many logits are compared at once: as many as the widest registers hold.
+const LANES: usize = 16;
+
+/// The likeliest token but for the banned one; of equals the first, so that the choice is the same everywhere.
+fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
+    let banned = banned.and_then(|token| usize::try_from(token).ok());
+    let (before, behind) = match banned {
+        Some(banned) if banned < logits.len() => (&logits[..banned], &logits[banned + 1..]),
+        Some(_) | None => (logits, &logits[..0]),
+    };
+    let highest = highest(before).max(highest(behind));
+    if highest == f32::NEG_INFINITY {
+        return None;
+    }
+    let mut tokens = logits.iter().enumerate();
+    let first = tokens.find(|(at, logit)| **logit == highest && Some(*at) != banned)?.0;
+    u32::try_from(first).ok()
+}
+
+/// The highest of those that are numbers, negative infinity if none is.
+fn highest(logits: &[f32]) -> f32 {
+    let higher = |highest: f32, logit: f32| {
+        if logit > highest && logit < f32::INFINITY { logit } else { highest }
+    };
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let (rows, rest) = logits.as_chunks::<LANES>();
+    for row in rows {
+        for (highest, logit) in lanes.iter_mut().zip(row) {
+            *highest = higher(*highest, *logit);
+        }
+    }
+    lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, higher)
+}
+
 /// A small generator of random numbers (SplitMix64).
 #[derive(Debug)]
 struct SplitMix(u64);
@@ -190,6 +233,26 @@ mod tests {
         let mut sampler = Sampler::new(&Sampling::default());
         assert_eq!(sampler.choose(&[0.0, 2.0, f32::NAN, 2.0], Limits::default()), Some(1));
         assert_eq!(sampler.choose(&[f32::NAN, f32::NEG_INFINITY], Limits::default()), None);
+    }
+
+    #[test]
+    fn the_likeliest_is_found_at_every_place_beside_what_is_no_number() {
+        let hole = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+        for at in 0..100 {
+            let mut logits: Vec<f32> = (0..100).map(|token| hole[token % 3]).collect();
+            logits[at] = -3.0;
+            let mut sampler = Sampler::new(&Sampling::default());
+            let token = u32::try_from(at).unwrap();
+            assert_eq!(sampler.choose(&logits, Limits::default()), Some(token));
+            logits[99 - at] = -4.0;
+            let banned = Limits { banned: Some(token), ..Limits::default() };
+            let second = u32::try_from(99 - at).unwrap();
+            assert_eq!(sampler.choose(&logits, banned), Some(second));
+        }
+        let mut sampler = Sampler::new(&Sampling::default());
+        let banned = Limits { banned: Some(0), ..Limits::default() };
+        assert_eq!(sampler.choose(&[1.0], banned), None);
+        assert_eq!(sampler.choose(&[1.0, 1.0], banned), Some(1));
     }
 
     #[test]

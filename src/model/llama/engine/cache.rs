@@ -176,10 +176,16 @@ impl<'m> Cache<'m> {
             self.free(older);
         }
         self.slots.rest(sequence, session.clone());
-        // Attention costs time for all that the context holds, so those that rest may not hold much.
+        self.park_most(Some(sequence), stats);
+    }
+
+    /// Moves chats to memory until those that rest hold no more than they may, but not this one. In a decode each token
+    /// looks at all that the context holds, so the more run the less may rest.
+    pub(super) fn park_most(&mut self, but: Option<Sequence>, stats: &mut EngineStats) {
+        let may_rest = self.resting_tokens / (1 + self.slots.running());
         while let Some((longest, _)) = self.slots.longest_resting()
-            && longest != sequence
-            && self.resting() > self.resting_tokens
+            && Some(longest) != but
+            && self.resting() > may_rest
         {
             self.park_longest(stats);
         }

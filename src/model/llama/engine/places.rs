@@ -16,6 +16,7 @@ const WAIT_GAIN: usize = 16;
 impl Engine<'_> {
     /// Gives sequences to those that have none.
     pub(super) fn place(&mut self) {
+        let mut has_placed = false;
         for at in 0..self.runs.len() {
             let run = &self.runs[at];
             if run.sequence.is_some() || !self.may_place(run) {
@@ -30,7 +31,8 @@ impl Engine<'_> {
             }
             let run = &mut self.runs[at];
             let placed = self.cache.place(&run.request.session, &run.tokens, &mut self.stats);
-            let Some((sequence, known)) = placed else { return };
+            let Some((sequence, known)) = placed else { break };
+            has_placed = true;
             if run.usage == Usage::default() {
                 run.usage.cached_tokens = u32::try_from(known).unwrap_or(u32::MAX);
                 self.stats.prompt_tokens_reused += known as u64;
@@ -41,6 +43,10 @@ impl Engine<'_> {
             if self.cache.can_cut() {
                 self.coming.extend(sequence, &run.tokens);
             }
+        }
+        if has_placed {
+            // Not before: those that come may begin with what others rest on.
+            self.cache.park_most(None, &mut self.stats);
         }
     }
 

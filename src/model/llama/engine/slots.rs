@@ -106,6 +106,11 @@ impl Slots {
         (0..self.uses.len()).filter(move |at| rests(&self.uses[*at])).map(sequence)
     }
 
+    /// On how many completions run.
+    pub(super) fn running(&self) -> usize {
+        self.uses.iter().filter(|held| **held == Use::Runs).count()
+    }
+
     /// How many common beginnings are held.
     pub(super) fn commons(&self) -> usize {
         self.uses.iter().filter(|held| matches!(held, Use::Common { .. })).count()

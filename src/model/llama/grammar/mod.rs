@@ -192,6 +192,11 @@ impl CallGuide {
         }
     }
 
+    /// Whether this token may come next.
+    pub(super) fn allows(&mut self, token: u32) -> bool {
+        matches!(self.matcher.validate_tokens(&[token]), Ok(1))
+    }
+
     /// What must come next whatever the model would choose, as far as that is whole letters.
     pub(super) fn forced(&mut self) -> String {
         let bytes = self.matcher.compute_ff_bytes();

@@ -43,7 +43,9 @@ fn guide(family: &'static Family, is_compact: bool, parameters: &Value) -> CallG
 fn passed(guide: &mut CallGuide, text: &str) -> usize {
     let mut passes = |byte: u8| {
         let token = u32::from(byte);
-        guide.allowed().is_some_and(|allowed| allowed.is_allowed(token)) && guide.take(token)
+        let is_allowed = guide.allowed().is_some_and(|allowed| allowed.is_allowed(token));
+        assert_eq!(guide.allows(token), is_allowed, "a token by itself is judged as among all");
+        is_allowed && guide.take(token)
     };
     text.bytes().position(|byte| !passes(byte)).unwrap_or(text.len())
 }
