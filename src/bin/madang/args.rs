@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use clap::{Args as Options, Parser, Subcommand, ValueEnum, value_parser};
 use madang::{Decision, Digest, Locale, SessionId, UserId};
 
-use crate::stress::Bug;
+use crate::{hub::HubName, stress::Bug};
 
 /// An assistant with tools, in the terminal.
 ///
@@ -36,6 +36,13 @@ pub(crate) enum Command {
     Call(Call),
     /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
     Ledger(Ledger),
+    /// Download a model from Hugging Face, if it is not here, and print its path.
+    ///
+    /// It lies in the cache that llama.cpp and the hub's own tools share (HF_HUB_CACHE, HF_HOME, else
+    /// ~/.cache/huggingface/hub). A download that breaks off goes on the next time, and a file is used only when its
+    /// checksum is right. HF_TOKEN opens what is not open to everybody, HF_ENDPOINT names another hub, and
+    /// HF_HUB_OFFLINE=1 asks none.
+    Fetch(Fetch),
     /// Drive many chats at once, let much go wrong, and count what was promised.
     ///
     /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. A book that is kept apart
@@ -49,6 +56,9 @@ pub(crate) struct Chat {
     /// A model to chat with: a GGUF file. Without it, the bundled demonstration model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
+    /// A model to chat with, by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
+    #[arg(long, value_name = "OWNER/REPO[:QUANT]", conflicts_with_all = ["model", "script"])]
+    pub(crate) hf: Option<HubName>,
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
@@ -115,6 +125,16 @@ pub(crate) struct Ledger {
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
     #[arg(long, requires = "is_to_verify")]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Fetch {
+    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF.
+    #[arg(value_name = "OWNER/REPO[:QUANT]")]
+    pub(crate) name: HubName,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
     locale: Option<Language>,
 }
 
@@ -247,6 +267,12 @@ impl Call {
             Answer::Approve => Decision::Approve,
             Answer::Deny => Decision::Deny,
         })
+    }
+}
+
+impl Fetch {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
     }
 }
 

@@ -4,6 +4,8 @@ mod args;
 mod call;
 mod chat;
 mod failure;
+mod fetch;
+mod hub;
 mod ledger;
 mod output;
 #[cfg(feature = "llama")]
@@ -59,6 +61,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Tools(wanted) => tools::run(&wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,
+            Command::Fetch(wanted) => fetch::run(&wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
         }
     });

@@ -15,13 +15,14 @@ use madang::{
     toolkit::life,
 };
 
-#[cfg(feature = "llama")]
-use crate::progress::Progress;
 use crate::{
     args::{Database, Toolkit, Toolkits},
     failure::Failure,
+    hub::HubName,
     whole::{self, Unusable},
 };
+#[cfg(feature = "llama")]
+use crate::{hub, progress::Progress};
 
 /// Opens the database to write, with the tables of these toolkits; creates it where there is none.
 pub(crate) async fn store(
@@ -72,6 +73,18 @@ fn tools(toolkit: Toolkit) -> Vec<std::sync::Arc<dyn madang::tool::Tool>> {
     }
 }
 
+/// Brings a model from a hub, if this program can use one.
+#[cfg(feature = "llama")]
+pub(crate) async fn fetch(name: &HubName, locale: Locale) -> Result<PathBuf, Failure> {
+    hub::fetch(name, locale).await
+}
+
+/// Brings nothing: it could not be used.
+#[cfg(not(feature = "llama"))]
+pub(crate) async fn fetch(_: &HubName, _: Locale) -> Result<PathBuf, Failure> {
+    Err(without_llama())
+}
+
 /// What answers in a chat.
 #[derive(Debug)]
 pub(crate) enum Model {
@@ -115,9 +128,7 @@ impl Model {
 
     #[cfg(not(feature = "llama"))]
     fn llama(_: Option<&Path>) -> Result<Self, Failure> {
-        Err(Failure::new(
-            "this madang was built without llama.cpp: give a script with --script FILE",
-        ))
+        Err(without_llama())
     }
 
     /// What it is called.
@@ -140,6 +151,11 @@ impl Model {
             Self::Llama { model, system: None } => builder.model(model),
         }
     }
+}
+
+#[cfg(not(feature = "llama"))]
+fn without_llama() -> Failure {
+    Failure::new("this madang was built without llama.cpp: give a script with --script FILE")
 }
 
 #[cfg(feature = "bundled-model")]

@@ -77,6 +77,12 @@ pub(crate) enum Text<'a> {
     NotBegun,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
+    /// A model is being downloaded.
+    Downloading { model: &'a str, size: &'a str },
+    /// Another program downloads this file, and is waited for.
+    AnotherDownloads { file: &'a str },
+    /// The hub's newest could not be had, and an older one that is here is used.
+    OlderModel { why: &'a str },
     /// What a verification of the ledger cannot tell.
     NotChecked { has_head: bool, vouched_for: u64 },
 }
@@ -219,6 +225,20 @@ impl Text<'_> {
                 "종료합니다. 도구를 실행하지 않았습니다.",
                 "ended as asked: the call had not begun, and nothing was run",
             ),
+            Self::Downloading { model, size } => match locale {
+                Locale::Ko => format!("{model} 모델을 내려받습니다 ({size})."),
+                Locale::En => format!("Downloads {model} ({size})."),
+            },
+            Self::AnotherDownloads { file } => match locale {
+                Locale::Ko => {
+                    format!("다른 프로그램이 {file} 파일을 내려받고 있어서 기다립니다.")
+                }
+                Locale::En => format!("Waits for another program that downloads {file}."),
+            },
+            Self::OlderModel { why } => match locale {
+                Locale::Ko => format!("이미 받아 둔 모델을 씁니다: {why}"),
+                Locale::En => format!("Uses the model that is here: {why}"),
+            },
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
                 "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",

@@ -9,6 +9,8 @@ mod bundled;
 mod calls;
 mod chat;
 mod ending;
+#[cfg(all(feature = "hub", unix))]
+mod hub;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]

@@ -25,7 +25,12 @@ use talk::{Answers, Talk};
 /// Chats until the input ends, the person leaves, or the program is asked to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // In this order a script or model that cannot be used leaves no database behind.
-    let model = setup::Model::load(wanted.model.as_deref(), wanted.script.as_deref())?;
+    let fetched = match &wanted.hf {
+        Some(name) => Some(setup::fetch(name, wanted.locale()).await?),
+        None => None,
+    };
+    let file = fetched.as_deref().or(wanted.model.as_deref());
+    let model = setup::Model::load(file, wanted.script.as_deref())?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());

@@ -1,0 +1,9 @@
+//! `madang fetch`: a model from a hub into the cache.
+
+use crate::{args::Fetch, failure::Failure, hub, output};
+
+/// Brings the model, and prints the path of its (first) file.
+pub(crate) async fn run(wanted: &Fetch) -> Result<(), Failure> {
+    let path = hub::fetch(&wanted.name, wanted.locale()).await?;
+    output::line(&path.display().to_string())
+}

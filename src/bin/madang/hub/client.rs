@@ -1,0 +1,326 @@
+//! What is asked of a hub: a listing, and the bytes of a file from some place on.
+
+use std::{
+    fmt,
+    io::{self, Read},
+    time::Duration,
+};
+
+use ureq::{Agent, Body, BodyReader, http::Response};
+use url::Url;
+
+use super::{
+    address::{below, host, next},
+    listing::{Content, HubFile, Listing},
+    name::HubName,
+    trouble::Trouble,
+};
+
+/// A hub has one or two: to the file's new name, and to where its bytes lie.
+const MAX_REDIRECTS: u32 = 10;
+/// The listing of a repository with ten thousand files has some four.
+const MAX_LISTING_BYTES: u64 = 32 << 20;
+
+/// How long a connection may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// To find the host and to greet it; each.
+    pub(super) connect: Duration,
+    /// To send the head of an answer, and then between any two pieces of it. A file as a whole may take for ever.
+    pub(super) silence: Duration,
+    /// To send a listing, once it has begun.
+    pub(super) listing: Duration,
+}
+
+impl Bounds {
+    /// Far more than a slow line needs, and less than a person waits before a bar that stands.
+    pub(super) const USUAL: Self = Self {
+        connect: Duration::from_secs(10),
+        silence: Duration::from_secs(30),
+        listing: Duration::from_secs(60),
+    };
+}
+
+/// Who asks. It is sent to the hub itself and to nobody that the hub sends to, and never shown.
+#[derive(Clone)]
+pub(super) struct Token(String);
+
+impl Token {
+    pub(super) fn new(token: &str) -> Result<Self, Trouble> {
+        let is_one = token.bytes().all(|b| b.is_ascii_graphic());
+        if is_one { Ok(Self(token.to_owned())) } else { Err(Trouble::Token) }
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Listing,
+    BytesFrom(u64),
+}
+
+/// A hub.
+#[derive(Debug)]
+pub(super) struct Client {
+    agent: Agent,
+    bounds: Bounds,
+    endpoint: Url,
+    token: Option<Token>,
+}
+
+/// The bytes of a file, from a place on.
+pub(super) struct Bytes {
+    pub(super) from: u64,
+    pub(super) body: BodyReader<'static>,
+}
+
+impl Client {
+    /// Connects to nobody yet. Proxies are those of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    pub(super) fn new(endpoint: Url, token: Option<Token>, bounds: Bounds) -> Self {
+        let config = Agent::config_builder()
+            .user_agent(concat!("madang/", env!("CARGO_PKG_VERSION")))
+            // As they are: a compressed body has another length, and its places are others.
+            .accept_encoding("identity")
+            .http_status_as_error(false)
+            // Followed here, where it is known who may see the token.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_resolve(Some(bounds.connect))
+            .timeout_connect(Some(bounds.connect))
+            .timeout_send_request(Some(bounds.silence))
+            .timeout_recv_response(Some(bounds.silence))
+            .timeout_per_read(Some(bounds.silence))
+            .build();
+        Self { agent: config.into(), bounds, endpoint, token }
+    }
+
+    /// What is in the repository's main branch, with checksums.
+    pub(super) fn listing(&self, name: &HubName) -> Result<Listing, Trouble> {
+        let mut url = below(
+            &self.endpoint,
+            &["api", "models", name.owner(), name.repository(), "revision", "main"],
+        );
+        url.set_query(Some("blobs=true"));
+        let (answer, url) = self.get(url, name, Wanted::Listing)?;
+        let host = host(&url);
+        if answer.status() != 200 {
+            return Err(Trouble::Status { host, status: answer.status().as_u16() });
+        }
+        let mut json = Vec::new();
+        let mut body = answer.into_body().into_reader().take(MAX_LISTING_BYTES + 1);
+        body.read_to_end(&mut json)
+            .map_err(|cause| Trouble::Unreachable { host: host.clone(), cause: cause.into() })?;
+        if json.len() as u64 > MAX_LISTING_BYTES {
+            return Err(Trouble::TooLong { name: name.clone(), max_bytes: MAX_LISTING_BYTES });
+        }
+        Listing::read(&json).map_err(|cause| Trouble::Listing { host, cause })
+    }
+
+    /// A file's bytes from this place on, or from the beginning where the hub cannot do that.
+    pub(super) fn bytes(
+        &self,
+        name: &HubName,
+        commit: &str,
+        (file, content): (&HubFile, &Content),
+        from: u64,
+    ) -> Result<Bytes, Trouble> {
+        let mut path = vec![name.owner(), name.repository(), "resolve", commit];
+        path.extend(file.name.split('/'));
+        let (answer, url) =
+            self.get(below(&self.endpoint, &path), name, Wanted::BytesFrom(from))?;
+        let length =
+            header(&answer, "content-length").and_then(|length| length.parse::<u64>().ok());
+        let starts = header(&answer, "content-range").and_then(range);
+        let (from, has) = match (answer.status().as_u16(), starts) {
+            (200, _) => (0, length),
+            (206, Some((starts, all))) if starts == from => {
+                (from, all.or(length.map(|length| from.saturating_add(length))))
+            }
+            // The file ends before the place that was asked for.
+            (416, _) => (from, Some(starts.and_then(|(_, all)| all).unwrap_or(from))),
+            (status, _) => return Err(Trouble::Status { host: host(&url), status }),
+        };
+        if let Some(has) = has.filter(|has| *has != content.bytes) {
+            let (file, should) = (file.name.clone(), content.bytes);
+            return Err(Trouble::Length { host: host(&url), file, has, should });
+        }
+        Ok(Bytes { from, body: answer.into_body().into_reader() })
+    }
+
+    /// The hub's name, as it is shown.
+    pub(super) fn host(&self) -> String {
+        host(&self.endpoint)
+    }
+
+    /// Asks, goes where it is sent, and gives the answer with the address that gave it.
+    fn get(
+        &self,
+        mut url: Url,
+        name: &HubName,
+        wanted: Wanted,
+    ) -> Result<(Response<Body>, Url), Trouble> {
+        for _ in 0..=MAX_REDIRECTS {
+            let is_hub = url.origin() == self.endpoint.origin();
+            let mut request = self.agent.get(url.as_str());
+            if let Some(Token(token)) = self.token.as_ref().filter(|_| is_hub) {
+                request = request.header("Authorization", format!("Bearer {token}"));
+            }
+            request = match wanted {
+                Wanted::Listing => {
+                    request.config().timeout_recv_body(Some(self.bounds.listing)).build()
+                }
+                Wanted::BytesFrom(0) => request,
+                Wanted::BytesFrom(from) => request.header("Range", format!("bytes={from}-")),
+            };
+            let answer = request.call().map_err(|cause| unanswered(host(&url), cause))?;
+            let status = answer.status().as_u16();
+            match status {
+                301 | 302 | 303 | 307 | 308 => {
+                    url = next(&url, header(&answer, "location").unwrap_or_default())?
+                }
+                401 | 403 | 404 if is_hub => return Err(self.refused(status, name)),
+                // An address that is signed for a while is given anew.
+                403 | 408 | 429 | 500..=599 => {
+                    let after = header(&answer, "retry-after").and_then(|after| after.parse().ok());
+                    let after = after.map(Duration::from_secs);
+                    return Err(Trouble::Busy { host: host(&url), status, after });
+                }
+                _ => return Ok((answer, url)),
+            }
+        }
+        Err(Trouble::Circle { host: self.host() })
+    }
+
+    fn refused(&self, status: u16, name: &HubName) -> Trouble {
+        let name = name.clone();
+        match status {
+            404 => Trouble::NotFound { name, host: self.host() },
+            _ if self.token.is_some() => Trouble::Forbidden { name },
+            _ => Trouble::NeedsToken { name },
+        }
+    }
+}
+
+/// Why there is no answer.
+fn unanswered(host: String, cause: ureq::Error) -> Trouble {
+    // What goes wrong in a handshake comes in this kind.
+    let is_handshake = |cause: &ureq::Error| matches!(cause, ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
+    let is_unsafe =
+        matches!(cause, ureq::Error::Tls(_) | ureq::Error::Rustls(_)) || is_handshake(&cause);
+    if is_unsafe {
+        return Trouble::Unsafe { host, cause };
+    }
+    Trouble::Unreachable { host, cause: cause.into() }
+}
+
+fn header<'a>(answer: &'a Response<Body>, name: &str) -> Option<&'a str> {
+    answer.headers().get(name)?.to_str().ok()
+}
+
+/// Reads `bytes 5-9/10`: the first place, and how long the whole is; also `bytes */10`, which has no place.
+fn range(text: &str) -> Option<(u64, Option<u64>)> {
+    let (places, all) = text.strip_prefix("bytes ")?.split_once('/')?;
+    let first = places.split('-').next()?;
+    let first = if first == "*" { u64::MAX } else { first.parse().ok()? };
+    Some((first, all.parse().ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead, BufReader, Write},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    const BRIEF: Bounds = Bounds {
+        connect: Duration::from_secs(5),
+        silence: Duration::from_millis(50),
+        listing: Duration::from_millis(200),
+    };
+
+    /// A client of somebody who answers with these pieces, as long as they are read, and then says nothing more.
+    fn client_of(pieces: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Client {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let head = BufReader::new(connection.try_clone().unwrap()).lines();
+            let lines = head.map_while(Result::ok).take_while(|line| !line.is_empty()).count();
+            assert!(lines > 0);
+            for piece in pieces {
+                if connection.write_all(&piece).is_err() {
+                    return;
+                }
+            }
+            // Until the client has left.
+            drop(connection.read(&mut [0]));
+        });
+        Client::new(endpoint.parse().unwrap(), None, BRIEF)
+    }
+
+    fn head(length: u64) -> Vec<u8> {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes()
+    }
+
+    fn name() -> HubName {
+        "a/b".parse().unwrap()
+    }
+
+    #[test]
+    fn a_hub_that_says_nothing_is_waited_for_no_longer_than_is_set() {
+        let silent = client_of(std::iter::empty());
+        let found = silent.listing(&name());
+        assert!(matches!(found, Err(Trouble::Unreachable { .. })), "{found:?}");
+
+        let content = Content { sha256: "a".repeat(64), bytes: 10 };
+        let file = HubFile { name: "m.gguf".to_owned(), content: Some(content.clone()) };
+        let stops = client_of([head(10), b"one".to_vec()].into_iter());
+        let mut bytes = stops.bytes(&name(), "c", (&file, &content), 0).unwrap();
+        let mut came = Vec::new();
+        assert!(bytes.body.read_to_end(&mut came).is_err());
+        assert_eq!((bytes.from, came.as_slice()), (0, &b"one"[..]));
+    }
+
+    #[test]
+    fn a_listing_that_drips_is_not_waited_for_without_end() {
+        let drops = std::iter::repeat_with(|| {
+            std::thread::park_timeout(Duration::from_millis(10));
+            vec![b' ']
+        });
+        let drips = client_of([head(1_000_000)].into_iter().chain(drops));
+        let found = drips.listing(&name());
+        assert!(matches!(found, Err(Trouble::Unreachable { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn a_listing_that_goes_on_and_on_is_not_read_on_and_on() {
+        let endless = std::iter::once(head(u64::MAX)).chain(std::iter::repeat(vec![b' '; 1 << 20]));
+        let endpoint = client_of(endless).endpoint;
+        let patient = Client::new(endpoint, None, Bounds::USUAL);
+        let found = patient.listing(&name());
+        assert!(matches!(found, Err(Trouble::TooLong { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn the_places_of_a_part_are_read() {
+        for (text, places) in [
+            ("bytes 5-9/10", Some((5, Some(10)))),
+            ("bytes 5-9/*", Some((5, None))),
+            ("bytes */10", Some((u64::MAX, Some(10)))),
+            ("lines 5-9/10", None),
+            ("bytes x-9/10", None),
+            ("bytes", None),
+        ] {
+            assert_eq!(range(text), places, "{text}");
+        }
+    }
+}

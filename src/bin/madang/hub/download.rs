@@ -1,0 +1,204 @@
+//! Bringing one file: goes on where it stood, and gives it its final name only when its checksum is right.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    bar::Bar,
+    client::Client,
+    listing::{Content, HubFile},
+    lock::Lock,
+    name::HubName,
+    retry::{Next, Retry},
+    shelf::{self, Shelf},
+    trouble::Trouble,
+};
+
+/// Read and written at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Brings files of one commit.
+#[derive(Debug)]
+pub(super) struct Download<'a> {
+    pub(super) client: &'a Client,
+    pub(super) name: &'a HubName,
+    pub(super) commit: &'a str,
+    pub(super) shelf: &'a Shelf,
+    pub(super) bar: &'a Bar,
+}
+
+/// A file that is growing, with the checksum of what it has.
+struct Growing<'a> {
+    file: File,
+    path: &'a Path,
+    sum: Sha256,
+    bytes: u64,
+    /// It begins with what an earlier program had left.
+    has_older_part: bool,
+}
+
+/// How an attempt from some place on ended.
+enum Came {
+    /// The file has its final name.
+    Whole,
+    /// It is another than was promised, and deleted.
+    Wrong { has_older_part: bool },
+}
+
+impl Download<'_> {
+    /// Puts the file into the cache under its checksum. `before` is what the bar shows of other files.
+    ///
+    /// What has come is kept when this fails or is dropped, and when the process is killed.
+    pub(super) async fn file(
+        &self,
+        (file, content): (&HubFile, &Content),
+        before: u64,
+        waits: impl FnOnce(),
+    ) -> Result<(), Trouble> {
+        let (blob, growing) = (self.shelf.blob(content), self.shelf.incomplete(content));
+        if shelf::is_whole(&blob, content) {
+            return Ok(());
+        }
+        shelf::create_folder_of(&blob).map_err(unwritten(&blob))?;
+        let _lock = Lock::take(&self.shelf.lock(content), &growing, &file.name, waits).await?;
+        // Whoever had the lock before may have brought it.
+        if shelf::is_whole(&blob, content) {
+            return Ok(());
+        }
+        loop {
+            match self.attempt((file, content), &growing, before).await? {
+                Came::Whole => return fs::rename(&growing, &blob).map_err(unwritten(&blob)),
+                // Only once: the next attempt begins with nothing.
+                Came::Wrong { has_older_part: true } => {
+                    tracing::info!(
+                        file = file.name,
+                        "what an earlier download had left was spoiled"
+                    );
+                }
+                Came::Wrong { has_older_part: false } => {
+                    return Err(Trouble::Checksum { file: file.name.clone() });
+                }
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        (file, content): (&HubFile, &Content),
+        path: &Path,
+        before: u64,
+    ) -> Result<Came, Trouble> {
+        let mut growing = Growing::open(path, content).map_err(unwritten(path))?;
+        let mut retry = Retry::downloading();
+        while growing.bytes < content.bytes {
+            self.bar.begins_at(before + growing.bytes);
+            let had = growing.bytes;
+            let Err(trouble) = self.piece((file, content), &mut growing, before) else { continue };
+            let gained = growing.bytes.saturating_sub(had);
+            match retry.failed(gained, trouble.asked()) {
+                Next::Again(wait) if trouble.passes() => {
+                    tracing::info!(file = file.name, ?wait, "a download broke off: {trouble}");
+                    self.bar.says(format!("{trouble}"));
+                    tokio::time::sleep(wait).await;
+                }
+                Next::Again(_) | Next::GiveUp => return Err(trouble),
+            }
+        }
+        let has_older_part = growing.has_older_part;
+        if growing.is(content).map_err(unwritten(path))? {
+            return Ok(Came::Whole);
+        }
+        fs::remove_file(path).map_err(unwritten(path))?;
+        Ok(Came::Wrong { has_older_part })
+    }
+
+    /// Brings as much as one connection gives.
+    fn piece(
+        &self,
+        (file, content): (&HubFile, &Content),
+        growing: &mut Growing<'_>,
+        before: u64,
+    ) -> Result<(), Trouble> {
+        let mut bytes =
+            self.client.bytes(self.name, self.commit, (file, content), growing.bytes)?;
+        if bytes.from != growing.bytes {
+            growing.begin_anew().map_err(unwritten(growing.path))?;
+        }
+        let mut piece = vec![0; PIECE_BYTES];
+        while growing.bytes < content.bytes {
+            let broken_off = |have, cause: io::Error| Trouble::BrokenOff {
+                file: file.name.clone(),
+                have,
+                bytes: content.bytes,
+                cause: cause.into(),
+            };
+            let read = match bytes.body.read(&mut piece) {
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+                read => read,
+            };
+            let read = read.map_err(|cause| broken_off(growing.bytes, cause))?;
+            // What goes beyond is not looked at: the checksum tells whether what lies before is the file.
+            let left = content.bytes - growing.bytes;
+            let piece = &piece[..read.min(usize::try_from(left).unwrap_or(usize::MAX))];
+            growing.add(piece).map_err(unwritten(growing.path))?;
+            self.bar.stands_at(before + growing.bytes);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Growing<'a> {
+    /// Opens what there is, and reads it for its checksum.
+    fn open(path: &'a Path, content: &Content) -> io::Result<Self> {
+        let file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
+        let mut growing = Self { file, path, sum: Sha256::new(), bytes: 0, has_older_part: false };
+        if growing.file.metadata()?.len() > content.bytes {
+            growing.begin_anew()?;
+        }
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let read = growing.file.read(&mut piece)?;
+            if read == 0 {
+                growing.has_older_part = growing.bytes > 0;
+                return Ok(growing);
+            }
+            growing.sum.update(&piece[..read]);
+            growing.bytes += read as u64;
+        }
+    }
+
+    fn begin_anew(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        io::Seek::rewind(&mut self.file)?;
+        (self.sum, self.bytes, self.has_older_part) = (Sha256::new(), 0, false);
+        Ok(())
+    }
+
+    fn add(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)?;
+        self.sum.update(piece);
+        self.bytes += piece.len() as u64;
+        Ok(())
+    }
+
+    /// Whether it is what was promised, and on the disk: its name says so for ever, also after a power cut.
+    fn is(self, content: &Content) -> io::Result<bool> {
+        let sum = self.sum.finalize();
+        let digits = sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        if digits != content.sha256 {
+            return Ok(false);
+        }
+        self.file.sync_all()?;
+        Ok(true)
+    }
+}
+
+fn unwritten(path: &Path) -> impl Fn(io::Error) -> Trouble {
+    move |cause| Trouble::Cache { path: path.to_owned(), cause }
+}

@@ -1,0 +1,175 @@
+//! What a hub says is in a repository, believed only as far as it can be checked.
+
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+
+use super::choice;
+
+/// A revision of a repository.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// Its commit: hexadecimal.
+    pub(super) commit: String,
+    /// Its GGUF files, whose names stay inside of any folder that they are put in.
+    pub(super) files: Vec<HubFile>,
+}
+
+/// A file of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HubFile {
+    pub(super) name: String,
+    /// What it must turn out to be; `None` where the hub does not say.
+    pub(super) content: Option<Content>,
+}
+
+/// What a file must turn out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Content {
+    /// In small hexadecimal letters.
+    pub(super) sha256: String,
+    pub(super) bytes: u64,
+}
+
+/// Why a listing is not used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadListing {
+    /// It is not what the hub's protocol says.
+    #[error("the listing is not what the protocol says")]
+    Form(#[from] serde_json::Error),
+    /// A commit or checksum is none.
+    #[error("{0:?} is no hash")]
+    NoHash(String),
+    /// The name of a file could lead out of the cache.
+    #[error("the file name {0:?} leads out of its folder")]
+    Leads(String),
+}
+
+#[derive(Deserialize)]
+struct Told {
+    sha: String,
+    siblings: Vec<ToldFile>,
+}
+
+#[derive(Deserialize)]
+struct ToldFile {
+    #[serde(rename = "rfilename")]
+    name: String,
+    lfs: Option<ToldContent>,
+}
+
+#[derive(Deserialize)]
+struct ToldContent {
+    sha256: String,
+    size: u64,
+}
+
+impl Listing {
+    /// Reads the answer to `/api/models/OWNER/REPO/revision/main?blobs=true`.
+    pub(super) fn read(json: &[u8]) -> Result<Self, BadListing> {
+        let told: Told = serde_json::from_slice(json)?;
+        let models = told.siblings.into_iter().filter(|file| choice::is_gguf(&file.name));
+        let files = models.map(HubFile::checked).collect::<Result<_, _>>()?;
+        Ok(Self { commit: hash(told.sha, 40)?, files })
+    }
+}
+
+impl HubFile {
+    fn checked(told: ToldFile) -> Result<Self, BadListing> {
+        if !stays_inside(&told.name) {
+            return Err(BadListing::Leads(told.name));
+        }
+        let content = match told.lfs {
+            Some(lfs) => Some(Content { sha256: hash(lfs.sha256, 64)?, bytes: lfs.size }),
+            None => None,
+        };
+        Ok(Self { name: told.name, content })
+    }
+}
+
+/// Checks that this is a hash of so many hexadecimal digits.
+fn hash(text: String, digits: usize) -> Result<String, BadListing> {
+    let is_hash = text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_hash { Ok(text.to_ascii_lowercase()) } else { Err(BadListing::NoHash(text)) }
+}
+
+/// Whether a path joined to a folder, on whatever system, is a path inside of it that can be shown in a terminal.
+fn stays_inside(name: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && !matches!(c, '\\' | ':');
+    let mut parts = name.split('/');
+    name.chars().all(is_plain)
+        && parts.all(|part| !matches!(part, "" | "." | ".."))
+        && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const COMMIT: &str = "0123456789abcdef0123456789ABCDEF01234567";
+
+    fn read(sibling: Value) -> Result<Listing, BadListing> {
+        Listing::read(
+            json!({ "sha": COMMIT, "siblings": [sibling], "tags": [] }).to_string().as_bytes(),
+        )
+    }
+
+    #[test]
+    fn a_listing_has_the_models_with_what_they_must_turn_out_to_be() {
+        let sha256 = "AB".repeat(32);
+        let told = json!({
+            "sha": COMMIT,
+            "siblings": [
+                { "rfilename": "README.md", "size": 10, "blobId": "x" },
+                { "rfilename": "../../no-model.txt" },
+                { "rfilename": "Q8_0/m.gguf", "size": 7, "lfs": { "sha256": sha256, "size": 7, "pointerSize": 130 } },
+                { "rfilename": "small.gguf", "size": 3 },
+            ],
+        });
+        let listing = Listing::read(told.to_string().as_bytes()).unwrap();
+        let content = Content { sha256: sha256.to_lowercase(), bytes: 7 };
+        let files = vec![
+            HubFile { name: "Q8_0/m.gguf".to_owned(), content: Some(content) },
+            HubFile { name: "small.gguf".to_owned(), content: None },
+        ];
+        assert_eq!(listing, Listing { commit: COMMIT.to_lowercase(), files });
+    }
+
+    #[test]
+    fn a_name_that_leads_out_of_its_folder_spoils_the_listing() {
+        for name in [
+            "../m.gguf",
+            "/m.gguf",
+            "a/../../m.gguf",
+            "a//m.gguf",
+            "./m.gguf",
+            "C:/m.gguf",
+            "a\\..\\m.gguf",
+            "a/./m.gguf",
+            "m\u{1b}[2J.gguf",
+            "m\n.gguf",
+            "m\0.gguf",
+        ] {
+            let found = read(json!({ "rfilename": name }));
+            assert!(matches!(found, Err(BadListing::Leads(_))), "{name:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_hash_never_names_a_file() {
+        for hash in ["", "..", "../../x", &"g".repeat(64), &"a".repeat(63)] {
+            let lfs = json!({ "rfilename": "m.gguf", "lfs": { "sha256": hash, "size": 1 } });
+            assert!(matches!(read(lfs), Err(BadListing::NoHash(_))), "{hash}");
+            let listing = json!({ "sha": hash, "siblings": [] }).to_string();
+            assert!(
+                matches!(Listing::read(listing.as_bytes()), Err(BadListing::NoHash(_))),
+                "{hash}"
+            );
+        }
+        for text in ["", "<html>", "[]", "{}", r#"{"sha":1,"siblings":[]}"#] {
+            assert!(matches!(Listing::read(text.as_bytes()), Err(BadListing::Form(_))), "{text}");
+        }
+    }
+}

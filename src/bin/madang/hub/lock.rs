@@ -1,0 +1,84 @@
+//! One program downloads a file; others wait for it.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::Path,
+    time::Duration,
+};
+
+use super::{shelf, trouble::Trouble};
+
+/// How often somebody who waits looks.
+const LOOKS_EVERY: Duration = Duration::from_millis(200);
+/// Who downloads and gets nothing gives up within a minute and a half (`Retry::downloading`, `Bounds::USUAL`); who has not
+/// come further for longer does not run any more, and has not ended.
+const MAX_STANDSTILL: Duration = Duration::from_secs(120);
+
+/// The right to write a file of the cache. It ends when it is dropped, and with the process, however that ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _held: File,
+}
+
+impl Lock {
+    /// Takes the lock in this file, as the hub's own tools do (`flock`). While another has it: says so once, then waits for
+    /// as long as the file that is being written grows.
+    pub(super) async fn take(
+        path: &Path,
+        growing: &Path,
+        file: &str,
+        waits: impl FnOnce(),
+    ) -> Result<Self, Trouble> {
+        let trouble = |cause| Trouble::Cache { path: path.to_owned(), cause };
+        shelf::create_folder_of(path).map_err(trouble)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let lock = lock.map_err(trouble)?;
+        let bytes = || std::fs::metadata(growing).map_or(0, |found| found.len());
+        let (mut waits, mut known, mut waited) = (Some(waits), bytes(), Duration::ZERO);
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { _held: lock }),
+                Err(TryLockError::Error(cause)) => return Err(trouble(cause)),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if let Some(say) = waits.take() {
+                say();
+            }
+            tokio::time::sleep(LOOKS_EVERY).await;
+            waited = if bytes() == known { waited + LOOKS_EVERY } else { Duration::ZERO };
+            known = bytes();
+            if waited >= MAX_STANDSTILL {
+                return Err(Trouble::Held { file: file.to_owned(), waited });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_gives_up_on_a_holder_that_comes_no_further_and_not_on_a_slow_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, growing) = (folder.path().join("locks/a.lock"), folder.path().join("a"));
+        let first = Lock::take(&path, &growing, "a", || panic!("nobody has it")).await.unwrap();
+        let said = Cell::new(0);
+        let begun = tokio::time::Instant::now();
+        let slow = async {
+            for bytes in 1..=3 {
+                tokio::time::sleep(MAX_STANDSTILL - LOOKS_EVERY * 2).await;
+                std::fs::write(&growing, vec![0; bytes]).unwrap();
+            }
+        };
+        let second = Lock::take(&path, &growing, "a", || said.set(said.get() + 1));
+        let (second, ()) = tokio::join!(second, slow);
+        assert!(matches!(second, Err(Trouble::Held { .. })), "{second:?}");
+        assert_eq!(said.get(), 1);
+        assert!(begun.elapsed() > MAX_STANDSTILL * 3);
+        drop(first);
+        Lock::take(&path, &growing, "a", || panic!("it is free")).await.unwrap();
+    }
+}

@@ -1,0 +1,139 @@
+//! Models by their name on a hub (`--hf`, `madang fetch`), in the cache that llama.cpp and the hub's own tools share.
+//!
+//! `listing`, `choice`, `retry` and `name` decide; `client` asks, `download` and `shelf` write.
+
+mod address;
+mod bar;
+mod choice;
+mod client;
+mod download;
+mod listing;
+mod lock;
+mod name;
+mod retry;
+mod settings;
+mod shelf;
+mod trouble;
+
+use std::{env, path::PathBuf};
+
+use indicatif::HumanBytes;
+use madang::Locale;
+
+use crate::{failure::Failure, output, texts::Text};
+use bar::Bar;
+use client::{Bounds, Client};
+use download::Download;
+use listing::{Content, HubFile, Listing};
+pub(crate) use name::HubName;
+use retry::{Next, Retry};
+use settings::Settings;
+use shelf::Shelf;
+use trouble::Trouble;
+
+/// Brings the model into the cache, as far as it is not there, and gives the path of its (first) file.
+///
+/// Without a network, or where the cache cannot be written, it is the one that is there. Blocks the thread, as loading a
+/// model does.
+pub(crate) async fn fetch(name: &HubName, locale: Locale) -> Result<PathBuf, Failure> {
+    let settings = Settings::of(|name| env::var_os(name)).map_err(Failure::of)?;
+    bring(settings, name, locale).await.map_err(Failure::of)
+}
+
+async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<PathBuf, Trouble> {
+    let Settings { cache, endpoint, token, is_offline } = settings;
+    let shelf = Shelf::new(&cache, name);
+    let kept = shelf.kept(name.quant());
+    if is_offline {
+        return kept.ok_or(Trouble::Offline { name: name.clone(), cache });
+    }
+    let client = Client::new(endpoint, token, Bounds::USUAL);
+    let retry = if kept.is_some() { Retry::once() } else { Retry::asking() };
+    match (update(&client, &shelf, name, retry, locale).await, kept) {
+        (Err(trouble), Some(kept)) if trouble.leaves_the_older() => {
+            output::remark(&Text::OlderModel { why: &trouble.to_string() }.in_locale(locale));
+            Ok(kept)
+        }
+        (result, _) => result,
+    }
+}
+
+/// Brings what the hub has now.
+async fn update(
+    client: &Client,
+    shelf: &Shelf,
+    name: &HubName,
+    retry: Retry,
+    locale: Locale,
+) -> Result<PathBuf, Trouble> {
+    let Listing { commit, files } = listing(client, name, retry).await?;
+    let model = model(name, &files)?;
+    let missing = model.iter().filter(|(file, content)| !shelf.has(&commit, &file.name, content));
+    let missing: Vec<_> = missing.copied().collect();
+    if !missing.is_empty() {
+        download(client, shelf, name, (&commit, &missing), locale).await?;
+    }
+    let (first, _) = model[0];
+    let path = shelf.link(&commit, &first.name);
+    // Where a cache cannot be written and has the whole model, nothing is missing but what the next one asks the hub for.
+    if let Err(cause) = shelf.is_newest(&commit) {
+        tracing::info!("failed to note the newest commit: {cause}");
+    }
+    Ok(path)
+}
+
+async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, Trouble> {
+    loop {
+        let trouble = match client.listing(name) {
+            Err(trouble) if trouble.passes() => trouble,
+            result => return result,
+        };
+        match retry.failed(0, trouble.asked()) {
+            Next::Again(wait) => tokio::time::sleep(wait).await,
+            Next::GiveUp => return Err(trouble),
+        }
+    }
+}
+
+/// The files of the model that was asked for, the first of which is to be opened; never none.
+fn model<'a>(
+    name: &HubName,
+    files: &'a [HubFile],
+) -> Result<Vec<(&'a HubFile, &'a Content)>, Trouble> {
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let chosen = choice::choose(&names, name.quant())
+        .map_err(|cause| Trouble::NoModel { name: name.clone(), cause })?;
+    let found = |name: &&str| files.iter().find(|file| file.name == **name);
+    let chosen = chosen.iter().filter_map(found);
+    let with_content = |file: &'a HubFile| {
+        let content = file.content.as_ref();
+        let content = content.ok_or_else(|| Trouble::NoChecksum { file: file.name.clone() })?;
+        Ok((file, content))
+    };
+    chosen.map(with_content).collect()
+}
+
+async fn download(
+    client: &Client,
+    shelf: &Shelf,
+    name: &HubName,
+    (commit, files): (&str, &[(&HubFile, &Content)]),
+    locale: Locale,
+) -> Result<(), Trouble> {
+    let bytes = files.iter().fold(0_u64, |sum, (_, content)| sum.saturating_add(content.bytes));
+    let bar = Bar::new(bytes);
+    let name_shown = name.to_string();
+    let size = HumanBytes(bytes).to_string();
+    bar.line(&Text::Downloading { model: &name_shown, size: &size }.in_locale(locale));
+    let download = Download { client, name, commit, shelf, bar: &bar };
+    let mut before = 0;
+    for &(file, content) in files {
+        let waits = || bar.line(&Text::AnotherDownloads { file: &file.name }.in_locale(locale));
+        download.file((file, content), before, waits).await?;
+        shelf
+            .put_under(commit, file, content)
+            .map_err(|cause| Trouble::Cache { path: shelf.link(commit, &file.name), cause })?;
+        before = before.saturating_add(content.bytes);
+    }
+    Ok(())
+}

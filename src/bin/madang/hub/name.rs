@@ -1,0 +1,121 @@
+//! What a model is called on a hub: `OWNER/REPO`, or `OWNER/REPO:QUANT`.
+
+use std::{fmt, str::FromStr};
+
+/// Longer names than this the hub does not give out, and neither does it twice as long a folder.
+const MAX_BYTES: usize = 96;
+
+/// A repository and, where somebody asked for one, a quantisation.
+///
+/// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them, so that no name leaves
+/// its place in an address or a folder, and no two names share a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HubName {
+    owner: String,
+    repository: String,
+    quant: Option<String>,
+}
+
+/// Why a text names no model.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "give OWNER/REPO or OWNER/REPO:QUANT as the hub writes them, for example ggml-org/gemma-3-1b-it-GGUF:Q4_K_M"
+)]
+pub(crate) struct NotAName;
+
+impl HubName {
+    pub(super) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub(super) fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    pub(super) fn quant(&self) -> Option<&str> {
+        self.quant.as_deref()
+    }
+}
+
+impl FromStr for HubName {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let (path, quant) = match text.split_once(':') {
+            Some((path, quant)) => (path, Some(quant)),
+            None => (text, None),
+        };
+        let (owner, repository) = path.split_once('/').ok_or(NotAName)?;
+        if !is_word(owner) || !is_word(repository) || !quant.is_none_or(is_quant) {
+            return Err(NotAName);
+        }
+        let quant = quant.map(str::to_owned);
+        Ok(Self { owner: owner.to_owned(), repository: repository.to_owned(), quant })
+    }
+}
+
+impl fmt::Display for HubName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.repository)?;
+        self.quant.iter().try_for_each(|quant| write!(f, ":{quant}"))
+    }
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Letters, with single dots and hyphens between them.
+fn is_word(text: &str) -> bool {
+    text.len() <= MAX_BYTES
+        && text.split(['.', '-']).all(|part| !part.is_empty() && part.chars().all(is_letter))
+}
+
+fn is_quant(text: &str) -> bool {
+    let is_short = (1..=MAX_BYTES).contains(&text.len());
+    is_short && text.chars().all(|c| is_letter(c) || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_an_owner_a_repository_and_perhaps_a_quantisation() {
+        for text in ["ggml-org/gemma-3-1b-it-GGUF", "a/b", "a_b/c.d-e:Q4_K_M", "a/b:UD-Q4_K_XL"] {
+            assert_eq!(text.parse::<HubName>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_could_leave_its_place_is_no_name() {
+        let long = format!("a/{}", "b".repeat(MAX_BYTES + 1));
+        for text in [
+            "",
+            "a",
+            "/",
+            "a/",
+            "/b",
+            "a/b/c",
+            "../b",
+            "a/..",
+            "a/.b",
+            "a/b.",
+            "a/b..c",
+            "a/b--c",
+            "a/b:",
+            "a/b:c:d",
+            "a/b:../c",
+            "a/b:c/d",
+            "a b/c",
+            "a/b?c",
+            "a/b%2e",
+            "a/모델",
+            "https://hub.example/a/b",
+            &long,
+        ] {
+            assert_eq!(text.parse::<HubName>(), Err(NotAName), "{text}");
+        }
+        assert!(NotAName.to_string().contains("for example"));
+    }
+}

@@ -1,0 +1,115 @@
+//! What the environment says about the hub, in the words of the hub's own tools.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use url::Url;
+
+use super::{client::Token, shelf, trouble::Trouble};
+
+/// The hub where nobody says which.
+const ENDPOINT: &str = "https://huggingface.co";
+
+/// What the environment says.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) cache: PathBuf,
+    pub(super) endpoint: Url,
+    pub(super) token: Option<Token>,
+    pub(super) is_offline: bool,
+}
+
+impl Settings {
+    /// Reads the variables, and the token where it lies in a file.
+    pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Trouble> {
+        let text = |name: &str| {
+            let text = variable(name)?.into_string().ok()?.trim().to_owned();
+            (!text.is_empty()).then_some(text)
+        };
+        let cache =
+            shelf::cache(|name| variable(name).map(PathBuf::from)).ok_or(Trouble::NoCache)?;
+        let token = text("HF_TOKEN").or_else(|| {
+            let path = token_file(|name| text(name).map(PathBuf::from))?;
+            Some(fs::read_to_string(path).ok()?.trim().to_owned()).filter(|token| !token.is_empty())
+        });
+        Ok(Self {
+            cache,
+            endpoint: endpoint(text("HF_ENDPOINT").as_deref().unwrap_or(ENDPOINT))?,
+            token: token.map(|token| Token::new(&token)).transpose()?,
+            is_offline: text("HF_HUB_OFFLINE").is_some_and(|text| is_yes(&text)),
+        })
+    }
+}
+
+/// Where `hf auth login` puts the token.
+fn token_file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let home = || {
+        let in_cache = |cache: PathBuf| cache.join("huggingface");
+        let usual = || variable("HOME").map(|home| in_cache(home.join(".cache")));
+        variable("HF_HOME").or_else(|| variable("XDG_CACHE_HOME").map(in_cache)).or_else(usual)
+    };
+    variable("HF_TOKEN_PATH").or_else(|| Some(home()?.join(Path::new("token"))))
+}
+
+fn endpoint(text: &str) -> Result<Url, Trouble> {
+    let url = Url::parse(text).map_err(|cause| Trouble::Endpoint { cause: Some(cause) })?;
+    let is_web = matches!(url.scheme(), "http" | "https");
+    if is_web { Ok(url) } else { Err(Trouble::Endpoint { cause: None }) }
+}
+
+fn is_yes(text: &str) -> bool {
+    ["1", "on", "yes", "true"].iter().any(|yes| text.eq_ignore_ascii_case(yes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(set: &[(&str, &str)]) -> Result<Settings, Trouble> {
+        Settings::of(|name| {
+            set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_hub_is_the_usual_one_unless_the_environment_names_another() {
+        let home = ("HOME", "/home/kim");
+        assert_eq!(of(&[home]).unwrap().endpoint.as_str(), "https://huggingface.co/");
+        let mirror = of(&[home, ("HF_ENDPOINT", "http://mirror.example:8080/hf")]).unwrap();
+        assert_eq!(mirror.endpoint.as_str(), "http://mirror.example:8080/hf");
+        for wrong in ["huggingface.co", "file:///etc", "http://", "mailto:a@b"] {
+            let found = of(&[home, ("HF_ENDPOINT", wrong)]);
+            assert!(matches!(found, Err(Trouble::Endpoint { .. })), "{wrong}: {found:?}");
+        }
+        assert!(matches!(of(&[]), Err(Trouble::NoCache)));
+    }
+
+    #[test]
+    fn offline_is_what_the_hubs_tools_call_so() {
+        for (text, is_offline) in
+            [("1", true), ("True", true), ("YES", true), ("0", false), ("", false)]
+        {
+            let settings = of(&[("HOME", "/h"), ("HF_HUB_OFFLINE", text)]).unwrap();
+            assert_eq!(settings.is_offline, is_offline, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_and_never_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = ("HF_HOME", folder.path().to_str().unwrap());
+        assert!(of(&[home]).unwrap().token.is_none());
+        fs::write(folder.path().join("token"), "hf_secret\n").unwrap();
+        for set in [&[home][..], &[home, ("HF_TOKEN", " hf_secret ")]] {
+            let settings = of(set).unwrap();
+            assert!(settings.token.is_some());
+            assert!(!format!("{settings:?}").contains("secret"));
+        }
+        let spoiled = of(&[home, ("HF_TOKEN", "hf_a\r\nX-Evil: b")]);
+        assert!(matches!(spoiled, Err(Trouble::Token)), "{spoiled:?}");
+        assert!(!format!("{spoiled:?}").contains("Evil"));
+    }
+}

@@ -1,0 +1,225 @@
+//! Where a repository's files lie in the cache that llama.cpp and the hub's own tools share.
+//!
+//! ```text
+//! CACHE/models--OWNER--REPO/blobs/SHA256                  the bytes, under their checksum
+//!                           blobs/SHA256.incomplete       as many of them as have come
+//!                           snapshots/COMMIT/FILE.gguf    a link to a blob, with the name that it has in that commit
+//!                           refs/main                     the newest commit that is here
+//! CACHE/.locks/models--OWNER--REPO/SHA256.lock            held by whoever downloads the blob
+//! ```
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    choice::choose,
+    listing::{Content, HubFile},
+    name::HubName,
+};
+
+/// A repository's place in the cache.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    folder: PathBuf,
+    locks: PathBuf,
+}
+
+/// The variables that name the cache, the first that is set first, and what is below the folder that they name.
+const CACHES: [(&str, &str); 6] = [
+    ("LLAMA_CACHE", ""),
+    ("HF_HUB_CACHE", ""),
+    ("HUGGINGFACE_HUB_CACHE", ""),
+    ("HF_HOME", "hub"),
+    ("XDG_CACHE_HOME", "huggingface/hub"),
+    ("HOME", ".cache/huggingface/hub"),
+];
+
+/// Where the cache is, as llama.cpp looks for it.
+pub(super) fn cache(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    CACHES.iter().find_map(|(name, below)| {
+        let folder = variable(name).filter(|folder| !folder.as_os_str().is_empty())?;
+        Some(if below.is_empty() { folder } else { folder.join(below) })
+    })
+}
+
+impl Shelf {
+    pub(super) fn new(cache: &Path, name: &HubName) -> Self {
+        let folder = format!("models--{}--{}", name.owner(), name.repository());
+        Self { locks: cache.join(".locks").join(&folder), folder: cache.join(folder) }
+    }
+
+    pub(super) fn blob(&self, content: &Content) -> PathBuf {
+        self.folder.join("blobs").join(&content.sha256)
+    }
+
+    pub(super) fn incomplete(&self, content: &Content) -> PathBuf {
+        self.folder.join("blobs").join(format!("{}.incomplete", content.sha256))
+    }
+
+    pub(super) fn lock(&self, content: &Content) -> PathBuf {
+        self.locks.join(format!("{}.lock", content.sha256))
+    }
+
+    /// Where the file is found under its own name.
+    pub(super) fn link(&self, commit: &str, file: &str) -> PathBuf {
+        self.folder.join("snapshots").join(commit).join(file)
+    }
+
+    fn newest(&self) -> PathBuf {
+        self.folder.join("refs").join("main")
+    }
+
+    /// Whether the file is there, whole, under its own name.
+    pub(super) fn has(&self, commit: &str, file: &str, content: &Content) -> bool {
+        is_whole(&self.link(commit, file), content)
+    }
+
+    /// The model that is here as a whole, by its first file; `None` if there is none. Asks nobody.
+    pub(super) fn kept(&self, quant: Option<&str>) -> Option<PathBuf> {
+        let commit = fs::read_to_string(self.newest()).ok()?;
+        let snapshot = self.folder.join("snapshots").join(only_hash(commit.trim())?);
+        let mut names = Vec::new();
+        names_below(&snapshot, "", &mut names);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let chosen = choose(&names, quant).ok()?;
+        Some(snapshot.join(chosen.first()?))
+    }
+
+    /// Gives a blob the name that it has in this commit.
+    pub(super) fn put_under(
+        &self,
+        commit: &str,
+        file: &HubFile,
+        content: &Content,
+    ) -> io::Result<()> {
+        let link = self.link(commit, &file.name);
+        create_folder_of(&link)?;
+        // Renamed into its place, so that no moment is without a file that was there before.
+        let fresh = temporary(&link);
+        point(&fresh, &file.name, &self.blob(content))?;
+        fs::rename(&fresh, &link)
+    }
+
+    /// Says that this commit is the newest here, for those who cannot ask the hub.
+    pub(super) fn is_newest(&self, commit: &str) -> io::Result<()> {
+        let newest = self.newest();
+        if fs::read_to_string(&newest).is_ok_and(|known| known.trim() == commit) {
+            return Ok(());
+        }
+        create_folder_of(&newest)?;
+        let fresh = temporary(&newest);
+        fs::write(&fresh, commit)?;
+        fs::rename(&fresh, &newest)
+    }
+}
+
+/// Whether there is a file of the right length. What has a final name was compared with its checksum before.
+pub(super) fn is_whole(path: &Path, content: &Content) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == content.bytes)
+}
+
+pub(super) fn create_folder_of(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+/// A name beside this one that no other process takes.
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// A link that stays true when the cache is moved or mounted elsewhere, as the hub's tools make it.
+#[cfg(unix)]
+fn point(link: &Path, file: &str, blob: &Path) -> io::Result<()> {
+    let up = "../".repeat(file.split('/').count() + 1);
+    let target = Path::new(&up).join("blobs").join(blob.file_name().unwrap_or_default());
+    match std::os::unix::fs::symlink(&target, link) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(link)?;
+            std::os::unix::fs::symlink(target, link)
+        }
+        done => done,
+    }
+}
+
+/// Without the right to make symbolic links, which few have elsewhere, a second name for the same bytes.
+#[cfg(not(unix))]
+fn point(link: &Path, _: &str, blob: &Path) -> io::Result<()> {
+    match fs::hard_link(blob, link) {
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(link)?;
+            fs::hard_link(blob, link)
+        }
+        done => done,
+    }
+}
+
+fn only_hash(text: &str) -> Option<&str> {
+    (!text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())).then_some(text)
+}
+
+/// The files below a folder, by their paths from there, as the hub writes them. Links that lead nowhere are none.
+fn names_below(folder: &Path, before: &str, names: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = format!("{before}{name}");
+        match fs::metadata(entry.path()) {
+            // A folder that is a link could lead in a circle; nobody makes one here.
+            Ok(found) if found.is_dir() && entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
+                names_below(&entry.path(), &format!("{path}/"), names);
+            }
+            Ok(found) if found.is_file() => names.push(path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_is_where_llama_cpp_and_the_hubs_tools_look() {
+        let found = |set: &[(&str, &str)]| {
+            cache(|name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
+            })
+        };
+        let mut set = Vec::new();
+        assert_eq!(found(&set), None);
+        for (variable, value, folder) in [
+            ("HOME", "/home/kim", "/home/kim/.cache/huggingface/hub"),
+            ("XDG_CACHE_HOME", "/cache", "/cache/huggingface/hub"),
+            ("HF_HOME", "/hf", "/hf/hub"),
+            ("HUGGINGFACE_HUB_CACHE", "/old", "/old"),
+            ("HF_HUB_CACHE", "/hub", "/hub"),
+            ("LLAMA_CACHE", "/llama", "/llama"),
+        ] {
+            set.push((variable, ""));
+            let unset = found(&set);
+            set.pop();
+            assert_eq!(unset, found(&set), "an empty {variable} counts as none");
+            set.push((variable, value));
+            assert_eq!(found(&set), Some(folder.into()));
+        }
+    }
+
+    #[test]
+    fn each_file_has_its_place() {
+        let shelf = Shelf::new(Path::new("/c"), &"some-one/a_model:Q4_0".parse().unwrap());
+        let content = Content { sha256: "ab".to_owned(), bytes: 1 };
+        for (path, place) in [
+            (shelf.blob(&content), "/c/models--some-one--a_model/blobs/ab"),
+            (shelf.incomplete(&content), "/c/models--some-one--a_model/blobs/ab.incomplete"),
+            (shelf.lock(&content), "/c/.locks/models--some-one--a_model/ab.lock"),
+            (shelf.link("12", "x/m.gguf"), "/c/models--some-one--a_model/snapshots/12/x/m.gguf"),
+            (shelf.newest(), "/c/models--some-one--a_model/refs/main"),
+        ] {
+            assert_eq!(path, Path::new(place));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Why a model could not be brought: one sentence each, which says what to do.
+
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use indicatif::HumanBytes;
+
+use super::{choice::NoChoice, listing::BadListing, name::HubName};
+
+/// What a connection, a reader or a parser below says.
+pub(super) type Cause = Box<dyn Error + Send + Sync>;
+
+/// Why a model could not be brought.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    /// Nobody answers, or not to the end.
+    #[error("failed to reach {host}: check the network and try again; what has come is kept")]
+    Unreachable {
+        host: String,
+        #[source]
+        cause: Cause,
+    },
+    /// The hub has too much to do, or is out of order.
+    #[error("{host} cannot serve this now ({status}): try again {}; what has come is kept", later(*.after))]
+    Busy { host: String, status: u16, after: Option<Duration> },
+    /// A connection ended in mid-download.
+    #[error(
+        "the download of {file} broke off after {} of {}: try again, and it goes on from there",
+        HumanBytes(*.have), HumanBytes(*.bytes)
+    )]
+    BrokenOff {
+        file: String,
+        have: u64,
+        bytes: u64,
+        #[source]
+        cause: Cause,
+    },
+    /// The hub wants to know who asks.
+    #[error(
+        "{name} does not exist or is not open to everybody: check its name, or give a token that may read it in HF_TOKEN"
+    )]
+    NeedsToken { name: HubName },
+    /// The hub knows who asks, and refuses.
+    #[error(
+        "the hub refuses {name} to this token: ask for access on the page of the model, or give another token in HF_TOKEN"
+    )]
+    Forbidden { name: HubName },
+    /// There is no such repository or file.
+    #[error("there is no {name} on {host}: check its name")]
+    NotFound { name: HubName, host: String },
+    /// An answer that the protocol does not have.
+    #[error("{host} answers with status {status}, which no hub does: check HF_ENDPOINT")]
+    Status { host: String, status: u16 },
+    /// Sent from one address to the next, and on.
+    #[error(
+        "{host} sends from address to address without end: check HF_ENDPOINT, or try again later"
+    )]
+    Circle { host: String },
+    /// Sent to where no answer could be trusted.
+    #[error("{host} sends to an address that is not safe to follow: check HF_ENDPOINT")]
+    Astray {
+        host: String,
+        #[source]
+        cause: Option<url::ParseError>,
+    },
+    /// The connection cannot be made safe.
+    #[error(
+        "no safe connection to {host}: check the clock of this machine and what stands between it and the network"
+    )]
+    Unsafe {
+        host: String,
+        #[source]
+        cause: ureq::Error,
+    },
+    /// An answer that is no listing.
+    #[error(
+        "{host} answers with something that is no hub's listing: check HF_ENDPOINT, and use no repository that you do not trust"
+    )]
+    Listing {
+        host: String,
+        #[source]
+        cause: BadListing,
+    },
+    /// A listing that goes on and on.
+    #[error("the listing of {name} has more than {} MiB: give a smaller repository", .max_bytes >> 20)]
+    TooLong { name: HubName, max_bytes: u64 },
+    /// Nothing in the repository fits.
+    #[error("{}", nothing_fits(.name, .cause))]
+    NoModel { name: HubName, cause: NoChoice },
+    /// The hub gives nothing to compare with.
+    #[error(
+        "the hub gives no checksum for {file}, so that it cannot be trusted: download it yourself and give it with --model"
+    )]
+    NoChecksum { file: String },
+    /// The file is longer or shorter than the listing says.
+    #[error(
+        "{host} has {file} in another length than its own listing says ({has} instead of {should} bytes): try again later, or give another model"
+    )]
+    Length { host: String, file: String, has: u64, should: u64 },
+    /// What came is something else.
+    #[error(
+        "what came as {file} has another checksum than the hub promised, and was deleted: try again, and give another model if it stays so"
+    )]
+    Checksum { file: String },
+    /// The cache cannot be written.
+    #[error("{}", unwritten(.path, .cause))]
+    Cache {
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    /// Another program holds the file and does nothing.
+    #[error("another program downloads {file} and has not come further for {} s: end it and try again", .waited.as_secs())]
+    Held { file: String, waited: Duration },
+    /// Nobody may be asked, and nothing is there.
+    #[error("{name} is not in {}, and HF_HUB_OFFLINE is set: unset it to download the model", .cache.display())]
+    Offline { name: HubName, cache: PathBuf },
+    /// Nothing says where the cache is.
+    #[error("neither HF_HOME, XDG_CACHE_HOME nor HOME names a folder for models: set HF_HOME")]
+    NoCache,
+    /// The endpoint is no address.
+    #[error(
+        "HF_ENDPOINT is no address of a hub: give one like https://huggingface.co, or unset it"
+    )]
+    Endpoint {
+        #[source]
+        cause: Option<url::ParseError>,
+    },
+    /// The token cannot be sent.
+    #[error("the token for the hub has letters that no token has: set HF_TOKEN anew")]
+    Token,
+}
+
+impl Trouble {
+    /// Whether the same may go well the next time.
+    pub(super) fn passes(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::BrokenOff { .. })
+    }
+
+    /// How long the hub asks to wait.
+    pub(super) fn asked(&self) -> Option<Duration> {
+        if let Self::Busy { after, .. } = self { *after } else { None }
+    }
+
+    /// Whether an older model will do, because this says nothing against it.
+    pub(super) fn leaves_the_older(&self) -> bool {
+        self.passes() || matches!(self, Self::Cache { .. } | Self::Held { .. })
+    }
+}
+
+fn later(after: Option<Duration>) -> String {
+    after.map_or_else(|| "later".to_owned(), |after| format!("in {} s", after.as_secs()))
+}
+
+fn nothing_fits(name: &HubName, cause: &NoChoice) -> String {
+    match cause {
+        NoChoice::NoModel => format!(
+            "{name} has no GGUF file: give a repository that has, often one whose name ends in GGUF"
+        ),
+        NoChoice::NotOfThese(there) => {
+            format!("{name} is not there; the repository has {}", there.join(", "))
+        }
+        NoChoice::NoPart(part) => {
+            format!("{name} is not whole on the hub, {part} is missing: give another model")
+        }
+    }
+}
+
+fn unwritten(path: &Path, cause: &io::Error) -> String {
+    let shown = path.display();
+    let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&cause.kind());
+    if is_one_of(&[ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge]) {
+        return format!(
+            "there is no room for {shown}: make some, or name another cache with HF_HUB_CACHE; what has come is kept"
+        );
+    }
+    if is_one_of(&[ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem]) {
+        return format!(
+            "{shown} may not be written: make the cache writable, or name another with HF_HUB_CACHE"
+        );
+    }
+    format!("failed to write {shown}: check the cache, or name another with HF_HUB_CACHE")
+}

@@ -1,0 +1,263 @@
+//! A hub on loopback: what it lists is axum's to answer; the bytes come from a second address, over plain sockets, because
+//! those break off, hold still and lie at chosen bytes.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex, mpsc::Receiver},
+    thread,
+};
+
+use axum::{
+    Router,
+    extract::{Path, Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+/// What becomes of a request for bytes.
+pub(super) enum Plan {
+    /// The connection ends after so many.
+    Break(usize),
+    /// So many are sent, the others when somebody says so, or has left.
+    Hold(usize, Receiver<()>),
+    /// All are sent, whatever place was asked for.
+    FromTheBeginning,
+    /// The head promises so many more, or fewer, than there are.
+    Promise(i64),
+    /// Other bytes are sent than were promised.
+    Other,
+    /// No bytes, but this status and header.
+    Status(u16, &'static str),
+}
+
+/// A request for bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) file: String,
+    pub(super) from: usize,
+    pub(super) sent: usize,
+}
+
+/// What the hub answers to its next questions.
+#[derive(Default)]
+struct Book {
+    files: Vec<(String, Arc<[u8]>)>,
+    /// In place of the listing.
+    answers: VecDeque<(u16, &'static str, String)>,
+    plans: VecDeque<Plan>,
+    listings: usize,
+    asked: Vec<Asked>,
+    /// Who sent which token: `hub` or `bytes`.
+    tokens: Vec<(&'static str, Option<String>)>,
+}
+
+/// A hub that serves until it is dropped.
+pub(super) struct Hub {
+    book: Arc<Mutex<Book>>,
+    address: SocketAddr,
+    _serving: tokio::runtime::Runtime,
+}
+
+#[derive(Clone)]
+struct Serving {
+    book: Arc<Mutex<Book>>,
+    bytes_at: SocketAddr,
+}
+
+impl Hub {
+    /// A hub whose only repository has these files. Its name does not matter.
+    pub(super) fn with(files: &[(&str, &[u8])]) -> Self {
+        let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
+        let book = Arc::new(Mutex::new(Book { files: files.collect(), ..Book::default() }));
+        let bytes = TcpListener::bind("127.0.0.1:0").unwrap();
+        let serving = Serving { book: book.clone(), bytes_at: bytes.local_addr().unwrap() };
+        let to_send = book.clone();
+        thread::spawn(move || {
+            for connection in bytes.incoming() {
+                let (book, connection) = (to_send.clone(), connection.unwrap());
+                thread::spawn(move || send(&book, &connection));
+            }
+        });
+        let routes = Router::new()
+            .route("/api/models/{owner}/{name}/revision/main", get(listing))
+            .route("/{owner}/{name}/resolve/{commit}/{*file}", get(resolve))
+            .route("/api/resolve-cache/{*file}", get(resolved))
+            .with_state(serving);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(async move { axum::serve(listener, routes).await });
+        Self { book, address, _serving: runtime }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What becomes of the next requests for bytes; those behind are served as they should.
+    pub(super) fn plan(&self, plans: impl IntoIterator<Item = Plan>) {
+        self.book.lock().unwrap().plans.extend(plans);
+    }
+
+    /// What is answered to the next question for a listing: status, header and text.
+    pub(super) fn answers(&self, status: u16, header: &'static str, text: &str) {
+        self.book.lock().unwrap().answers.push_back((status, header, text.to_owned()));
+    }
+
+    /// Other files from now on.
+    pub(super) fn has(&self, files: &[(&str, &[u8])]) {
+        let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
+        self.book.lock().unwrap().files = files.collect();
+    }
+
+    pub(super) fn listings(&self) -> usize {
+        self.book.lock().unwrap().listings
+    }
+
+    /// The requests for bytes so far: from which place, and how many were sent.
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.book.lock().unwrap().asked.clone()
+    }
+
+    pub(super) fn sent_bytes(&self) -> usize {
+        self.asked().iter().map(|asked| asked.sent).sum()
+    }
+
+    pub(super) fn tokens(&self) -> Vec<(&'static str, Option<String>)> {
+        self.book.lock().unwrap().tokens.clone()
+    }
+}
+
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The listing of these files, as the hub writes it.
+fn listed(files: &[(String, Arc<[u8]>)]) -> Value {
+    let files = files.iter().map(|(name, bytes)| {
+        let (sha256, size) = (sha256(bytes), bytes.len());
+        json!({ "rfilename": name, "size": size, "lfs": { "sha256": sha256, "size": size, "pointerSize": 134 } })
+    });
+    let readme = json!({ "rfilename": "README.md", "size": 5, "blobId": "a", "lfs": null });
+    let siblings: Vec<Value> = [readme].into_iter().chain(files).collect();
+    json!({ "id": "a/b", "sha": COMMIT, "siblings": siblings })
+}
+
+fn token(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get(header::AUTHORIZATION)?.to_str().unwrap().to_owned())
+}
+
+async fn listing(State(serving): State<Serving>, request: Request) -> Response {
+    let mut book = serving.book.lock().unwrap();
+    book.listings += 1;
+    book.tokens.push(("hub", token(request.headers())));
+    assert_eq!(request.uri().query(), Some("blobs=true"));
+    let Some((status, header, text)) = book.answers.pop_front() else {
+        return listed(&book.files).to_string().into_response();
+    };
+    let status = StatusCode::from_u16(status).unwrap();
+    let (name, value) = header.split_once(": ").unwrap_or(("X-None", "none"));
+    (status, [(name, value.to_owned())], text).into_response()
+}
+
+/// The hub sends to a file of its own first, as it does since files are cached, and from there to where the bytes lie.
+async fn resolve(
+    State(serving): State<Serving>,
+    Path((_, _, commit, file)): Path<(String, String, String, String)>,
+    headers: HeaderMap,
+) -> Redirect {
+    serving.book.lock().unwrap().tokens.push(("hub", token(&headers)));
+    assert_eq!(commit, COMMIT);
+    Redirect::temporary(&format!("/api/resolve-cache/{file}"))
+}
+
+async fn resolved(State(serving): State<Serving>, Path(file): Path<String>) -> Response {
+    let book = serving.book.lock().unwrap();
+    let (_, bytes) = book.files.iter().find(|(name, _)| *name == file).unwrap();
+    let to = format!("http://{}/{file}?Signature=for-a-while", serving.bytes_at);
+    let headers = [
+        ("Location", to),
+        ("X-Repo-Commit", COMMIT.to_owned()),
+        ("X-Linked-Etag", format!("\"{}\"", sha256(bytes))),
+        ("X-Linked-Size", bytes.len().to_string()),
+    ];
+    (StatusCode::FOUND, headers).into_response()
+}
+
+/// Answers one request for bytes as is planned, and closes the connection.
+fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
+    let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
+    let Some(first) = lines.next() else { return };
+    let path = first.split(' ').nth(1).unwrap();
+    let file = path.split('?').next().unwrap().trim_start_matches('/').to_owned();
+    let (mut from, mut token) = (0, None);
+    for line in lines.take_while(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(": ").unwrap();
+        match name.to_ascii_lowercase().as_str() {
+            "range" => from = value["bytes=".len()..].trim_end_matches('-').parse().unwrap(),
+            "authorization" => token = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let (plan, bytes, number) = {
+        let mut book = book.lock().unwrap();
+        book.tokens.push(("bytes", token));
+        book.asked.push(Asked { file: file.clone(), from, sent: 0 });
+        let bytes = book.files.iter().find(|(name, _)| *name == file).unwrap().1.clone();
+        (book.plans.pop_front(), bytes, book.asked.len() - 1)
+    };
+    let mut bytes = bytes.to_vec();
+    let (mut promised, mut until, mut held) = (0, usize::MAX, None);
+    match plan {
+        None => {}
+        Some(Plan::Break(at)) => until = at,
+        Some(Plan::Hold(at, released)) => held = Some((at, released)),
+        Some(Plan::FromTheBeginning) => from = 0,
+        Some(Plan::Promise(more)) => promised = more,
+        Some(Plan::Other) => bytes.reverse(),
+        Some(Plan::Status(status, header)) => {
+            let head = format!("HTTP/1.1 {status} So\r\n{header}\r\nContent-Length: 0\r\n\r\n");
+            drop(connection.write_all(head.as_bytes()));
+            return;
+        }
+    }
+    let length =
+        (bytes.len() - from).checked_add_signed(isize::try_from(promised).unwrap()).unwrap();
+    let last = bytes.len() - 1;
+    let head = match from {
+        0 => "HTTP/1.1 200 OK\r\n".to_owned(),
+        _ => format!(
+            "HTTP/1.1 206 Partial\r\nContent-Range: bytes {from}-{last}/{}\r\n",
+            bytes.len()
+        ),
+    };
+    drop(connection.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes()));
+    let bytes = &bytes[from..];
+    let mut put = |bytes: &[u8]| {
+        let is_sent = connection.write_all(bytes).is_ok();
+        book.lock().unwrap().asked[number].sent += if is_sent { bytes.len() } else { 0 };
+    };
+    if let Some((at, released)) = held {
+        put(&bytes[..at]);
+        // An error says that whoever could release it has left.
+        released.recv().unwrap_or_default();
+        put(&bytes[at..]);
+    } else {
+        put(&bytes[..until.min(bytes.len())]);
+    }
+}
