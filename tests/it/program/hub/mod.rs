@@ -269,6 +269,39 @@ fn a_file_that_is_longer_or_shorter_than_the_listing_says_is_refused_before_it_c
 }
 
 #[test]
+fn a_body_of_unknown_length_is_used_only_as_far_as_the_listing_says() {
+    for (more, places_asked) in [(1_000, &[0][..]), (-1_000, &[0, 99_000])] {
+        let (home, bytes) = (Home::new(), model(100_000));
+        let hub = Hub::with(&[(FILE, &bytes)]);
+        hub.plan([Plan::Unpromised(more)]);
+        brought(&fetch(&home, &hub, MODEL), &bytes);
+        assert_eq!(places(&hub), places_asked, "{more}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn in_a_terminal_a_bar_shows_how_far_it_is() {
+    let (home, bytes) = (Home::new(), model(100_000));
+    let hub = Hub::with(&[(FILE, &bytes)]);
+    let (release, released) = mpsc::channel();
+    hub.plan([Plan::Hold(50_000, released)]);
+    let shown = format!("{} fetch {MODEL}", env!("CARGO_BIN_EXE_madang"));
+    let mut terminal = Command::new("script");
+    terminal.args(["--quiet", "--flush", "--return", "--command", &shown, "/dev/null"]);
+    terminal
+        .env("HF_ENDPOINT", hub.endpoint())
+        .env("HF_HOME", home.path("hf"))
+        .env("TERM", "xterm");
+    terminal.env_remove("HF_TOKEN").env_remove("HF_HUB_CACHE").env_remove("LLAMA_CACHE");
+    let mut terminal = Running::start(terminal);
+    terminal.until_shown("/ 97.66 KiB");
+    release.send(()).unwrap();
+    terminal.until(FILE);
+    assert_eq!(terminal.ended().code, Some(0));
+}
+
+#[test]
 fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_waits() {
     let (home, bytes) = (Home::new(), model(200_000));
     let hub = Hub::with(&[(FILE, &bytes)]);

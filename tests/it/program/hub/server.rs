@@ -31,6 +31,8 @@ pub(super) enum Plan {
     FromTheBeginning,
     /// The head promises so many more, or fewer, than there are.
     Promise(i64),
+    /// The head promises no length, and so many more, or fewer, are sent than there are.
+    Unpromised(i64),
     /// Other bytes are sent than were promised.
     Other,
     /// No bytes, but this status and header.
@@ -222,13 +224,19 @@ fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
         (book.plans.pop_front(), bytes, book.asked.len() - 1)
     };
     let mut bytes = bytes.to_vec();
-    let (mut promised, mut until, mut held) = (0, usize::MAX, None);
+    let all = bytes.len();
+    let (mut promised, mut until, mut held, mut has_length) = (0, usize::MAX, None, true);
     match plan {
         None => {}
         Some(Plan::Break(at)) => until = at,
         Some(Plan::Hold(at, released)) => held = Some((at, released)),
         Some(Plan::FromTheBeginning) => from = 0,
         Some(Plan::Promise(more)) => promised = more,
+        Some(Plan::Unpromised(more)) => {
+            let length = bytes.len().checked_add_signed(isize::try_from(more).unwrap()).unwrap();
+            bytes.resize(length, 7);
+            has_length = false;
+        }
         Some(Plan::Other) => bytes.reverse(),
         Some(Plan::Status(status, header)) => {
             let head = format!("HTTP/1.1 {status} So\r\n{header}\r\nContent-Length: 0\r\n\r\n");
@@ -236,17 +244,15 @@ fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
             return;
         }
     }
-    let length =
-        (bytes.len() - from).checked_add_signed(isize::try_from(promised).unwrap()).unwrap();
-    let last = bytes.len() - 1;
-    let head = match from {
+    let mut head = match from {
         0 => "HTTP/1.1 200 OK\r\n".to_owned(),
-        _ => format!(
-            "HTTP/1.1 206 Partial\r\nContent-Range: bytes {from}-{last}/{}\r\n",
-            bytes.len()
-        ),
+        _ => format!("HTTP/1.1 206 Partial\r\nContent-Range: bytes {from}-{}/{all}\r\n", all - 1),
     };
-    drop(connection.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes()));
+    if has_length {
+        let length = (all - from).checked_add_signed(isize::try_from(promised).unwrap()).unwrap();
+        head.push_str(&format!("Content-Length: {length}\r\n"));
+    }
+    drop(connection.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()));
     let bytes = &bytes[from..];
     let mut put = |bytes: &[u8]| {
         let is_sent = connection.write_all(bytes).is_ok();
