@@ -81,7 +81,8 @@ fn quant_of(name: &str) -> Option<String> {
     let stem =
         Split::of(name).map_or_else(|| &name[..name.len() - ".gguf".len()], |split| split.stem);
     let word = stem.rsplit(['-', '.', '/']).next().filter(|word| *word != stem)?;
-    Some(word.to_ascii_uppercase())
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_plain.then(|| word.to_ascii_uppercase())
 }
 
 /// A file that is one of many: `STEM-00001-of-00003.gguf`.
@@ -141,8 +142,13 @@ mod tests {
 
     #[test]
     fn what_there_is_is_named_where_nothing_fits() {
-        let names =
-            ["m-Q4_K_M.gguf", "m-q8_0.gguf", "x/m.Q2_K-00001-of-00001.gguf", "mmproj-F16.gguf"];
+        let names = [
+            "m-Q4_K_M.gguf",
+            "m-q8_0.gguf",
+            "x/m.Q2_K-00001-of-00001.gguf",
+            "m-큰것.gguf",
+            "mmproj-F16.gguf",
+        ];
         let there = ["Q2_K", "Q4_K_M", "Q8_0"].map(str::to_owned).to_vec();
         assert_eq!(choose(&names, Some("Q5_K_M")), Err(NoChoice::NotOfThese(there)));
         // A quantisation that is part of a longer one is another.

@@ -65,7 +65,7 @@ impl Download<'_> {
             return Ok(());
         }
         shelf::create_folder_of(&blob).map_err(unwritten(&blob))?;
-        let _lock = Lock::take(&self.shelf.lock(content), &growing, &file.name, waits).await?;
+        let _lock = Lock::take(&self.shelf.lock(content), &blob, &file.name, waits).await?;
         // Whoever had the lock before may have brought it.
         if shelf::is_whole(&blob, content) {
             return Ok(());
@@ -93,7 +93,8 @@ impl Download<'_> {
         path: &Path,
         before: u64,
     ) -> Result<Came, Trouble> {
-        let mut growing = Growing::open(path, content).map_err(unwritten(path))?;
+        let shows = |bytes| self.bar.stands_at(before + bytes);
+        let mut growing = Growing::open(path, content, shows).map_err(unwritten(path))?;
         let mut retry = Retry::downloading();
         while growing.bytes < content.bytes {
             self.bar.begins_at(before + growing.bytes);
@@ -153,8 +154,8 @@ impl Download<'_> {
 }
 
 impl<'a> Growing<'a> {
-    /// Opens what there is, and reads it for its checksum.
-    fn open(path: &'a Path, content: &Content) -> io::Result<Self> {
+    /// Opens what there is, and reads it for its checksum; says how far that is.
+    fn open(path: &'a Path, content: &Content, says: impl Fn(u64)) -> io::Result<Self> {
         let file =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
         let mut growing = Self { file, path, sum: Sha256::new(), bytes: 0, has_older_part: false };
@@ -170,6 +171,7 @@ impl<'a> Growing<'a> {
             }
             growing.sum.update(&piece[..read]);
             growing.bytes += read as u64;
+            says(growing.bytes);
         }
     }
 

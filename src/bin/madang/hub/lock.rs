@@ -10,9 +10,9 @@ use super::{shelf, trouble::Trouble};
 
 /// How often somebody who waits looks.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
-/// Who downloads and gets nothing gives up within a minute and a half (`Retry::downloading`, `Bounds::USUAL`); who has not
-/// come further for longer does not run any more, and has not ended.
-const MAX_STANDSTILL: Duration = Duration::from_secs(120);
+/// Who downloads and gets nothing gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and who goes on with an earlier
+/// part has read some fifty gigabytes of it by then. Whoever has not come further does not run any more, and has not ended.
+const MAX_STANDSTILL: Duration = Duration::from_secs(300);
 
 /// The right to write a file of the cache. It ends when it is dropped, and with the process, however that ends.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Lock {
 
 impl Lock {
     /// Takes the lock in this file, as the hub's own tools do (`flock`). While another has it: says so once, then waits for
-    /// as long as the file that is being written grows.
+    /// as long as what is being written under this name grows. (The newest of those tools add letters of their own to it.)
     pub(super) async fn take(
         path: &Path,
         growing: &Path,
@@ -33,7 +33,7 @@ impl Lock {
         shelf::create_folder_of(path).map_err(trouble)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let lock = lock.map_err(trouble)?;
-        let bytes = || std::fs::metadata(growing).map_or(0, |found| found.len());
+        let bytes = || shelf::bytes_named(growing);
         let (mut waits, mut known, mut waited) = (Some(waits), bytes(), Duration::ZERO);
         loop {
             match lock.try_lock() {
@@ -70,7 +70,7 @@ mod tests {
         let slow = async {
             for bytes in 1..=3 {
                 tokio::time::sleep(MAX_STANDSTILL - LOOKS_EVERY * 2).await;
-                std::fs::write(&growing, vec![0; bytes]).unwrap();
+                std::fs::write(folder.path().join("a.other.incomplete"), vec![0; bytes]).unwrap();
             }
         };
         let second = Lock::take(&path, &growing, "a", || said.set(said.get() + 1));

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// Longer names than this the hub does not give out, and neither does it twice as long a folder.
+/// The hub gives out no longer names.
 const MAX_BYTES: usize = 96;
 
 /// A repository and, where somebody asked for one, a quantisation.

@@ -32,7 +32,7 @@ impl Retry {
         Self { most: 0, failed: 0 }
     }
 
-    /// For the first question: under two seconds, so that who has no network hears so soon.
+    /// For the first question: less than two seconds of waiting, so that who has no network hears so soon.
     pub(super) fn asking() -> Self {
         Self { most: 3, failed: 0 }
     }

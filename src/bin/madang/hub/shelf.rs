@@ -124,6 +124,19 @@ pub(super) fn create_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
+/// How much there is in all files whose names begin as this one's.
+pub(super) fn bytes_named(path: &Path) -> u64 {
+    let (Some(folder), Some(name)) =
+        (path.parent(), path.file_name().and_then(|name| name.to_str()))
+    else {
+        return 0;
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let named =
+        files.filter(|file| file.file_name().to_str().is_some_and(|it| it.starts_with(name)));
+    named.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
+}
+
 /// A name beside this one that no other process takes.
 fn temporary(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
