@@ -8,8 +8,8 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool, Unconstrained},
-    protocol::{Limits, Locale},
+    port::{ChatModel, Clock, Extensions, Need, Shares, Store, SystemClock, Tool, Unconstrained},
+    protocol::{Limits, Locale, UserId},
     registry::ToolRegistry,
     session::History,
 };
@@ -21,6 +21,7 @@ use crate::{BuildError, Runtime, runtime, telemetry};
 #[derive(Default)]
 pub struct Builder {
     model: Option<Arc<dyn ChatModel>>,
+    shares: Shares,
     store: Option<Arc<dyn Store>>,
     tools: Vec<Arc<dyn Tool>>,
     limits: Limits,
@@ -37,6 +38,14 @@ impl Builder {
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.model = Some(Arc::new(model));
+        self
+    }
+
+    /// How the model's time is shared out between users who wait for it at once: whoever has twice the share of another
+    /// is served twice as many tokens. All alike until said otherwise.
+    #[must_use]
+    pub fn shares(mut self, share: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
+        self.shares = Shares::new(share);
         self
     }
 
@@ -142,6 +151,7 @@ impl Builder {
         }
         let parts = runtime::Parts {
             model,
+            shares: self.shares,
             store,
             registry: Arc::new(registry),
             limits: Arc::new(self.limits),

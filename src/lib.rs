@@ -25,7 +25,8 @@ pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
     port::{
         AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
-        ModelError, ModelInfo, SessionLedger, Store, StoreError, SystemClock, Unconstrained,
+        ModelError, ModelInfo, SessionLedger, Shares, Store, StoreError, SystemClock,
+        Unconstrained,
     },
     protocol::{
         Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,

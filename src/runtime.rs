@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use madang_actors::{
     confirm,
-    port::{ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Store, StoreError, Write},
+    port::{
+        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Shares, Store, StoreError, Write,
+    },
     protocol::{Answer, AnswerError, Bound, Limits, Locale, Refusal, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
     session::{Door, Doors, History, Place, Sent, SessionMsg, Wiring, open},
@@ -26,6 +28,7 @@ pub struct Runtime {
 /// What a runtime is made of.
 pub(crate) struct Parts {
     pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) shares: Shares,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) limits: Arc<Limits>,
@@ -69,12 +72,23 @@ impl Runtime {
     }
 
     pub(crate) async fn from_parts(parts: Parts) -> Result<Self, BuildError> {
-        let Parts { model, store, registry, limits, system, history, locale, clock, extensions } =
-            parts;
+        let Parts {
+            model,
+            shares,
+            store,
+            registry,
+            limits,
+            system,
+            history,
+            locale,
+            clock,
+            extensions,
+        } = parts;
         let tasks = TaskTracker::new();
         let writer_health = Arc::new(WriterHealth::default());
         let children = Children {
             model: model.clone(),
+            shares,
             store: store.clone(),
             registry: registry.clone(),
             limits: limits.clone(),

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, Reply, answer},
-    port::{ChatModel, Deltas, ModelError},
+    port::{ChatModel, Deltas, ModelError, Shares},
     protocol::{Completion, CompletionDelta, CompletionRequest, Limits, Usage},
     telemetry::{CompletionClock, CompletionSpan},
 };
@@ -30,6 +30,8 @@ pub struct LlmActor;
 pub struct LlmArguments {
     /// The model.
     pub model: Arc<dyn ChatModel>,
+    /// How its time is shared out.
+    pub shares: Shares,
     /// The bounds.
     pub limits: Arc<Limits>,
 }
@@ -73,8 +75,8 @@ impl Actor for LlmActor {
         _: ActorRef<LlmMsg>,
         arguments: LlmArguments,
     ) -> Result<LlmState, ActorProcessingErr> {
-        let LlmArguments { model, limits } = arguments;
-        let waiting = Queue::new(limits.max_waiting_completions);
+        let LlmArguments { model, shares, limits } = arguments;
+        let waiting = Queue::new(limits.max_waiting_completions, shares);
         let name = SharedString::from(model.info().name);
         let running = JoinSet::new();
         Ok(LlmState {

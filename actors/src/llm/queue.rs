@@ -5,17 +5,22 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::time::Instant;
 
-use crate::protocol::{SessionId, Usage, UserId};
+use crate::{
+    port::Shares,
+    protocol::{SessionId, Usage, UserId},
+};
 
 /// Waiting jobs. Whoever was served least comes next: of the users, and of a user's sessions. The jobs of one session keep
 /// their order.
 ///
-/// Served is counted in tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
+/// Served is counted in tokens, by the user's share: whoever has twice the share of another comes as often with twice the
+/// tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
 /// usual, and put right when it ends. All that is served is shared out among those who wait or run: so much everybody could
 /// have had, and whoever comes or comes back begins there. So nobody saves up for later, nobody comes before others by
 /// being new, and what somebody had too much is forgotten once the others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
+    shares: Shares,
     users: HashMap<UserId, User<J>>,
     /// How much everybody could have been served.
     level: u64,
@@ -30,6 +35,7 @@ pub(super) struct Queue<J> {
 
 #[derive(Debug)]
 struct User<J> {
+    share: u64,
     served: u64,
     level: u64,
     running: usize,
@@ -54,6 +60,8 @@ struct Waiting<J> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
     user: UserId,
+    /// The user's when it began.
+    share: u64,
     session: SessionId,
 }
 
@@ -64,6 +72,9 @@ const FORGETS_AFTER: usize = 64;
 /// A token that is generated takes as long as so many of a prompt.
 const GENERATED: u64 = 4;
 
+/// So many parts of a token are counted, for shares that do not divide.
+const PARTS: u64 = 1_024;
+
 /// What a completion took from others, in tokens of a prompt, and at least one. What was known from before cost nothing.
 fn cost(usage: Usage) -> u64 {
     let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
@@ -71,8 +82,9 @@ fn cost(usage: Usage) -> u64 {
 }
 
 impl<J> Queue<J> {
-    pub(super) fn new(max_len: usize) -> Self {
-        Self { users: HashMap::new(), level: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
+    pub(super) fn new(max_len: usize, shares: Shares) -> Self {
+        let users = HashMap::new();
+        Self { shares, users, level: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -90,12 +102,15 @@ impl<J> Queue<J> {
             return Err(job);
         }
         let level = self.level;
+        let share = u64::from(self.shares.of(&user));
         let user = self.users.entry(user).or_insert_with(|| User {
+            share,
             served: level,
             level,
             running: 0,
             sessions: HashMap::new(),
         });
+        user.share = share;
         if user.is_away() {
             user.served = user.served.max(level);
         }
@@ -128,29 +143,32 @@ impl<J> Queue<J> {
         let (_, of, session) = sessions.min_by_key(|(order, ..)| *order)?;
         let next = session.jobs.pop_front()?;
         user.level = user.level.max(session.served);
-        session.served += USUAL;
+        session.served += USUAL * PARTS;
         session.running += 1;
-        user.served += USUAL;
+        user.served += USUAL * PARTS / user.share;
         user.running += 1;
         self.len -= 1;
         self.running += 1;
-        Some((next.job, Charge { user: name, session: of }))
+        Some((next.job, Charge { user: name, share: user.share, session: of }))
     }
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
-        let cost = spent.map_or(USUAL, cost);
-        let put_right = |served: u64| served.saturating_sub(USUAL).saturating_add(cost);
-        let share = |active: usize| (cost / active.max(1) as u64).max(1);
-        self.level += share(self.users.values().filter(|user| !user.is_away()).count());
+        let cost = PARTS * spent.map_or(USUAL, cost);
+        let put_right = |served: u64, share: u64| {
+            served.saturating_sub(USUAL * PARTS / share).saturating_add(cost / share)
+        };
+        let each = |shares: u64| (cost / shares.max(1)).max(1);
+        let active = self.users.values().filter(|user| !user.is_away());
+        self.level += each(active.map(|user| user.share).sum());
         if let Some(user) = self.users.get_mut(&charge.user) {
             let active = user.sessions.values().filter(|session| !session.is_away()).count();
-            user.level += share(active);
+            user.level += each(active as u64);
             user.running -= 1;
-            user.served = put_right(user.served);
+            user.served = put_right(user.served, charge.share);
             if let Some(session) = user.sessions.get_mut(&charge.session) {
                 session.running -= 1;
-                session.served = put_right(session.served);
+                session.served = put_right(session.served, 1);
             }
         }
         self.running -= 1;

@@ -5,6 +5,7 @@ mod call_step;
 mod clock;
 mod model;
 mod resource;
+mod shares;
 mod soon;
 mod store;
 mod tool;
@@ -17,6 +18,7 @@ pub use audit::{AuditError, Audited, Damaged, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use resource::Resource;
+pub use shares::Shares;
 pub use soon::soon;
 pub use store::{
     CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError,

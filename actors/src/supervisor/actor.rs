@@ -19,7 +19,7 @@ use crate::{
     dispatcher::{Around, DispatcherActor, DispatcherMsg},
     llm::{LlmActor, LlmArguments, LlmMsg},
     mailbox::{Address, answer},
-    port::{ChatModel, Clock, Extensions, Store},
+    port::{ChatModel, Clock, Extensions, Shares, Store},
     protocol::Limits,
     registry::ToolRegistry,
     store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
@@ -81,6 +81,8 @@ pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 pub struct Children {
     /// The model behind the LlmActor.
     pub model: Arc<dyn ChatModel>,
+    /// How its time is shared out between users.
+    pub shares: Shares,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
     /// The tools.
@@ -358,7 +360,8 @@ impl Children {
         &self,
         me: &ActorRef<SupervisorMsg>,
     ) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
-        let arguments = LlmArguments { model: self.model.clone(), limits: self.limits.clone() };
+        let (model, shares) = (self.model.clone(), self.shares.clone());
+        let arguments = LlmArguments { model, shares, limits: self.limits.clone() };
         Ok(LlmActor::spawn_linked(None, LlmActor, arguments, me.get_cell()).await?.0)
     }
 }

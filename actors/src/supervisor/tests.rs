@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     mailbox::Address,
-    port::{Extensions, SystemClock},
+    port::{Extensions, Shares, SystemClock},
     protocol::Limits,
     registry::ToolRegistry,
     store::WriterHealth,
@@ -28,6 +28,7 @@ use crate::{
 async fn tree(limits: Limits) -> Tree {
     let children = Children {
         model: Arc::new(ScriptedModel::new([])),
+        shares: Shares::default(),
         store: Arc::new(MemoryStore::new()),
         registry: Arc::new(ToolRegistry::new()),
         limits: Arc::new(limits),

@@ -18,7 +18,7 @@ use crate::{
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
-    port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, Write},
+    port::{ChatModel, LedgerFilter, LedgerRow, Shares, Store, SystemClock, Tool, Write},
     protocol::{
         Answer, AnswerError, Asker, Bound, CallId, Decision, Limits, Locale, Question, SessionId,
         Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
@@ -71,6 +71,7 @@ impl Yard {
             (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
         let children = Children {
             model: model.clone(),
+            shares: Shares::default(),
             store: Arc::new(store.clone()),
             registry: Arc::new(registry),
             limits: Arc::new(limits),

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{LlmActor, LlmArguments, LlmEvent, LlmMsg};
 use crate::{
     mailbox::{Recipient, Reply},
-    port::{ChatModel, Deltas, ModelError},
+    port::{ChatModel, Deltas, ModelError, Shares},
     protocol::{CompletionId, CompletionRequest, Limits, Locale, SessionId, UserId},
     testing::model_pair,
 };
@@ -23,7 +23,11 @@ struct Llm {
 
 impl Llm {
     async fn new(model: impl ChatModel, limits: Limits) -> Self {
-        let arguments = LlmArguments { model: Arc::new(model), limits: Arc::new(limits) };
+        let arguments = LlmArguments {
+            model: Arc::new(model),
+            shares: Shares::default(),
+            limits: Arc::new(limits),
+        };
         let (actor, _) = LlmActor::spawn(None, LlmActor, arguments).await.unwrap();
         let (sender, heard) = mpsc::unbounded_channel();
         Self { actor, heard, news: Recipient::channel(sender) }

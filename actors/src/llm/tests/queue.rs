@@ -11,7 +11,7 @@ fn of(name: &str) -> (UserId, SessionId) {
 }
 
 fn queue(names: &[&'static str]) -> Queue<&'static str> {
-    let mut queue = Queue::new(100);
+    let mut queue = Queue::new(100, Shares::default());
     for name in names {
         queue.push(of(name), Instant::now(), *name).unwrap();
     }
@@ -47,6 +47,47 @@ fn who_takes_long_answers_gets_fewer_of_them() {
     let names = ["a/1", "a/1", "a/1", "b/1", "b/1", "b/1", "b/1", "b/1", "b/1"];
     let order = drain(&mut queue(&names), |job| if job == "a/1" { 300 } else { 100 });
     assert_eq!(order, "a/1 b/1 b/1 b/1 a/1 b/1 b/1 b/1 a/1");
+}
+
+#[test]
+fn who_has_twice_the_share_is_served_twice_as_much() {
+    let mut queue = Queue::new(1_000, Shares::new(|user| if user.as_str() == "a" { 2 } else { 1 }));
+    for name in ["a/1", "b/1"].into_iter().cycle().take(600) {
+        queue.push(of(name), Instant::now(), name).unwrap();
+    }
+    let mut served = HashMap::<&str, u32>::new();
+    for number in 0..300 {
+        let (job, charge) = queue.next().unwrap();
+        let tokens = 100 + 37 * (number % 11);
+        queue.ended(&charge, Some(Usage { prompt_tokens: tokens, ..Usage::default() }));
+        *served.entry(job).or_default() += tokens;
+    }
+    let times = f64::from(served["a/1"]) / f64::from(served["b/1"]);
+    assert!((1.9..2.1).contains(&times), "{served:?}");
+}
+
+#[test]
+fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
+    let mut queue =
+        Queue::new(1_000, Shares::new(|user| if user.as_str() == "new" { 3 } else { 1 }));
+    let usage = Some(Usage { prompt_tokens: 900, ..Usage::default() });
+    for _ in 0..100 {
+        queue.push(of("old/1"), Instant::now(), "old").unwrap();
+    }
+    for _ in 0..20 {
+        let (_, charge) = queue.next().unwrap();
+        queue.ended(&charge, usage);
+    }
+    for _ in 0..100 {
+        queue.push(of("new/1"), Instant::now(), "new").unwrap();
+    }
+    let mut served = HashMap::<&str, u32>::new();
+    for _ in 0..40 {
+        let (job, charge) = queue.next().unwrap();
+        queue.ended(&charge, usage);
+        *served.entry(job).or_default() += 1;
+    }
+    assert!((29..=31).contains(&served["new"]), "{served:?}");
 }
 
 #[test]
@@ -91,14 +132,14 @@ fn where_nobody_waits_or_runs_nothing_is_remembered() {
 
 #[test]
 fn a_full_queue_gives_the_job_back() {
-    let mut queue = Queue::new(1);
+    let mut queue = Queue::new(1, Shares::default());
     queue.push(of("a/1"), Instant::now(), "first").unwrap();
     assert_eq!(queue.push(of("b/1"), Instant::now(), "second"), Err("second"));
 }
 
 #[test]
 fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
-    let mut queue = Queue::new(10);
+    let mut queue = Queue::new(10, Shares::default());
     let now = Instant::now();
     let later = now + Duration::from_secs(1);
     for (name, due, job) in
