@@ -8,6 +8,7 @@ mod resource;
 mod shares;
 mod soon;
 mod store;
+mod store_error;
 mod tool;
 mod transcript;
 mod turn;
@@ -21,9 +22,10 @@ pub use resource::Resource;
 pub use shares::Shares;
 pub use soon::soon;
 pub use store::{
-    CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoreError,
-    StoredSession, Transaction, Write,
+    CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoredSession,
+    Transaction, Write,
 };
+pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};
 pub use turn::{InterruptedSession, OpenTurn, StoredEnd, SubmittedTurn, TurnStep};

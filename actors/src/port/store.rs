@@ -2,7 +2,6 @@
 
 use std::{
     any::{Any, TypeId},
-    error::Error,
     fmt,
     sync::Arc,
 };
@@ -10,10 +9,11 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{BoxFuture, InterruptedSession, OpenTurn, SubmittedTurn, TranscriptPart, TurnStep};
+use super::{
+    BoxFuture, InterruptedSession, OpenTurn, StoreError, SubmittedTurn, TranscriptPart, TurnStep,
+};
 use crate::{
-    failpoint::Failed,
-    ledger::{CallState, ChainEnd, IllegalTransition, Link, Transition},
+    ledger::{CallState, ChainEnd, Link, Transition},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
         SettledBy, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
@@ -250,72 +250,6 @@ pub enum Write {
         /// When.
         at: Timestamp,
     },
-}
-
-/// Why the store did not do what was asked.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum StoreError {
-    /// A call cannot take this step. Nothing of the job was written.
-    #[error(transparent)]
-    Illegal(#[from] IllegalTransition),
-    /// The fact contradicts what is stored. Nothing of the job was written.
-    #[error("the store refused: {reason}")]
-    Refused {
-        /// Why.
-        reason: String,
-    },
-    /// The store cannot be used now. Nothing of the job was written.
-    #[error("the store is unavailable")]
-    Unavailable {
-        /// The cause.
-        #[source]
-        cause: Arc<dyn Error + Send + Sync>,
-    },
-    /// The commit gave no answer that can be trusted: only the ledger knows whether the job was written.
-    #[error("the end of the commit is not known")]
-    Unknown {
-        /// The cause.
-        #[source]
-        cause: Arc<dyn Error + Send + Sync>,
-    },
-    /// Too many jobs wait already. Nothing of the job was written.
-    #[error("too many writes are waiting for the store")]
-    Overloaded,
-    /// The store did not answer in time, or its actor is gone: only the ledger knows whether the job was written.
-    #[error("the store did not answer")]
-    Silent,
-}
-
-impl StoreError {
-    /// A refusal.
-    #[must_use]
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Self::Refused { reason: reason.into() }
-    }
-
-    /// The store cannot be used now.
-    #[must_use]
-    pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unavailable { cause: cause.into().into() }
-    }
-
-    /// The end of a commit is not known.
-    #[must_use]
-    pub fn unknown(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unknown { cause: cause.into().into() }
-    }
-
-    /// Whether the job may have been written all the same, so that the ledger must be read.
-    #[must_use]
-    pub const fn may_have_happened(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Silent)
-    }
-}
-
-impl From<Failed> for StoreError {
-    fn from(failed: Failed) -> Self {
-        Self::unavailable(failed)
-    }
 }
 
 /// What the store says of a session.

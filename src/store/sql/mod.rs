@@ -14,6 +14,7 @@ mod row;
 mod savepoint;
 mod schema;
 mod script;
+mod step;
 mod store;
 mod temporary;
 mod transaction;

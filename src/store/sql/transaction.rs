@@ -10,7 +10,8 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     error,
-    write::{self, Known, NextPart},
+    step::Known,
+    write::{self, NextPart},
     writer::{ControlError, Writer},
 };
 
