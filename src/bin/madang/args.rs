@@ -49,6 +49,12 @@ pub(crate) enum Command {
     /// from the store is compared with the ledger and the table of effects at the end: effects lost, doubled, unasked or
     /// misreported, and chats disturbed by another's failure. All must be 0, or the exit code is 1.
     Stress(Stress),
+    /// Run cases with a model, and score what it makes of them.
+    ///
+    /// A case says what is there before, what the user says and how questions are answered, and what must come of it:
+    /// exactly which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each
+    /// is run through the runtime on a fresh database. The form of a case stands in tests/eval/README.md.
+    Eval(Eval),
 }
 
 #[derive(Debug, Options)]
@@ -175,6 +181,44 @@ pub(crate) struct Stress {
     pub(crate) is_json: bool,
 }
 
+#[derive(Debug, Options)]
+pub(crate) struct Eval {
+    /// Cases as JSON lines, or sealed (.hex) with their hash beside them (.hex.sha256); may be repeated. Without it, the
+    /// open cases of this program.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cases: Vec<PathBuf>,
+    /// Run also the sealed cases of this program. They are counted; what is in them is not printed.
+    #[arg(long = "sealed")]
+    pub(crate) with_sealed: bool,
+    /// Print of sealed cases what is printed of open ones: they are worth nothing afterwards.
+    #[arg(long = "show-sealed")]
+    pub(crate) shows_sealed: bool,
+    /// A model to judge: a GGUF file. Without it, the bundled demonstration model.
+    #[arg(long, value_name = "PATH", conflicts_with = "script")]
+    pub(crate) model: Option<PathBuf>,
+    /// A script in place of a model: JSON lines, one completion each, for one case after the other.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// The toolkits whose tools the model has and whose cases are run, separated by commas. Without it, all.
+    #[arg(long = "toolkit", alias = "toolkits", value_name = "LIST", value_delimiter = ',')]
+    toolkits: Vec<Toolkit>,
+    /// Run only cases that have this in their id, such as `single`, `ko` or `life-en-chain-03`.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// Print of each case that is not right what was expected and what came.
+    #[arg(long = "details")]
+    pub(crate) shows_details: bool,
+    /// End with exit code 1 unless so many percent of the cases are right in everything.
+    #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(..=100))]
+    pub(crate) at_least: Option<u8>,
+    /// Run nothing: say whether the cases can be run and their seal is whole.
+    #[arg(long = "check", conflicts_with_all = ["model", "script", "at_least"])]
+    pub(crate) is_to_check: bool,
+    /// Print the report as JSON.
+    #[arg(long = "json")]
+    pub(crate) is_json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StressStore {
     Memory,
@@ -267,6 +311,14 @@ impl Call {
             Answer::Approve => Decision::Approve,
             Answer::Deny => Decision::Deny,
         })
+    }
+}
+
+impl Eval {
+    pub(crate) fn toolkits(&self) -> Toolkits {
+        let all = Toolkit::value_variants();
+        let names = if self.toolkits.is_empty() { all.to_vec() } else { self.toolkits.clone() };
+        Toolkits { names }
     }
 }
 

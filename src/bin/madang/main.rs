@@ -1,8 +1,10 @@
-//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger, the proof under stress.
+//! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger, the proof under stress, cases
+//! for a model.
 
 mod args;
 mod call;
 mod chat;
+mod eval;
 mod failure;
 mod fetch;
 mod hub;
@@ -63,6 +65,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Ledger(wanted) => ledger::run(wanted).await,
             Command::Fetch(wanted) => fetch::run(&wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
+            Command::Eval(wanted) => Box::pin(eval::run(wanted)).await,
         }
     });
     // The model goes with the last task that holds it, and must be gone before the process is.

@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 #[cfg(feature = "llama")]
@@ -67,7 +68,7 @@ pub(crate) fn builder(store: SqliteStore, toolkits: &Toolkits, locale: Locale) -
     toolkits.names.iter().fold(builder, |builder, toolkit| builder.tools(tools(*toolkit)))
 }
 
-fn tools(toolkit: Toolkit) -> Vec<std::sync::Arc<dyn madang::tool::Tool>> {
+fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {
     match toolkit {
         Toolkit::Life => life::tools(),
     }
@@ -139,6 +140,15 @@ impl Model {
             Self::Llama { model, .. } => model.info(),
         };
         name.into_owned()
+    }
+
+    /// The model itself, and what stands before every chat with it.
+    pub(crate) fn into_parts(self) -> (Arc<dyn ChatModel>, Option<&'static str>) {
+        match self {
+            Self::Script(model) => (Arc::new(model), None),
+            #[cfg(feature = "llama")]
+            Self::Llama { model, system } => (Arc::new(model), system),
+        }
     }
 
     /// Puts it into a runtime.

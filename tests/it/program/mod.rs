@@ -9,6 +9,7 @@ mod bundled;
 mod calls;
 mod chat;
 mod ending;
+mod eval;
 #[cfg(all(feature = "hub", unix))]
 mod hub;
 #[cfg(target_os = "linux")]
@@ -215,8 +216,13 @@ impl Ended {
 
     /// It could not go on and said so in one sentence, with all of these words.
     fn failed_with(&self, words: &[&str]) {
-        assert_eq!(self.code, Some(1), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
+        self.complained_with(words);
+    }
+
+    /// The same, whatever it printed before.
+    fn complained_with(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{self:?}");
         let lines: Vec<&str> = self.err.lines().collect();
         let [line] = lines[..] else { panic!("more or less than one sentence: {self:?}") };
         for word in words {

@@ -1,0 +1,158 @@
+//! Other ids for those that tools give, the same in every run: a model reads them, and may answer differently for others.
+//!
+//! They look like the ids that they stand for (version 7, made within the same moments), so that they are no easier to copy.
+
+use std::collections::HashMap;
+
+use madang::{Completion, PromptMessage, WantedCall};
+use uuid::{Builder, Uuid};
+
+/// How an id is written, in characters.
+const LENGTH: usize = 36;
+
+/// Between the moments at which two ids are made, in milliseconds.
+const APART: u64 = 3;
+
+/// The ids of a case, each way.
+#[derive(Debug)]
+pub(super) struct Aliases {
+    random: fastrand::Rng,
+    next_millis: u64,
+    shown: HashMap<Uuid, Uuid>,
+    meant: HashMap<Uuid, Uuid>,
+}
+
+impl Aliases {
+    /// Ids for the case of this name, as if made from this moment on.
+    pub(super) fn new(case: &str, millis: u64) -> Self {
+        let fold = |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte));
+        Self {
+            random: fastrand::Rng::with_seed(case.bytes().fold(7, fold)),
+            next_millis: millis,
+            shown: HashMap::new(),
+            meant: HashMap::new(),
+        }
+    }
+
+    /// What the model is shown of a message.
+    pub(super) fn show(&mut self, message: &PromptMessage) -> PromptMessage {
+        match message {
+            PromptMessage::User { text } => PromptMessage::User { text: self.shown(text).into() },
+            PromptMessage::Model { text } => PromptMessage::Model { text: self.shown(text).into() },
+            PromptMessage::ToolCall { call, name, arguments, envelope } => {
+                PromptMessage::ToolCall {
+                    call: *call,
+                    name: name.clone(),
+                    arguments: self.shown(arguments).into(),
+                    envelope: self.shown(envelope).into(),
+                }
+            }
+        }
+    }
+
+    /// What the model means by a completion. Ids that it was not shown stay as they are.
+    pub(super) fn mean(&self, completion: Completion) -> Completion {
+        let real = |id: Uuid| self.meant.get(&id).copied().unwrap_or(id);
+        let calls = completion.tool_calls.into_iter().map(|call| WantedCall {
+            name: call.name,
+            arguments: replaced(&call.arguments, real).into(),
+        });
+        Completion {
+            text: replaced(&completion.text, real),
+            tool_calls: calls.collect(),
+            ..completion
+        }
+    }
+
+    fn shown(&mut self, text: &str) -> String {
+        replaced(text, |id| self.alias(id))
+    }
+
+    fn alias(&mut self, id: Uuid) -> Uuid {
+        if let Some(alias) = self.shown.get(&id) {
+            return *alias;
+        }
+        let mut bytes = [0; 10];
+        self.random.fill(&mut bytes);
+        let alias = Builder::from_unix_timestamp_millis(self.next_millis, &bytes).into_uuid();
+        self.next_millis += APART;
+        self.shown.insert(id, alias);
+        self.meant.insert(alias, id);
+        alias
+    }
+}
+
+/// The text with other ids.
+fn replaced(text: &str, mut other: impl FnMut(Uuid) -> Uuid) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(c) = rest.chars().next() {
+        let id = rest.get(..LENGTH).filter(|id| id.is_ascii()).and_then(|id| id.parse().ok());
+        match id {
+            Some(id) => {
+                out.push_str(&other(id).to_string());
+                rest = &rest[LENGTH..];
+            }
+            None => {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use madang::{CallId, FinishReason, Usage};
+
+    use super::*;
+
+    fn result(envelope: &str) -> PromptMessage {
+        let call = CallId::new(Uuid::nil());
+        let (name, arguments) = ("find".into(), "{}".into());
+        PromptMessage::ToolCall { call, name, arguments, envelope: envelope.into() }
+    }
+
+    fn shown(aliases: &mut Aliases, envelope: &str) -> String {
+        let PromptMessage::ToolCall { envelope, .. } = aliases.show(&result(envelope)) else {
+            panic!("it is a call");
+        };
+        envelope.to_string()
+    }
+
+    #[test]
+    fn whatever_the_ids_are_the_model_reads_the_same() {
+        let read = || {
+            let mut aliases = Aliases::new("case", 1_773_457_200_000);
+            let (first, second) = (Uuid::now_v7(), Uuid::now_v7());
+            let text = format!(r#"{{"items":["{first}","{second}"],"가":"{first}"}}"#);
+            shown(&mut aliases, &text)
+        };
+        assert_eq!(read(), read());
+        assert!(read().contains("019ce"), "they look as if made at that moment: {}", read());
+        let other = shown(&mut Aliases::new("other", 1_773_457_200_000), &Uuid::nil().to_string());
+        let this = shown(&mut Aliases::new("case", 1_773_457_200_000), &Uuid::nil().to_string());
+        assert_ne!(other, this);
+    }
+
+    #[test]
+    fn what_the_model_was_shown_is_what_it_means() {
+        let mut aliases = Aliases::new("case", 0);
+        let id = Uuid::now_v7();
+        let alias = shown(&mut aliases, &id.to_string());
+        assert_ne!(alias, id.to_string());
+        let arguments = format!(r#"{{"id":"{alias}","of":"{}"}}"#, Uuid::nil());
+        let calls = vec![WantedCall { name: "open".into(), arguments: arguments.into() }];
+        let completion = Completion {
+            text: format!("'{alias}' 를 열어요"),
+            tool_calls: calls,
+            finish: FinishReason::ToolCalls,
+            usage: Usage::default(),
+            left_out: 0,
+        };
+        let meant = aliases.mean(completion);
+        assert_eq!(meant.text, format!("'{id}' 를 열어요"));
+        let arguments = format!(r#"{{"id":"{id}","of":"{}"}}"#, Uuid::nil());
+        assert_eq!(*meant.tool_calls[0].arguments, *arguments);
+    }
+}

@@ -1,0 +1,223 @@
+//! `madang eval`: runs cases through the real runtime with any model, and scores what came of them.
+
+mod aliases;
+mod arguments;
+mod case;
+mod cases;
+mod claims;
+mod player;
+mod report;
+mod run;
+mod score;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use madang::{EffectPolicy, ToolRegistry, testing::ScriptedModel};
+use serde_json::Value;
+
+use self::{
+    case::Turn,
+    cases::{Part, Placed},
+    report::{Report, Verdict},
+    run::{Cast, Stage},
+    score::Tools,
+};
+use crate::{
+    args::{Eval, Toolkits},
+    failure::Failure,
+    output, setup,
+    signals::Signals,
+};
+
+/// Tools that write no more than what a session shows: nobody claims to have written anything by them.
+const SHOWING: &[&str] = &[
+    "open_page",
+    "switch_to_index",
+    "switch_to_note_view",
+    "navigate_to_path",
+    "go_back",
+    "go_forward",
+];
+
+/// Runs the cases and prints how many were right.
+pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
+    let toolkits = wanted.toolkits();
+    let (cases, left_out) = chosen(&wanted, &toolkits)?;
+    if wanted.is_to_check {
+        return checked(&cases, left_out, &toolkits).await;
+    }
+    let (file, script) = (wanted.model.clone(), wanted.script.clone());
+    let loading =
+        tokio::task::spawn_blocking(move || setup::Model::load(file.as_deref(), script.as_deref()));
+    let model =
+        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))??;
+    let name = model.name();
+    let (model, system) = model.into_parts();
+    let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };
+    let mut signals = Signals::new()?;
+    let verdicts = tokio::select! {
+        verdicts = judge(&cases, &stage) => verdicts?,
+        _ = signals.next() => return Err(Failure::new("interrupted: nothing was scored")),
+    };
+    let mut report = Report::new(name, left_out, verdicts);
+    if !wanted.shows_sealed {
+        let sealed = report.cases.iter_mut().filter(|verdict| verdict.part == Part::Sealed);
+        sealed.for_each(|verdict| verdict.complaints.clear());
+    }
+    print(&report, &cases, &wanted)?;
+    let percent = report.whole().percent();
+    match wanted.at_least {
+        Some(least) if percent < f64::from(least) => Err(Failure::new(format!(
+            "{percent:.1} % of the cases are right in everything, {least} % are asked for"
+        ))),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The cases that are asked for and have their tools, and how many have not.
+fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Failure> {
+    let mut cases = Vec::new();
+    if wanted.cases.is_empty() {
+        cases.extend(cases::open()?);
+    }
+    for path in &wanted.cases {
+        cases.extend(cases::of_file(path)?);
+    }
+    if wanted.with_sealed {
+        cases.extend(cases::sealed()?);
+    }
+    cases::check_ids(&cases)?;
+    if let Some(part) = &wanted.only {
+        cases.retain(|placed| placed.case.id.contains(part));
+        if cases.is_empty() {
+            return Err(Failure::new(format!("no case has {part} in its id: see the files")));
+        }
+    }
+    let all = cases.len();
+    let has_tools = |name: &str| {
+        let names = toolkits.names.iter().filter_map(ValueEnum::to_possible_value);
+        names.into_iter().any(|toolkit| toolkit.get_name() == name)
+    };
+    cases.retain(|placed| has_tools(&placed.case.toolkit));
+    if cases.is_empty() {
+        return Err(Failure::new("the cases need other toolkits: name them with --toolkit"));
+    }
+    let left_out = all - cases.len();
+    Ok((cases, left_out))
+}
+
+/// Says what the cases are, if each is right in everything when it is played as it is meant.
+async fn checked(cases: &[Placed], left_out: usize, toolkits: &Toolkits) -> Result<(), Failure> {
+    let registry = setup::registry(toolkits)?;
+    for Placed { case, .. } in cases {
+        let mut calls = case.setup.iter().chain(case.turns.iter().flat_map(Turn::calls));
+        if let Some(call) = calls.find(|call| !registry.has(&call.name)) {
+            let (id, name) = (&case.id, &call.name);
+            return Err(Failure::new(format!(
+                "the case {id} has a call of {name}, which is no tool"
+            )));
+        }
+    }
+    let verdicts = as_meant(cases, toolkits).await?;
+    if let Some(wrong) = verdicts.iter().find(|verdict| !verdict.marks.are_all_right()) {
+        let why = match wrong.part {
+            Part::Open => wrong.complaints.join("; "),
+            Part::Sealed => "it is sealed".to_owned(),
+        };
+        let id = &wrong.id;
+        return Err(Failure::new(format!(
+            "the case {id} is not right when it is played as it is meant: {why}"
+        )));
+    }
+    let sealed = cases.iter().filter(|placed| placed.part == Part::Sealed).count();
+    output::line(&format!(
+        "{} cases can be played as they are meant, {sealed} of them sealed; {left_out} need other toolkits",
+        cases.len()
+    ))
+}
+
+/// Runs cases one after the other: a script or a model meets them in the same order every time.
+async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Failure> {
+    let bar = bar(cases.len());
+    let verdicts = judge_all(cases, stage, &bar).await;
+    bar.finish_and_clear();
+    verdicts
+}
+
+/// Plays cases as they are meant, some at a time: mostly they wait for a disk.
+async fn as_meant(cases: &[Placed], toolkits: &Toolkits) -> Result<Vec<Verdict>, Failure> {
+    let nobody = Arc::new(ScriptedModel::new([]));
+    let stage = Stage { model: nobody, system: None, toolkits, cast: Cast::AsMeant };
+    let bar = bar(cases.len());
+    let mut parts = cases.chunks(cases.len().div_ceil(4).max(1));
+    let mut part = || judge_all(parts.next().unwrap_or_default(), &stage, &bar);
+    let verdicts = tokio::try_join!(part(), part(), part(), part());
+    bar.finish_and_clear();
+    let (first, second, third, fourth) = verdicts?;
+    Ok([first, second, third, fourth].concat())
+}
+
+async fn judge_all(
+    cases: &[Placed],
+    stage: &Stage<'_>,
+    bar: &ProgressBar,
+) -> Result<Vec<Verdict>, Failure> {
+    let registry = setup::registry(stage.toolkits)?;
+    let mut verdicts = Vec::new();
+    for placed in cases {
+        let seen = Box::pin(run::run(&placed.case, stage)).await?;
+        verdicts.push(Verdict::new(placed, score::score(&placed.case, &seen, &registry)));
+        bar.inc(1);
+    }
+    Ok(verdicts)
+}
+
+/// A bar on standard error, which only a terminal shows.
+fn bar(cases: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} cases, {eta} to go");
+    let style = style.expect("the template is a constant that every run shows");
+    ProgressBar::new(cases as u64).with_style(style)
+}
+
+fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure> {
+    if wanted.is_json {
+        let json = serde_json::to_string(report);
+        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
+        return output::line(&json);
+    }
+    output::piece(&report.to_string())?;
+    if !wanted.shows_details {
+        return Ok(());
+    }
+    let wrong = report.cases.iter().zip(cases);
+    for (verdict, placed) in wrong.filter(|(verdict, _)| !verdict.marks.are_all_right()) {
+        if placed.part == Part::Sealed && !wanted.shows_sealed {
+            output::line(&format!("\n{} (sealed)", verdict.id))?;
+            continue;
+        }
+        output::line(&format!("\n{}", verdict.id))?;
+        for turn in &placed.case.turns {
+            output::line(&format!("    > {}", turn.user))?;
+        }
+        for complaint in &verdict.complaints {
+            output::line(&format!("    {complaint}"))?;
+        }
+    }
+    Ok(())
+}
+
+impl Tools for ToolRegistry {
+    fn schema(&self, tool: &str) -> &Value {
+        self.get(tool).map_or(&Value::Null, |tool| &tool.spec().parameters)
+    }
+
+    fn may_write(&self, tool: &str) -> bool {
+        let writes = self.get(tool).is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
+        writes && !SHOWING.contains(&tool)
+    }
+}

@@ -1,0 +1,121 @@
+//! A model that plays what a case says, and hands on to the model that is judged where the case says nothing: with ids
+//! that are the same in every run.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use madang::{
+    ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+    PromptMessage, ToolSpec, Unconstrained, Usage, WantedCall, tool::BoxFuture,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    aliases::Aliases,
+    arguments::{Known, example_of},
+    case::{Call, Played},
+};
+
+/// The model of a case. Clones share what is to be played.
+#[derive(Debug, Clone)]
+pub(super) struct Player {
+    model: Arc<dyn ChatModel>,
+    parts: Arc<Mutex<Parts>>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    aliases: Aliases,
+    steps: VecDeque<Step>,
+    known: Known,
+    /// The name of the call that was played last, whose result comes with the next request.
+    awaited: Option<String>,
+}
+
+/// One completion of what is played.
+#[derive(Debug)]
+enum Step {
+    Call(Call),
+    Say(String),
+}
+
+impl Player {
+    /// A player in front of this model, which is shown these ids.
+    pub(super) fn new(model: Arc<dyn ChatModel>, aliases: Aliases) -> Self {
+        let parts = Parts { aliases, steps: VecDeque::new(), known: Known::new(), awaited: None };
+        Self { model, parts: Arc::new(Mutex::new(parts)) }
+    }
+
+    /// Plays this in the next turn, in which references find these results.
+    pub(super) fn play(&self, played: &Played, known: &Known) {
+        let mut parts = self.parts();
+        let calls = played.calls.iter().cloned().map(Step::Call);
+        parts.steps = calls.chain([Step::Say(played.say.clone())]).collect();
+        parts.known = known.clone();
+        parts.awaited = None;
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Parts {
+    /// The next completion that is played; `None` where the model answers itself.
+    fn next(&mut self, messages: &[PromptMessage]) -> Option<Result<Completion, ModelError>> {
+        if let Some(name) = self.awaited.take()
+            && let Some(PromptMessage::ToolCall { envelope, .. }) = messages.last()
+            && let Ok(mut envelope) = serde_json::from_str::<Value>(envelope)
+        {
+            self.known.insert(name, envelope["data"].take());
+        }
+        Some(match self.steps.pop_front()? {
+            Step::Say(text) => Ok(completion(text, Vec::new(), FinishReason::Stop)),
+            Step::Call(call) => match example_of(&call.arguments, &self.known) {
+                Ok(arguments) => {
+                    self.awaited = call.known_as;
+                    let arguments = Value::from(arguments).to_string().into();
+                    let wanted = WantedCall { name: call.name.into(), arguments };
+                    Ok(completion(String::new(), vec![wanted], FinishReason::ToolCalls))
+                }
+                Err(path) => Err(ModelError::failed(format!("NoResult({path})"))),
+            },
+        })
+    }
+}
+
+fn completion(text: String, tool_calls: Vec<WantedCall>, finish: FinishReason) -> Completion {
+    Completion { text, tool_calls, finish, usage: Usage::default(), left_out: 0 }
+}
+
+impl ChatModel for Player {
+    fn info(&self) -> ModelInfo {
+        self.model.info()
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        let played = self.parts().next(&request.messages);
+        if let Some(completion) = played {
+            return Box::pin(async move { completion });
+        }
+        let aliases = &mut self.parts().aliases;
+        let messages = request.messages.iter().map(|message| aliases.show(message)).collect();
+        let request = CompletionRequest { messages: Arc::new(messages), ..request };
+        Box::pin(async move {
+            let completion = self.model.complete(request, deltas, cancel).await?;
+            Ok(self.parts().aliases.mean(completion))
+        })
+    }
+
+    fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
+        self.model.unconstrained(tools)
+    }
+}

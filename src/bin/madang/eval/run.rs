@@ -1,0 +1,254 @@
+//! One case through the real runtime: a fresh database, a session, and a person who answers as the case says.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering::Relaxed},
+};
+
+use madang::{
+    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Item, Locale,
+    Runtime, Session, Subscription, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
+};
+use serde_json::Value;
+
+use super::{
+    aliases::Aliases,
+    arguments::{Known, example_of},
+    case::{Call, Case, Language, Turn},
+    player::Player,
+    score::{Seen, SeenCall, SeenTurn},
+    tables,
+};
+use crate::{
+    args::{Database, Toolkits},
+    failure::Failure,
+    setup,
+};
+
+/// The day of every case, so that "today" is the same whenever it is run: the 14th of March 2026 in Korea and in UTC.
+const NOON: &str = "T03:00:00Z";
+pub(super) const TODAY: &str = "2026-03-14";
+
+/// Whose case it is.
+const PERSON: &str = "person";
+
+/// What a case is run with.
+#[derive(Debug, Clone)]
+pub(super) struct Stage<'a> {
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) system: Option<&'static str>,
+    pub(super) toolkits: &'a Toolkits,
+    pub(super) cast: Cast,
+}
+
+/// Who answers where a case asks the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cast {
+    /// The model.
+    Model,
+    /// Nobody: what is meant is played, to see whether the case can be.
+    AsMeant,
+}
+
+/// The time of a case, which stands still.
+#[derive(Debug, Clone, Default)]
+struct CaseClock(Arc<AtomicI64>);
+
+impl Clock for CaseClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Relaxed))
+    }
+}
+
+impl CaseClock {
+    /// Makes it noon of a day.
+    fn set(&self, day: &str) -> Result<(), Failure> {
+        let moment = format!("{day}{NOON}").parse::<jiff::Timestamp>();
+        let moment = moment.map_err(|cause| {
+            Failure::because(format!("{day} is no day of the form YYYY-MM-DD"), cause)
+        })?;
+        self.0.store(moment.as_millisecond(), Relaxed);
+        Ok(())
+    }
+}
+
+/// A case on its way.
+struct Running<'a> {
+    case: &'a Case,
+    runtime: Runtime,
+    session: Session,
+    events: Subscription,
+    player: Player,
+    clock: CaseClock,
+    known: Known,
+    cast: Cast,
+}
+
+/// Runs a case and gives what was seen of it.
+///
+/// # Errors
+/// What the case says cannot be done, or the runtime does not do it: nothing is known of the model then.
+pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure> {
+    let folder = tempfile::tempdir().map_err(|cause| {
+        let sentence =
+            "failed to create a temporary folder: set TMPDIR to a folder that you may write";
+        Failure::because(sentence, cause)
+    })?;
+    let path = folder.path().join("case.db");
+    let database = Database { path: Some(path.clone()) };
+    let store = setup::store(&database, stage.toolkits).await?;
+    let clock = CaseClock::default();
+    clock.set(TODAY)?;
+    let now = u64::try_from(clock.now().millis()).unwrap_or_default();
+    let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
+    let builder = setup::builder(store, stage.toolkits, locale(case.language));
+    let builder = builder.model(player.clone()).clock(clock.clone());
+    let builder = match stage.system {
+        Some(text) => builder.system(text),
+        None => builder,
+    };
+    let runtime = builder.start().await.map_err(Failure::of)?;
+    let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
+    let events = session.subscribe();
+    let (known, cast) = (Known::new(), stage.cast);
+    let mut running = Running { case, runtime, session, events, player, clock, known, cast };
+    let seen = running.run().await;
+    running.runtime.shutdown().await.map_err(Failure::of)?;
+    let mut seen = seen?;
+    let found = tables::count(&path, &case.rows, PERSON).await;
+    seen.found =
+        found.map_err(|cause| Failure::because("failed to read the rows of a case", cause))?;
+    Ok(seen)
+}
+
+fn locale(language: Language) -> Locale {
+    match language {
+        Language::Ko => Locale::Ko,
+        Language::En => Locale::En,
+    }
+}
+
+impl Running<'_> {
+    async fn run(&mut self) -> Result<Seen, Failure> {
+        for call in &self.case.setup {
+            self.prepare(call).await?;
+        }
+        self.clock.set(TODAY)?;
+        let mut seen = Seen::default();
+        for turn in &self.case.turns {
+            if let Some(played) = &turn.played {
+                self.player.play(played, &self.known);
+                let past = self.turn(turn).await?;
+                if let Some(error) = past.error {
+                    let user = &turn.user;
+                    return Err(self.failed(&format!("\"{user}\" cannot be played: {error}")));
+                }
+                self.learn(turn.calls(), &past.calls);
+            } else {
+                if self.cast == Cast::AsMeant {
+                    self.player.play(&self.case.as_meant(turn), &self.known);
+                }
+                seen.known.clone_from(&self.known);
+                let this = self.turn(turn).await?;
+                self.learn(turn.calls(), &this.calls);
+                seen.turns.push(this);
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Makes a call before the chat.
+    async fn prepare(&mut self, call: &Call) -> Result<(), Failure> {
+        self.clock.set(call.on.as_deref().unwrap_or(TODAY))?;
+        let arguments = example_of(&call.arguments, &self.known).map_err(|path| {
+            self.failed(&format!("its setup refers to {path}, which is not there"))
+        })?;
+        let user = UserId::new(call.user.as_deref().unwrap_or(PERSON)).map_err(Failure::of)?;
+        let wanted = madang::Call::new(user, &*call.name, Value::from(arguments).to_string());
+        let wanted = wanted.confirm(Confirm::Always(Decision::Approve));
+        let report = self.runtime.dispatch(wanted.locale(locale(self.case.language))).await;
+        let report = report.map_err(Failure::of)?;
+        let Some(ToolOutcome::Ok(ok)) = report.record.outcome else {
+            let (name, envelope) = (&call.name, report.envelope);
+            return Err(self.failed(&format!("{name} in its setup gave {envelope}")));
+        };
+        if let Some(name) = &call.known_as {
+            self.known.insert(name.clone(), ok.data);
+        }
+        Ok(())
+    }
+
+    /// Takes note of the results to which later calls may refer.
+    fn learn(&mut self, expected: &[Call], made: &[SeenCall]) {
+        for (expected, made) in expected.iter().zip(made) {
+            if let (Some(name), Some(ToolOutcome::Ok(ok))) = (&expected.known_as, &made.outcome) {
+                self.known.insert(name.clone(), ok.data.clone());
+            }
+        }
+    }
+
+    /// One turn to its end, with its questions answered.
+    async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
+        let options = TurnOptions {
+            asker: Asker::Person,
+            locale: locale(self.case.language),
+            ..TurnOptions::default()
+        };
+        let begun =
+            self.session.ask_with(turn.user.as_str(), options).await.map_err(Failure::of)?;
+        let mut answers = turn.decisions.iter();
+        let mut seen = SeenTurn::default();
+        while let Some(item) = self.events.next().await {
+            let Item::Event(event) = item else { continue };
+            if event.turn != begun.id() {
+                continue;
+            }
+            match &event.kind {
+                EventKind::ConfirmationAsked { question } => {
+                    let decision =
+                        answers.next().map_or(Decision::Deny, |answer| answer.decision());
+                    self.session.answer(question, decision).await.map_err(Failure::of)?;
+                }
+                EventKind::ToolCallEnded { record } => {
+                    seen.calls.push(seen_call(record));
+                    // What was said before a call is not what is said at the end.
+                    seen.text.clear();
+                }
+                EventKind::ModelMessage { text, ending } => {
+                    seen.text = match ending {
+                        Ending::Complete => text.to_string(),
+                        Ending::Interrupted => String::new(),
+                    };
+                }
+                EventKind::Error { text, .. } => seen.error = Some(text.clone()),
+                EventKind::TurnEnded { ending, .. } => {
+                    if *ending != TurnEnding::Answered && seen.error.is_none() {
+                        seen.error = Some(format!("{ending:?}"));
+                    }
+                    return Ok(seen);
+                }
+                EventKind::UserMessage { .. }
+                | EventKind::ToolCallProposed { .. }
+                | EventKind::ConfirmationEnded { .. }
+                | EventKind::ToolCallSettled { .. }
+                | EventKind::SystemNotice { .. }
+                | EventKind::MessagesLeftOut { .. }
+                | EventKind::TurnResumed
+                | EventKind::Cleared => {}
+            }
+        }
+        Err(self.failed("its session was closed"))
+    }
+
+    fn failed(&self, why: &str) -> Failure {
+        Failure::new(format!("the case {} could not be run: {why}", self.case.id))
+    }
+}
+
+fn seen_call(record: &CallRecord) -> SeenCall {
+    SeenCall {
+        name: record.name.to_string(),
+        arguments: record.asked.as_ref().unwrap_or(&record.arguments).clone(),
+        outcome: record.outcome.clone(),
+    }
+}

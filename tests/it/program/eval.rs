@@ -1,0 +1,135 @@
+//! Cases for a model: run, scored, printed; bad files in one sentence; sealed ones not shown.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Ended, Home};
+
+/// The hash of the cases below as hexadecimal digits.
+const SEAL: &str = "36ca81bc9082e2cd33f2f59a289789a156936fa7c1d825c358d997c3c595e291";
+
+fn call(name: &str, arguments: &Value) -> Value {
+    json!({ "tool_calls": [{ "name": name, "arguments": arguments }] })
+}
+
+/// Two cases, with a word in the first that a report shows only where it may.
+fn cases() -> String {
+    let search = json!({ "name": "search_catalog", "arguments": { "keyword": "zither" } });
+    let first = json!({
+        "id": "one", "toolkit": "life", "language": "en", "kind": "single",
+        "turns": [{ "user": "Look up zither.", "calls": [search] }],
+    });
+    let second = json!({
+        "id": "two", "toolkit": "life", "language": "ko", "kind": "restraint",
+        "turns": [{ "user": "안녕", "calls": [] }], "never": ["any"],
+    });
+    format!("{first}\n\n{second}\n")
+}
+
+/// The program with these cases and a script that is right in the second only.
+fn half_right(home: &Home, cases: &Path, options: &[&str]) -> Ended {
+    let script = home.script(&[
+        call("search_catalog", &json!({ "keyword": "lute" })),
+        json!({ "text": "There is nothing." }),
+        json!({ "text": "안녕하세요." }),
+    ]);
+    let (cases, script) = (cases.to_str().unwrap(), script.to_str().unwrap());
+    let arguments = [&["eval", "--cases", cases, "--script", script], options].concat();
+    home.run(&arguments, "")
+}
+
+#[test]
+fn cases_are_scored_in_a_table_and_as_json() {
+    let home = Home::new();
+    let cases = home.file("cases.jsonl", cases());
+    let ended = half_right(&home, &cases, &[]);
+    assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{ended:?}");
+    let all = ended.out.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(all, "all 2 1/2 50.0 % - 2/2 100.0 % 2/2 100.0 % 1/2 50.0 %");
+    assert!(!ended.out.contains("zither"), "{}", ended.out);
+
+    let ended = half_right(&home, &cases, &["--json"]);
+    let report: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(report["model"], "script");
+    let complaint =
+        r#"expected search_catalog {"keyword":"zither"}, got search_catalog {"keyword":"lute"}"#;
+    let first = json!({
+        "id": "one", "kind": "single", "language": "en", "toolkit": "life", "part": "open",
+        "calls": false, "restraint": true, "truth": true, "complaints": [complaint],
+    });
+    assert_eq!(report["cases"][0], first);
+    assert_eq!(report["cases"][1]["calls"], true);
+}
+
+#[test]
+fn details_show_what_was_expected_and_a_bound_makes_the_exit_code() {
+    let home = Home::new();
+    let cases = home.file("cases.jsonl", cases());
+    let ended = half_right(&home, &cases, &["--details", "--at-least", "50"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.out.contains("> Look up zither.") && ended.out.contains("\"lute\""),
+        "{}",
+        ended.out
+    );
+    assert!(!ended.out.contains("안녕"), "a case that is right is not shown: {}", ended.out);
+    let ended = half_right(&home, &cases, &["--at-least", "51"]);
+    ended.complained_with(&["50.0 % of the cases are right in everything, 51 % are asked for"]);
+}
+
+#[test]
+fn of_sealed_cases_only_the_marks_are_printed_and_a_broken_seal_is_refused() {
+    let home = Home::new();
+    let digits: String = cases().bytes().map(|byte| format!("{byte:02x}")).collect();
+    let sealed = home.file("cases.hex", digits);
+    home.file("cases.hex.sha256", "7f1b  cases.hex\n");
+    half_right(&home, &sealed, &[]).failed_with(&["the seal of", "cases.hex is broken"]);
+    std::fs::remove_file(home.path("cases.hex.sha256")).unwrap();
+    half_right(&home, &sealed, &[]).failed_with(&["there is no file", "cases.hex.sha256"]);
+
+    home.file("cases.hex.sha256", format!("{SEAL}  cases.hex\n"));
+    for options in [&["--details"][..], &["--json"]] {
+        let ended = half_right(&home, &sealed, options);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.out.contains("sealed") && !ended.out.contains("zither"), "{}", ended.out);
+    }
+    let ended = half_right(&home, &sealed, &["--details", "--show-sealed"]);
+    assert!(ended.out.contains("zither"), "{}", ended.out);
+}
+
+#[test]
+fn a_file_of_cases_that_cannot_be_used_is_told_in_one_sentence() {
+    let home = Home::new();
+    let missing = home.path("nowhere.jsonl");
+    let half = home.file("half.jsonl", format!("{}{{\"id\": \"three\"}}\n", cases()));
+    let twice = home.file("twice.jsonl", cases().repeat(2));
+    let noise = home.file("noise.jsonl", b"\xff\xfe");
+    let empty = home.file("empty.jsonl", "\n");
+    let foreign = home.file("foreign.jsonl", cases().replace("\"life\"", "\"chess\""));
+    for (path, words) in [
+        (&missing, &["there is no file", "nowhere.jsonl"][..]),
+        (&half, &["line 4 of", "half.jsonl is no case: missing field `toolkit`"]),
+        (&twice, &["two cases are called one"]),
+        (&noise, &["noise.jsonl is not UTF-8"]),
+        (&empty, &["empty.jsonl has no cases"]),
+        (&foreign, &["the cases need other toolkits"]),
+    ] {
+        half_right(&home, path, &[]).failed_with(words);
+    }
+}
+
+#[test]
+fn a_check_plays_cases_as_they_are_meant_and_says_which_cannot_be() {
+    let home = Home::new();
+    let good = home.file("cases.jsonl", cases());
+    let ended = home.run(&["eval", "--check", "--cases", good.to_str().unwrap()], "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(
+        ended.out,
+        "2 cases can be played as they are meant, 0 of them sealed; 0 need other toolkits\n"
+    );
+    let bad = home.file("bad.jsonl", cases().replace("search_catalog", "search_attic"));
+    let ended = home.run(&["eval", "--check", "--cases", bad.to_str().unwrap()], "");
+    ended.failed_with(&["the case one has a call of search_attic, which is no tool"]);
+}
