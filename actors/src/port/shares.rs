@@ -7,7 +7,9 @@ use crate::protocol::UserId;
 /// The share of each user. Whoever has twice the share of another is served twice as many tokens while both wait for the
 /// model; the sessions of one user share alike.
 #[derive(Clone, Default)]
-pub struct Shares(Option<Arc<dyn Fn(&UserId) -> u32 + Send + Sync>>);
+pub struct Shares(Option<Arc<Share>>);
+
+type Share = dyn Fn(&UserId) -> u32 + Send + Sync;
 
 impl Shares {
     /// The most that a share can be; the least is 1. Wider apart, whoever has the least would wait for minutes.
