@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::BoxFuture;
@@ -34,7 +35,7 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
 }
 
 /// A part of a tool's schema that a model's calls may break.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unconstrained {
     /// The tool.
     pub tool: Arc<str>,
@@ -45,7 +46,7 @@ pub struct Unconstrained {
 }
 
 /// What the runtime must know of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Its name, for people.
     pub name: Cow<'static, str>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
 /// What a model is asked. `tool_choice` is always `auto` (seed 001).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompletionRequest {
     /// Names the completion.
     pub id: CompletionId,

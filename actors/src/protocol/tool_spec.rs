@@ -19,7 +19,7 @@ pub enum EffectPolicy {
 }
 
 /// Description of a tool: name, description, category, parameters, effect, and how it is run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// Snake case: `^[a-z][a-z0-9_]*$`.
