@@ -1,0 +1,109 @@
+//! Which requests have taken children down, known by what they ask and not by who asks.
+
+use std::{
+    collections::VecDeque,
+    hash::{BuildHasher, RandomState},
+};
+
+use madang_actors::protocol::CompletionRequest;
+
+/// The requests that ran when a child died. One that came to its end since is forgiven.
+#[derive(Debug, Default)]
+pub(super) struct Blame {
+    /// What was asked, and how many children died over it; the latest last.
+    deaths: VecDeque<(Content, u32)>,
+    hashes: RandomState,
+}
+
+/// What a request asks, whoever asks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Content(u64);
+
+/// So many are remembered; the oldest is forgotten.
+const REMEMBERED: usize = 256;
+
+impl Blame {
+    /// The content of a request.
+    pub(super) fn content(&self, request: &CompletionRequest) -> Content {
+        let CompletionRequest { system, messages, tools, max_tokens, .. } = request;
+        let json = serde_json::to_vec(&(system, messages, tools, max_tokens));
+        Content(self.hashes.hash_one(json.expect("a request is plain data")))
+    }
+
+    /// How many children died while such a request ran.
+    pub(super) fn deaths_by(&self, request: &CompletionRequest) -> u32 {
+        // Nearly always there is nobody to blame, and long chats need not be hashed.
+        if self.deaths.is_empty() {
+            return 0;
+        }
+        let content = self.content(request);
+        self.deaths.iter().find(|(known, _)| *known == content).map_or(0, |(_, deaths)| *deaths)
+    }
+
+    /// A child died while these ran; two that ask the same count once.
+    pub(super) fn died<'a>(&mut self, running: impl Iterator<Item = &'a CompletionRequest>) {
+        let mut contents: Vec<Content> = Vec::new();
+        for request in running {
+            let content = self.content(request);
+            if !contents.contains(&content) {
+                contents.push(content);
+            }
+        }
+        for content in contents {
+            let known = self.deaths.iter().position(|(known, _)| *known == content);
+            let before =
+                known.and_then(|at| self.deaths.remove(at)).map_or(0, |(_, deaths)| deaths);
+            self.deaths.push_back((content, before + 1));
+        }
+        let too_many = self.deaths.len().saturating_sub(REMEMBERED);
+        self.deaths.drain(..too_many);
+    }
+
+    /// This one came to its end, and its child lives.
+    pub(super) fn forgive(&mut self, request: &CompletionRequest) {
+        if !self.deaths.is_empty() {
+            let content = self.content(request);
+            self.deaths.retain(|(known, _)| *known != content);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::request, *};
+
+    #[test]
+    fn deaths_are_counted_by_what_is_asked_whoever_asks() {
+        let mut blame = Blame::default();
+        let (killer, again, other) = (request("boom"), request("boom"), request("hello"));
+        assert_eq!(blame.deaths_by(&killer), 0);
+        blame.died([&killer, &again].into_iter());
+        assert_eq!(
+            (blame.deaths_by(&again), blame.deaths_by(&other)),
+            (1, 0),
+            "one death, not two"
+        );
+        blame.died([&again].into_iter());
+        assert_eq!(blame.deaths_by(&killer), 2);
+    }
+
+    #[test]
+    fn who_came_to_an_end_is_forgiven() {
+        let mut blame = Blame::default();
+        blame.died([&request("boom"), &request("hello")].into_iter());
+        blame.forgive(&request("hello"));
+        assert_eq!(blame.deaths_by(&request("hello")), 0);
+        assert_eq!(blame.deaths_by(&request("boom")), 1);
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten_when_there_are_too_many() {
+        let mut blame = Blame::default();
+        for number in 0..=REMEMBERED {
+            blame.died([&request(&number.to_string())].into_iter());
+        }
+        assert_eq!(blame.deaths_by(&request("0")), 0);
+        assert_eq!(blame.deaths_by(&request("1")), 1);
+        assert_eq!(blame.deaths.len(), REMEMBERED);
+    }
+}

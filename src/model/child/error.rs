@@ -1,0 +1,90 @@
+//! Why a child could not be had, and how one ended.
+
+use std::{io, path::PathBuf, process::ExitStatus, sync::Arc, time::Duration};
+
+use super::{frame::FrameError, watch::Hang, wire::Told};
+
+/// Why a model in a process of its own could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChildError {
+    /// The process could not be started.
+    #[error("failed to start the model's process {}: check that it may be run", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// The cause.
+        #[source]
+        cause: io::Error,
+    },
+    /// The process says why it cannot load the model; these are its words.
+    #[error(transparent)]
+    NotLoaded {
+        /// What it says.
+        problem: Told,
+    },
+    /// The process ended before it had loaded the model.
+    #[error("{death}")]
+    Died {
+        /// How it ended.
+        death: Death,
+    },
+    /// The thread that watches the process could not be started, or ended.
+    #[error("failed to watch over the model's process")]
+    Thread {
+        /// The cause, where there is one.
+        #[source]
+        cause: Option<io::Error>,
+    },
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the model's process {reason}{}{}", said_status(*.status), said_last(.last_words.as_deref()))]
+pub struct Death {
+    pub(super) reason: String,
+    pub(super) status: Option<ExitStatus>,
+    pub(super) last_words: Option<String>,
+}
+
+fn said_status(status: Option<ExitStatus>) -> String {
+    status.map(|status| format!(" ({status})")).unwrap_or_default()
+}
+
+fn said_last(words: Option<&str>) -> String {
+    words.map(|words| format!("; it said last: {words}")).unwrap_or_default()
+}
+
+/// Why nothing more is heard of a child.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Silence {
+    #[error("ended")]
+    Closed,
+    #[error("could not be read and was ended: {0}")]
+    Read(io::Error),
+    #[error("wrote {0} and was ended")]
+    Garbage(FrameError),
+    #[error("speaks protocol {0} and was ended")]
+    Foreign(u32),
+    #[error("lost what ran the model in it and was ended")]
+    EngineDied,
+    #[error("{0}")]
+    Hangs(Hang),
+}
+
+/// Why a request has no answer though the child that it was for could not even be asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unasked {
+    #[error("the request ran when {deaths} processes of the model ended, and is not asked again")]
+    Killer { deaths: u32 },
+    #[error("the model's process cannot be started again")]
+    Unloadable {
+        #[source]
+        cause: Arc<ChildError>,
+    },
+    #[error("the request is larger than a process is told")]
+    TooLong(#[source] FrameError),
+}
+
+/// How long a question to a child may take that needs no model.
+pub(super) const ASK_WITHIN: Duration = Duration::from_secs(5);

@@ -1,0 +1,229 @@
+//! A model in a process of its own: what takes that process down takes nothing else with it.
+//!
+//! The program that embeds Madang starts a child, usually itself with other arguments, and both talk in frames of JSON
+//! over the child's standard input and output. In the program a [`ChildModel`] is the model; in the child [`serve`] lets
+//! any [`ChatModel`] answer.
+//!
+//! What decides is pure: `supervision` with `open` (requests), `blame` (who took children down), `restarts` and `watch`;
+//! `frame`, `wire` and `log` are what goes through the pipes. The shell is `supervisor` (a thread), `process` (one
+//! child) and, in the child, `serve`.
+
+mod blame;
+mod command;
+mod error;
+mod frame;
+mod log;
+mod open;
+mod options;
+mod process;
+mod restarts;
+mod serve;
+mod supervision;
+mod supervisor;
+mod watch;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc as blocking,
+    },
+    thread::JoinHandle,
+};
+
+use madang_actors::{
+    port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
+    protocol::{Completion, CompletionRequest, ToolSpec},
+};
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+pub use error::{ChildError, Death};
+pub use options::ChildOptions;
+pub use serve::{Served, own_pipes, serve};
+pub use wire::{Report, Told};
+
+use command::{Asker, Command, Seen};
+use error::ASK_WITHIN;
+use supervision::Counts;
+
+/// A model that another process runs.
+///
+/// When that process ends, in whatever way, or hangs, another one is started. Completions of which nobody has seen
+/// anything yet are asked again, once and one at a time, so that only the one that does it again is to blame; the others
+/// fail with [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is refused with
+/// [`ChildModel::KILLED_ENGINE`], also when it comes again.
+///
+/// It belongs to an OS thread of its own. Dropping it lets the process end, kills it where that takes longer than
+/// [`ChildOptions::end_within`], and blocks the thread meanwhile. If this process ends without that, however it does, so
+/// does the other.
+pub struct ChildModel {
+    info: ModelInfo,
+    commands: Option<mpsc::UnboundedSender<Command>>,
+    /// One for each completion that waits or runs; so many commands can wait for the thread, twice.
+    places: Arc<Semaphore>,
+    /// Numbers the requests.
+    asked: AtomicU64,
+    thread: Option<JoinHandle<()>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What has become of the processes of a [`ChildModel`] so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildStats {
+    /// Processes that were started.
+    pub started: u64,
+    /// Processes that ended or hung.
+    pub died: u64,
+    /// Completions that were asked of another process.
+    pub asked_again: u64,
+    /// Completions that were refused because they ran when two processes ended.
+    pub refused: u64,
+    /// The process that runs now.
+    pub process: Option<u32>,
+}
+
+impl ChildStats {
+    const fn count(&mut self, counts: Counts) {
+        let Counts { started, died, asked_again, refused } = counts;
+        (self.started, self.died) = (started, died);
+        (self.asked_again, self.refused) = (asked_again, refused);
+    }
+}
+
+impl ChildModel {
+    /// The kind of error of a request that ran when two processes ended.
+    pub const KILLED_ENGINE: &'static str = "KilledEngine";
+    /// The kind of error of a request that is larger than the other process is told, some 64 MiB.
+    pub const TOO_LONG: &'static str = "PromptTooLong";
+
+    /// Starts the process and waits until it has loaded its model, which blocks the thread meanwhile.
+    ///
+    /// # Errors
+    /// [`ChildError`]: the process cannot be started, says why it cannot load the model, or ends before that. It is not
+    /// tried again.
+    pub fn load(options: ChildOptions) -> Result<Self, ChildError> {
+        let places = Arc::new(Semaphore::new(options.max_waiting));
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let (commands, received) = mpsc::unbounded_channel();
+        let (info, thread) = supervisor::start(options, received, Arc::clone(&seen))?;
+        let asked = AtomicU64::new(0);
+        Ok(Self { info, commands: Some(commands), places, asked, thread: Some(thread), seen })
+    }
+
+    /// What has become of its processes so far.
+    #[must_use]
+    pub fn stats(&self) -> ChildStats {
+        self.seen().stats
+    }
+
+    /// The figures that the model's process gave of itself lately, as [`Served`] says; null as long as it gave none.
+    #[must_use]
+    pub fn figures(&self) -> Value {
+        self.seen().figures.clone()
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, command: Command) -> Result<(), ModelError> {
+        let sent = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
+        if sent { Ok(()) } else { Err(ModelError::failed(ModelError::ENGINE_DIED)) }
+    }
+
+    async fn ask(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> Result<Completion, ModelError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| ModelError::Overloaded { retry_after: None })?;
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let (reply, mut answer) = oneshot::channel();
+        self.send(Command::Complete {
+            id,
+            request,
+            asker: Asker { deltas, reply, _place: place },
+        })?;
+        let mut open = WithdrawnWhenDropped { model: self, id: Some(id) };
+        let answered = tokio::select! {
+            biased;
+            answered = &mut answer => answered,
+            () = cancel.cancelled() => {
+                self.send(Command::Withdraw { id })?;
+                answer.await
+            }
+        };
+        open.id = None;
+        answered.unwrap_or_else(|_| Err(ModelError::failed(ModelError::ENGINE_DIED)))
+    }
+}
+
+/// Ends the work of a completion when its future is dropped.
+struct WithdrawnWhenDropped<'m> {
+    model: &'m ChildModel,
+    id: Option<u64>,
+}
+
+impl Drop for WithdrawnWhenDropped<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id
+            && let Err(error) = self.model.send(Command::Withdraw { id })
+        {
+            tracing::debug!(%error, "a completion ended with its model");
+        }
+    }
+}
+
+impl ChatModel for ChildModel {
+    fn info(&self) -> ModelInfo {
+        self.info.clone()
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(self.ask(request, deltas, cancel))
+    }
+
+    /// Asks the other process, and blocks the thread for some milliseconds until it answers.
+    fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed);
+        let (reply, answer) = blocking::sync_channel(1);
+        let asked = self.send(Command::Unconstrained { id, tools: tools.into(), reply });
+        let answered = asked.is_ok().then(|| answer.recv_timeout(ASK_WITHIN).ok()).flatten();
+        answered.unwrap_or_else(|| {
+            tracing::warn!("the model's process did not say what its calls may break");
+            Vec::new()
+        })
+    }
+}
+
+impl Drop for ChildModel {
+    fn drop(&mut self) {
+        self.commands.take();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the model's process had panicked");
+        }
+    }
+}
+
+impl fmt::Debug for ChildModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildModel").field("info", &self.info).finish_non_exhaustive()
+    }
+}

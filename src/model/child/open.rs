@@ -1,0 +1,183 @@
+//! The table of open requests: who waits, who runs, and what a child's death makes of them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use madang_actors::protocol::CompletionRequest;
+
+use super::blame::Blame;
+
+/// All requests that have no end yet. Who comes first is asked first.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    entries: BTreeMap<u64, Entry>,
+    /// Who waits, the next one first.
+    line: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    request: CompletionRequest,
+    stage: Stage,
+    /// A child has died while it ran, so it runs beside nobody.
+    is_suspect: bool,
+    is_asked_again: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waits,
+    Runs {
+        /// Somebody has seen a part of the answer.
+        is_shown: bool,
+        /// Nobody wants it any more, and the child knows.
+        is_withdrawn: bool,
+    },
+}
+
+/// How a request ends that its child does not end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Its child died, and it cannot be asked again.
+    Died,
+    /// It ran when two children died.
+    Killer,
+    /// Nobody wants it any more.
+    Cancelled,
+    /// There is no child, and there will be none.
+    Unloadable,
+}
+
+/// What a death makes of the requests.
+#[derive(Debug, Default)]
+pub(super) struct Aftermath {
+    pub(super) ended: Vec<(u64, Fate)>,
+    /// So many wait to be asked again.
+    pub(super) asked_again: u64,
+}
+
+/// What becomes of a request that is withdrawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Withdrawn {
+    /// It had not begun, and is gone.
+    Gone,
+    /// The child must be told.
+    Tell,
+    /// There is nothing to do.
+    Known,
+}
+
+/// So many children may die while a request runs.
+pub(super) const MOST_DEATHS: u32 = 2;
+
+impl Open {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether the child has anything to do.
+    pub(super) fn is_busy(&self) -> bool {
+        self.running().next().is_some()
+    }
+
+    /// Lets a request wait, behind all others.
+    pub(super) fn push(&mut self, id: u64, request: CompletionRequest, is_suspect: bool) {
+        let entry = Entry { request, stage: Stage::Waits, is_suspect, is_asked_again: false };
+        self.entries.insert(id, entry);
+        self.line.push_back(id);
+    }
+
+    /// The next one that may run, where so many may at once. A suspect waits until nobody else runs, and all behind it
+    /// wait for its end: whoever is beside nobody is suspected of nothing.
+    pub(super) fn next(&mut self, most: usize) -> Option<u64> {
+        let id = *self.line.front()?;
+        let is_suspect = self.entries.get(&id)?.is_suspect;
+        let is_trial = self.running().any(|(_, entry)| entry.is_suspect);
+        let has_place = match self.running().count() {
+            0 => true,
+            running => !is_suspect && !is_trial && running < most,
+        };
+        if !has_place {
+            return None;
+        }
+        self.line.pop_front();
+        let entry = self.entries.get_mut(&id)?;
+        entry.stage = Stage::Runs { is_shown: false, is_withdrawn: false };
+        Some(id)
+    }
+
+    pub(super) fn request(&self, id: u64) -> Option<&CompletionRequest> {
+        self.entries.get(&id).map(|entry| &entry.request)
+    }
+
+    /// Somebody sees a part of this answer.
+    pub(super) fn showed(&mut self, id: u64) {
+        if let Some(Entry { stage: Stage::Runs { is_shown, .. }, .. }) = self.entries.get_mut(&id) {
+            *is_shown = true;
+        }
+    }
+
+    /// Nobody wants this one any more.
+    pub(super) fn withdraw(&mut self, id: u64) -> Withdrawn {
+        match self.entries.get_mut(&id).map(|entry| &mut entry.stage) {
+            None | Some(Stage::Runs { is_withdrawn: true, .. }) => Withdrawn::Known,
+            Some(Stage::Runs { is_withdrawn, .. }) => {
+                *is_withdrawn = true;
+                Withdrawn::Tell
+            }
+            Some(Stage::Waits) => {
+                self.end(id);
+                Withdrawn::Gone
+            }
+        }
+    }
+
+    /// Takes a request out, because it has its end.
+    pub(super) fn end(&mut self, id: u64) -> Option<CompletionRequest> {
+        self.line.retain(|waiting| *waiting != id);
+        self.entries.remove(&id).map(|entry| entry.request)
+    }
+
+    /// The child died. Who ran and does not end by it is asked again, before all who wait.
+    pub(super) fn died(&mut self, blame: &mut Blame) -> Aftermath {
+        blame.died(self.running().map(|(_, entry)| &entry.request));
+        let Aftermath { mut ended, mut asked_again } = Aftermath::default();
+        for (id, entry) in self.entries.iter_mut().rev() {
+            let deaths = blame.deaths_by(&entry.request);
+            let fate = match entry.stage {
+                Stage::Runs { is_withdrawn: true, .. } => Some(Fate::Cancelled),
+                Stage::Waits | Stage::Runs { .. } if deaths >= MOST_DEATHS => Some(Fate::Killer),
+                Stage::Runs { is_shown, .. } if is_shown || entry.is_asked_again => {
+                    Some(Fate::Died)
+                }
+                Stage::Runs { .. } => {
+                    entry.stage = Stage::Waits;
+                    entry.is_asked_again = true;
+                    asked_again += 1;
+                    self.line.push_front(*id);
+                    None
+                }
+                Stage::Waits => None,
+            };
+            entry.is_suspect = deaths > 0;
+            ended.extend(fate.map(|fate| (*id, fate)));
+        }
+        ended.reverse();
+        for (id, _) in &ended {
+            self.end(*id);
+        }
+        Aftermath { ended, asked_again }
+    }
+
+    /// Everybody who waits waits in vain.
+    pub(super) fn give_up(&mut self) -> Vec<(u64, Fate)> {
+        let ended: Vec<_> = self.line.drain(..).map(|id| (id, Fate::Unloadable)).collect();
+        for (id, _) in &ended {
+            self.entries.remove(id);
+        }
+        ended
+    }
+
+    fn running(&self) -> impl Iterator<Item = (&u64, &Entry)> {
+        self.entries.iter().filter(|(_, entry)| entry.stage != Stage::Waits)
+    }
+}

@@ -1,0 +1,152 @@
+//! What may be chosen about a model in a process of its own.
+
+use std::{
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Which program serves the model, and how it is watched.
+#[non_exhaustive]
+pub struct ChildOptions {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(super) max_waiting: usize,
+    pub(super) ping_every: Duration,
+    pub(super) silent_after: Duration,
+    pub(super) still_after: Duration,
+    pub(super) load_within: Duration,
+    pub(super) first_delay: Duration,
+    pub(super) longest_delay: Duration,
+    pub(super) healthy_after: Duration,
+    pub(super) end_within: Duration,
+    pub(super) progress: Option<Progress>,
+}
+
+/// Hears how much of a model is loaded, from 0 to 1.
+pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
+
+impl ChildOptions {
+    /// The program at this path, which calls [`serve`](super::serve) with its standard input and output.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            max_waiting: 1_024,
+            ping_every: Duration::from_secs(2),
+            silent_after: Duration::from_secs(30),
+            still_after: Duration::from_secs(2 * 60),
+            load_within: Duration::from_secs(10 * 60),
+            first_delay: Duration::from_millis(100),
+            longest_delay: Duration::from_secs(10),
+            healthy_after: Duration::from_secs(10),
+            end_within: Duration::from_secs(2),
+            progress: None,
+        }
+    }
+
+    /// The running program once more. On Linux it is the same file even where another version has been installed over it.
+    ///
+    /// # Errors
+    /// Where the program does not know its own path.
+    pub fn of_this_program() -> std::io::Result<Self> {
+        let own = Path::new("/proc/self/exe");
+        if cfg!(target_os = "linux") && own.exists() {
+            return Ok(Self::new(own));
+        }
+        std::env::current_exe().map(Self::new)
+    }
+
+    /// Calls it with one more argument.
+    #[must_use]
+    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets a variable in its environment, which is otherwise that of this process.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Lets so many completions wait or run; more are refused as `Overloaded`. By default 1,024.
+    #[must_use]
+    pub fn max_waiting(mut self, completions: usize) -> Self {
+        self.max_waiting = completions.max(1);
+        self
+    }
+
+    /// Asks a child so often whether it is there; every 2 seconds by default. The bounds below are counted in these
+    /// questions, so time in which this process did not run either does not count.
+    #[must_use]
+    pub fn ping_every(mut self, time: Duration) -> Self {
+        self.ping_every = time.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Ends a child of which nothing was heard for so long, 30 seconds by default.
+    #[must_use]
+    pub fn silent_after(mut self, time: Duration) -> Self {
+        self.silent_after = time;
+        self
+    }
+
+    /// Ends a child that has completions to do and got no further for so long. By default 2 minutes: longer than the
+    /// largest model takes for one decode, and as long as anybody waits for a first token.
+    #[must_use]
+    pub fn still_after(mut self, time: Duration) -> Self {
+        self.still_after = time;
+        self
+    }
+
+    /// Ends a child that loads its model for so long, 10 minutes by default.
+    #[must_use]
+    pub fn load_within(mut self, time: Duration) -> Self {
+        self.load_within = time;
+        self
+    }
+
+    /// Waits so long before a child is started behind the second that ended in a row, twice as long behind the third, and
+    /// so on; behind the first it does not wait. From 100 milliseconds to 10 seconds by default.
+    #[must_use]
+    pub fn restart_delay(mut self, first: Duration, longest: Duration) -> Self {
+        (self.first_delay, self.longest_delay) = (first, longest);
+        self
+    }
+
+    /// Begins with these delays anew behind a child that lived for so long, 10 seconds by default.
+    #[must_use]
+    pub fn healthy_after(mut self, time: Duration) -> Self {
+        self.healthy_after = time;
+        self
+    }
+
+    /// Leaves a child so long to end by itself when the model is dropped, 2 seconds by default; then it is killed.
+    #[must_use]
+    pub fn end_within(mut self, time: Duration) -> Self {
+        self.end_within = time;
+        self
+    }
+
+    /// Hears how much of the model is loaded, from 0 to 1, by the first child.
+    #[must_use]
+    pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+}
+
+impl fmt::Debug for ChildOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildOptions")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
+}

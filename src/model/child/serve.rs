@@ -1,0 +1,288 @@
+//! The child's side: lets a model answer what comes through the pipes, until nothing can come any more.
+
+use std::{
+    collections::HashMap,
+    error::Error,
+    fmt,
+    fs::File,
+    io::{self, Read, Stdin, Write},
+    panic,
+    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc as blocking},
+    thread,
+    time::Duration,
+};
+
+use madang_actors::{
+    port::{ChatModel, Deltas, ModelError},
+    protocol::{CompletionDelta, CompletionRequest},
+};
+use serde_json::Value;
+use tokio::{
+    sync::mpsc,
+    task::{self, JoinSet},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error};
+
+use super::{
+    frame::{Frames, frame},
+    wire::{Ask, Failure, PROTOCOL, Report, Tell, Told},
+};
+
+/// A model that is served, and what is told of it with each sign of life.
+pub struct Served {
+    model: Arc<dyn ChatModel>,
+    report: Reporting,
+}
+
+type Reporting = Box<dyn Fn() -> Report + Send + Sync>;
+
+impl Served {
+    /// A model of which nothing is told but what it streams.
+    pub fn new(model: impl ChatModel) -> Self {
+        Self::reporting(model, |_| Report { progress: None, figures: Value::Null })
+    }
+
+    /// A model that counts what it does.
+    pub fn reporting<M: ChatModel>(
+        model: M,
+        report: impl Fn(&M) -> Report + Send + Sync + 'static,
+    ) -> Self {
+        let model = Arc::new(model);
+        // Whoever reports must not be the one with whom the model goes.
+        let weak = Arc::downgrade(&model);
+        let report = move || weak.upgrade().map(|model| report(&model)).unwrap_or_default();
+        Self { model, report: Box::new(report) }
+    }
+}
+
+impl fmt::Debug for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Served").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// Where a child that serves reads and writes: its standard input, and what has been its standard output. From now on
+/// standard output is standard error, so that nobody else can write between the frames, C++ included.
+///
+/// # Errors
+/// Where the process has no such pipes.
+pub fn own_pipes() -> io::Result<(Stdin, File)> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let frames = io::stdout().as_fd().try_clone_to_owned()?;
+        rustix::stdio::dup2_stdout(io::stderr())?;
+        Ok((io::stdin(), File::from(frames)))
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::io::AsHandle;
+        let frames = io::stdout().as_handle().try_clone_to_owned()?;
+        Ok((io::stdin(), File::from(frames)))
+    }
+}
+
+/// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the process that started this one, until that
+/// closes the pipe or ends. It is all that this process has to do: what hangs for two seconds behind that is killed
+/// together with it, and on Linux it ends with the thread that started it.
+///
+/// Must be called in a tokio runtime. Loading may block; it is given what is to be told how much of the model is loaded,
+/// from 0 to 1.
+///
+/// # Errors
+/// The output cannot be written, or there are no threads. That a model cannot be loaded is told through the pipe and is no
+/// error.
+pub async fn serve<E: Error + Send + 'static>(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    load: impl FnOnce(Box<dyn FnMut(f32) + Send>) -> Result<Served, E> + Send + 'static,
+) -> io::Result<()> {
+    let teller = Teller { output: Arc::new(Mutex::new(output)), closing: CancellationToken::new() };
+    teller.tell(&Tell::Hello { protocol: PROTOCOL });
+    let reporting = Arc::new(OnceLock::new());
+    let (asks, mut asked) = mpsc::channel(MAX_UNREAD);
+    let (serving, served) = blocking::channel();
+    let reader = Reader { teller: teller.clone(), reporting: Arc::clone(&reporting), asks, served };
+    thread::Builder::new().name("madang-asked".into()).spawn(move || reader.read(input))?;
+
+    let progress = progress(teller.clone());
+    let loading = task::spawn_blocking(move || load(progress)).await;
+    match loading.unwrap_or_else(|panicked| panic::resume_unwind(panicked.into_panic())) {
+        Ok(Served { model, report }) => {
+            die_with_parent();
+            drop(reporting.set(report));
+            teller.tell(&Tell::Loaded { info: model.info() });
+            answer(model, &teller, &mut asked).await;
+        }
+        Err(problem) => teller.tell(&Tell::NotLoaded { problem: Told::of(&problem) }),
+    }
+    drop(serving);
+    Ok(())
+}
+
+/// So many questions may wait to be begun; whoever asks has asked for far fewer at once.
+const MAX_UNREAD: usize = 1_024;
+
+/// How long an end may take.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// Answers until nothing can come any more. When this returns, the model is gone.
+async fn answer(model: Arc<dyn ChatModel>, teller: &Teller, asked: &mut mpsc::Receiver<Ask>) {
+    let mut running = JoinSet::new();
+    let mut open: HashMap<task::Id, (u64, CancellationToken)> = HashMap::new();
+    loop {
+        tokio::select! {
+            () = teller.closing.cancelled() => break,
+            Some(ended) = running.join_next_with_id() => match ended {
+                Ok((task, ())) => drop(open.remove(&task)),
+                // A model that panics ends its own completion only.
+                Err(panicked) => {
+                    if let Some((id, _)) = open.remove(&panicked.id()) {
+                        let error = ModelError::failed_by(ModelError::ENGINE_DIED, panicked);
+                        teller.tell(&Tell::Ended { id, result: Err(Failure::from(&error)) });
+                    }
+                }
+            },
+            ask = asked.recv() => match ask {
+                None => break,
+                Some(Ask::Complete { id, request }) => {
+                    let cancel = teller.closing.child_token();
+                    let work = complete(Arc::clone(&model), teller.clone(), id, request, cancel.clone());
+                    open.insert(running.spawn(work).id(), (id, cancel));
+                }
+                Some(Ask::Cancel { id: unwanted }) => {
+                    let unwanted = open.values().filter(|(id, _)| *id == unwanted);
+                    unwanted.for_each(|(_, cancel)| cancel.cancel());
+                }
+                Some(Ask::Unconstrained { id, tools }) => {
+                    let parts = model.unconstrained(&tools);
+                    teller.tell(&Tell::Unconstrained { id, parts });
+                }
+                // The reader answers those.
+                Some(Ask::Ping) => {}
+            }
+        }
+    }
+    running.shutdown().await;
+}
+
+async fn complete(
+    model: Arc<dyn ChatModel>,
+    teller: Teller,
+    id: u64,
+    request: CompletionRequest,
+    cancel: CancellationToken,
+) {
+    let streaming = teller.clone();
+    let deltas = Deltas::new(move |delta| {
+        streaming.tell(&match delta {
+            CompletionDelta::Began => Tell::Began { id },
+            CompletionDelta::Text(text) => Tell::Text { id, text: text.to_owned() },
+            CompletionDelta::Thinking(text) => Tell::Thinking { id, text: text.to_owned() },
+        });
+    });
+    let result = model.complete(request, deltas, cancel).await;
+    teller.tell(&Tell::Ended { id, result: result.map_err(|error| Failure::from(&error)) });
+}
+
+/// Reads what is asked, and says that the process is there whatever the model does.
+struct Reader {
+    teller: Teller,
+    reporting: Arc<OnceLock<Reporting>>,
+    asks: mpsc::Sender<Ask>,
+    /// Ends when nothing is served any more.
+    served: blocking::Receiver<()>,
+}
+
+impl Reader {
+    fn read(self, mut input: impl Read) {
+        let Self { teller, reporting, asks, served } = self;
+        let (mut frames, mut bytes) = (Frames::default(), vec![0; READ_BYTES]);
+        while let Ok(read @ 1..) = input.read(&mut bytes) {
+            frames.push(&bytes[..read]);
+            loop {
+                match frames.next() {
+                    Ok(None) => break,
+                    Ok(Some(Ask::Ping)) => {
+                        let report = reporting.get().map(|report| report()).unwrap_or_default();
+                        teller.tell(&Tell::Pong { report });
+                    }
+                    Ok(Some(ask)) => {
+                        if asks.blocking_send(ask).is_err() {
+                            debug!("nothing is served any more");
+                        }
+                    }
+                    Err(problem) => {
+                        error!(%problem, "failed to read what is asked");
+                        return die();
+                    }
+                }
+            }
+        }
+        // Whoever asked is gone.
+        teller.closing.cancel();
+        if served.recv_timeout(END_WITHIN) == Err(blocking::RecvTimeoutError::Timeout) {
+            die();
+        }
+    }
+}
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 64 << 10;
+
+/// Writes frames, whole ones. Whoever writes waits until there is room in the pipe, which is always read.
+#[derive(Clone)]
+struct Teller {
+    output: Arc<Mutex<dyn Write + Send>>,
+    /// Cancelled when nobody asks or nobody listens any more.
+    closing: CancellationToken,
+}
+
+impl Teller {
+    fn tell(&self, tell: &Tell) {
+        let frame = match frame(tell) {
+            Ok(frame) => frame,
+            Err(problem) => return error!(%problem, "failed to say something"),
+        };
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if output.write_all(&frame).and_then(|()| output.flush()).is_err() {
+            self.closing.cancel();
+        }
+    }
+}
+
+/// Tells each percent once.
+fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
+    let mut told = None;
+    Box::new(move |done| {
+        let percent = (done * 100.0) as u32;
+        if told.replace(percent) != Some(percent) {
+            teller.tell(&Tell::Loading { done });
+        }
+    })
+}
+
+/// Lets the kernel end this process with the thread that started it, even if nothing in here can run any more. A model
+/// that was unpacked is not on the disk any more by now.
+fn die_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        let kill = Some(rustix::process::Signal::KILL);
+        if let Err(problem) = rustix::process::set_parent_process_death_signal(kill) {
+            debug!(%problem, "this process ends by the end of its input alone");
+        }
+    }
+}
+
+/// Ends this process here and now, whatever hangs in it.
+fn die() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Signal, getpid, kill_process};
+        if let Err(problem) = kill_process(getpid(), Signal::KILL) {
+            error!(%problem, "this process cannot end itself");
+        }
+    }
+    std::process::abort();
+}

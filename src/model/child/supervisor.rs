@@ -1,0 +1,342 @@
+//! The thread that starts children, listens to them and buries them. What it does `supervision` decides.
+
+use std::{
+    collections::HashMap,
+    future::pending,
+    sync::{Arc, Mutex, PoisonError, mpsc as blocking},
+    thread::{self, JoinHandle},
+};
+
+use madang_actors::{
+    port::{ModelError, ModelInfo, Unconstrained},
+    protocol::{Completion, CompletionDelta, Usage},
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+use tracing::{debug, info, warn};
+
+use super::{
+    ChildModel,
+    command::{Asker, Command, Seen},
+    error::{ChildError, Silence, Unasked},
+    frame::frame,
+    open::{Fate, MOST_DEATHS},
+    options::ChildOptions,
+    process::Process,
+    restarts::Restarts,
+    supervision::{Effect, Supervision},
+    watch::Bounds,
+    wire::{Ask, Failure, PROTOCOL, Tell},
+};
+
+/// Starts the thread, and waits until the first child has loaded its model.
+pub(super) fn start(
+    options: ChildOptions,
+    commands: mpsc::UnboundedReceiver<Command>,
+    seen: Arc<Mutex<Seen>>,
+) -> Result<(ModelInfo, JoinHandle<()>), ChildError> {
+    let failed = |cause| ChildError::Thread { cause: Some(cause) };
+    let (loaded, outcome) = blocking::sync_channel(1);
+    // The children are its own: on Linux they end with the thread that started them, however that ends.
+    let thread = thread::Builder::new().name("madang-child".into());
+    let thread = thread.spawn(move || {
+        let threads = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        match threads {
+            Ok(threads) => threads.block_on(Supervisor::new(options, commands, seen, loaded).run()),
+            Err(cause) => {
+                if loaded.send(Err(failed(cause))).is_err() {
+                    warn!("nobody waited for the model any more");
+                }
+            }
+        }
+    });
+    let thread = thread.map_err(failed)?;
+    let outcome = outcome.recv().unwrap_or(Err(ChildError::Thread { cause: None }));
+    outcome.map(|info| (info, thread))
+}
+
+struct Supervisor {
+    options: ChildOptions,
+    supervision: Supervision,
+    process: Option<Process>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    askers: HashMap<u64, Asker>,
+    questions: HashMap<u64, blocking::SyncSender<Vec<Unconstrained>>>,
+    /// Who waits for the first child.
+    loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
+    /// Why the latest child is gone.
+    loss: Option<Arc<ChildError>>,
+    is_over: bool,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Supervisor {
+    fn new(
+        options: ChildOptions,
+        commands: mpsc::UnboundedReceiver<Command>,
+        seen: Arc<Mutex<Seen>>,
+        loading: blocking::SyncSender<Result<ModelInfo, ChildError>>,
+    ) -> Self {
+        let ChildOptions { ping_every, silent_after, still_after, load_within, .. } = options;
+        let ChildOptions { first_delay, longest_delay, healthy_after, .. } = options;
+        let restarts = Restarts::new(first_delay, longest_delay, healthy_after);
+        let bounds = Bounds::new(ping_every, silent_after, still_after, load_within);
+        Self {
+            supervision: Supervision::new(restarts, bounds, ping_every, Instant::now()),
+            options,
+            process: None,
+            commands,
+            askers: HashMap::new(),
+            questions: HashMap::new(),
+            loading: Some(loading),
+            loss: None,
+            is_over: false,
+            seen,
+        }
+    }
+
+    /// Goes on until the handle is dropped, or the first child could not load its model.
+    async fn run(mut self) {
+        while !self.is_over {
+            let due = self.supervision.due();
+            let effects = tokio::select! {
+                command = self.commands.recv() => match command {
+                    Some(command) => self.on(command),
+                    None => break,
+                },
+                heard = hear(&mut self.process) => match heard {
+                    Ok(tell) => self.on_tell(tell).await,
+                    Err(silence) => self.bury(silence).await,
+                },
+                () = wait_until(due) => self.supervision.tick(Instant::now()),
+            };
+            self.carry_out(effects).await;
+        }
+        // Whoever waits still hears that it is over, because the reply is dropped.
+        self.askers.clear();
+        if let Some(process) = self.process.take() {
+            process.end(self.options.end_within).await;
+        }
+    }
+
+    fn on(&mut self, command: Command) -> Vec<Effect> {
+        match command {
+            Command::Complete { id, request, asker } => {
+                self.askers.insert(id, asker);
+                self.supervision.asked(id, request)
+            }
+            Command::Withdraw { id } => self.supervision.withdrawn(id),
+            Command::Unconstrained { id, tools, reply } => {
+                // Without a child the reply is dropped, which is an answer, too.
+                if self.process.is_some() {
+                    self.questions.insert(id, reply);
+                    self.send(&Ask::Unconstrained { id, tools });
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    async fn on_tell(&mut self, tell: Tell) -> Vec<Effect> {
+        self.supervision.heard();
+        match tell {
+            Tell::Hello { protocol: PROTOCOL } => {}
+            Tell::Hello { protocol } => return self.bury(Silence::Foreign(protocol)).await,
+            Tell::Loading { done } => {
+                if let Some(progress) = &mut self.options.progress {
+                    progress(done);
+                }
+            }
+            Tell::Loaded { info } => return self.loaded(info),
+            Tell::NotLoaded { problem } => {
+                if let Some(process) = self.process.take() {
+                    process.end(self.options.end_within).await;
+                }
+                return self.not_loaded(ChildError::NotLoaded { problem });
+            }
+            Tell::Began { id } => self.stream(id, CompletionDelta::Began),
+            Tell::Text { id, text } => self.stream(id, CompletionDelta::Text(&text)),
+            Tell::Thinking { id, text } => self.stream(id, CompletionDelta::Thinking(&text)),
+            Tell::Ended { result: Err(Failure::Failed { kind, .. }), .. }
+                if kind == ModelError::ENGINE_DIED =>
+            {
+                // What runs the model in there is gone for good; the pipe alone does not know.
+                return self.bury(Silence::EngineDied).await;
+            }
+            Tell::Ended { id, result } => {
+                let effects = self.supervision.ended(id);
+                self.answer(id, result.map_err(Into::into));
+                return effects;
+            }
+            Tell::Unconstrained { id, parts } => {
+                if let Some(reply) = self.questions.remove(&id)
+                    && reply.send(parts).is_err()
+                {
+                    debug!("nobody waits any more for what calls may break");
+                }
+            }
+            Tell::Pong { report } => {
+                self.supervision.progress(report.progress);
+                self.see(|seen| seen.figures = report.figures);
+            }
+        }
+        Vec::new()
+    }
+
+    fn loaded(&mut self, info: ModelInfo) -> Vec<Effect> {
+        self.options.progress = None;
+        let places = info.max_concurrent;
+        let process = self.process.as_ref().and_then(Process::id);
+        info!(model = %info.name, process, "the model's process is ready");
+        if let Some(loading) = self.loading.take() {
+            self.is_over = loading.send(Ok(info)).is_err();
+        }
+        self.supervision.loaded(places, Instant::now())
+    }
+
+    fn stream(&mut self, id: u64, delta: CompletionDelta<'_>) {
+        self.supervision.streams(id, delta != CompletionDelta::Began);
+        // Where nobody waits any more it comes too late.
+        if let Some(asker) = self.askers.get(&id) {
+            asker.deltas.push(delta);
+        }
+    }
+
+    async fn carry_out(&mut self, mut effects: Vec<Effect>) {
+        while !effects.is_empty() {
+            let counts = self.supervision.counts();
+            self.see(|seen| seen.stats.count(counts));
+            let mut more = Vec::new();
+            for effect in effects {
+                match effect {
+                    Effect::Start => more.extend(self.start()),
+                    Effect::Ask(id) => more.extend(self.ask(id)),
+                    Effect::Cancel(id) => self.send(&Ask::Cancel { id }),
+                    Effect::Ping => self.send(&Ask::Ping),
+                    Effect::Kill(hang) => more.extend(self.bury(Silence::Hangs(hang)).await),
+                    Effect::End(id, fate) => self.answer(id, Err(self.error(fate))),
+                }
+            }
+            effects = more;
+        }
+    }
+
+    fn start(&mut self) -> Vec<Effect> {
+        match Process::start(&self.options) {
+            Ok(process) => {
+                self.see(|seen| seen.stats.process = process.id());
+                self.process = Some(process);
+                Vec::new()
+            }
+            Err(cause) => {
+                let program = self.options.program.clone();
+                self.not_loaded(ChildError::Start { program, cause })
+            }
+        }
+    }
+
+    fn ask(&mut self, id: u64) -> Vec<Effect> {
+        let Some(request) = self.supervision.request(id).cloned() else { return Vec::new() };
+        let (Some(process), frame) = (&mut self.process, frame(&Ask::Complete { id, request }))
+        else {
+            return Vec::new();
+        };
+        match frame {
+            Ok(frame) => {
+                process.send(&frame);
+                Vec::new()
+            }
+            Err(error) => {
+                let error = ModelError::failed_by(ChildModel::TOO_LONG, Unasked::TooLong(error));
+                self.answer(id, Err(error));
+                self.supervision.ended(id)
+            }
+        }
+    }
+
+    fn send(&mut self, ask: &Ask) {
+        if let Some(process) = &mut self.process {
+            match frame(ask) {
+                Ok(frame) => process.send(&frame),
+                Err(error) => warn!(%error, "failed to ask the model's process something"),
+            }
+        }
+    }
+
+    /// The child says nothing any more, or nothing that can be used.
+    async fn bury(&mut self, silence: Silence) -> Vec<Effect> {
+        let Some(process) = self.process.take() else { return Vec::new() };
+        let id = process.id();
+        let death = process.bury(silence).await;
+        warn!(process = id, %death, "the model's process ended");
+        self.lose(ChildError::Died { death });
+        self.supervision.died(Instant::now())
+    }
+
+    fn not_loaded(&mut self, error: ChildError) -> Vec<Effect> {
+        warn!(%error, "the model's process cannot be used");
+        self.lose(error);
+        self.supervision.not_loaded(Instant::now())
+    }
+
+    fn lose(&mut self, error: ChildError) {
+        self.questions.clear();
+        self.see(|seen| seen.stats.process = None);
+        match self.loading.take() {
+            Some(loading) => {
+                self.is_over = true;
+                if loading.send(Err(error)).is_err() {
+                    debug!("nobody waits for the model any more");
+                }
+            }
+            None => self.loss = Some(Arc::new(error)),
+        }
+    }
+
+    /// What its asker hears of a request that the child did not end.
+    fn error(&self, fate: Fate) -> ModelError {
+        let because = |cause: &Arc<ChildError>| Arc::clone(cause);
+        match (fate, self.loss.as_ref().map(because)) {
+            (Fate::Cancelled, _) => ModelError::Cancelled { usage: Usage::default() },
+            (Fate::Killer, _) => {
+                let cause = Unasked::Killer { deaths: MOST_DEATHS };
+                ModelError::failed_by(ChildModel::KILLED_ENGINE, cause)
+            }
+            (Fate::Died, Some(cause)) => ModelError::failed_by(ModelError::ENGINE_DIED, cause),
+            (Fate::Unloadable, Some(cause)) => {
+                ModelError::failed_by(ModelError::ENGINE_DIED, Unasked::Unloadable { cause })
+            }
+            (Fate::Died | Fate::Unloadable, None) => ModelError::failed(ModelError::ENGINE_DIED),
+        }
+    }
+
+    fn answer(&mut self, id: u64, result: Result<Completion, ModelError>) {
+        // Where there is no asker any more, the end comes too late.
+        if let Some(asker) = self.askers.remove(&id)
+            && asker.reply.send(result).is_err()
+        {
+            debug!("nobody waits for the completion any more");
+        }
+    }
+
+    fn see(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What the child says next; nothing while there is none.
+async fn hear(process: &mut Option<Process>) -> Result<Tell, Silence> {
+    match process {
+        Some(process) => process.hear().await,
+        None => pending().await,
+    }
+}
+
+async fn wait_until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,184 @@
+//! What the program and its child say to each other, one message a frame.
+
+use std::{error::Error, fmt, time::Duration};
+
+use madang_actors::{
+    port::{ModelError, ModelInfo, Unconstrained},
+    protocol::{Completion, CompletionRequest, ToolSpec, Usage},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Changes with these messages: both sides are of one build, or they part at once.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// What the program says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ask {
+    /// Complete this; `id` is the request's name on this pipe.
+    Complete { id: u64, request: CompletionRequest },
+    /// End this request soon.
+    Cancel { id: u64 },
+    /// What of these tools may the model's calls break?
+    Unconstrained { id: u64, tools: Vec<ToolSpec> },
+    /// Say that you are there.
+    Ping,
+}
+
+/// What the child says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tell {
+    /// Before anything else.
+    Hello {
+        protocol: u32,
+    },
+    /// So much of the model is loaded, from 0 to 1.
+    Loading {
+        done: f32,
+    },
+    /// The model is loaded.
+    Loaded {
+        info: ModelInfo,
+    },
+    /// It cannot be; the child ends.
+    NotLoaded {
+        problem: Told,
+    },
+    Began {
+        id: u64,
+    },
+    Text {
+        id: u64,
+        text: String,
+    },
+    Thinking {
+        id: u64,
+        text: String,
+    },
+    Ended {
+        id: u64,
+        result: Result<Completion, Failure>,
+    },
+    Unconstrained {
+        id: u64,
+        parts: Vec<Unconstrained>,
+    },
+    /// The answer to a ping.
+    Pong {
+        report: Report,
+    },
+}
+
+/// What a served model says of itself now and then.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Grows with everything that the model does, such as its decodes. As long as it does, the child does not hang,
+    /// though nothing be streamed. `None` where nobody counts.
+    pub progress: Option<u64>,
+    /// Whatever figures it has, for people.
+    pub figures: Value,
+}
+
+/// A [`ModelError`] on its way.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Failure {
+    Cancelled { usage: Usage },
+    Overloaded { retry_after: Option<Duration> },
+    Failed { kind: String, cause: Option<Told> },
+}
+
+impl From<&ModelError> for Failure {
+    fn from(error: &ModelError) -> Self {
+        match error {
+            ModelError::Cancelled { usage } => Self::Cancelled { usage: *usage },
+            ModelError::Overloaded { retry_after } => {
+                Self::Overloaded { retry_after: *retry_after }
+            }
+            ModelError::Failed { kind, cause } => {
+                let cause = cause.as_deref().map(|cause| Told::of(cause as _));
+                Self::Failed { kind: kind.to_string(), cause }
+            }
+        }
+    }
+}
+
+impl From<Failure> for ModelError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Cancelled { usage } => Self::Cancelled { usage },
+            Failure::Overloaded { retry_after } => Self::Overloaded { retry_after },
+            Failure::Failed { kind, cause: Some(cause) } => Self::failed_by(kind, cause),
+            Failure::Failed { kind, cause: None } => Self::failed(kind),
+        }
+    }
+}
+
+/// An error of the child, in its words, with its causes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    words: String,
+    cause: Option<Box<Self>>,
+}
+
+/// Deeper causes are left out.
+const MAX_CAUSES: usize = 16;
+
+impl Told {
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        Self::within(error, MAX_CAUSES)
+    }
+
+    fn within(error: &(dyn Error + 'static), causes: usize) -> Self {
+        let cause = error.source().filter(|_| causes > 0);
+        let cause = cause.map(|cause| Box::new(Self::within(cause, causes - 1)));
+        Self { words: error.to_string(), cause }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+impl Error for Told {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn words(error: &dyn Error) -> Vec<String> {
+        let causes = error.source().map(words).unwrap_or_default();
+        [vec![error.to_string()], causes].concat()
+    }
+
+    #[test]
+    fn an_error_arrives_with_all_its_causes() {
+        let cause = io::Error::other(ModelError::failed_by("Odd", io::Error::other("deepest")));
+        let sent = ModelError::failed_by("Template", cause);
+        let json = serde_json::to_string(&Failure::from(&sent)).unwrap();
+        let came = ModelError::from(serde_json::from_str::<Failure>(&json).unwrap());
+        assert_eq!(words(&came), words(&sent));
+        assert_eq!(words(&came).last().unwrap(), "deepest");
+    }
+
+    #[test]
+    fn what_was_spent_and_when_to_come_again_arrives() {
+        let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
+        let retry_after = Some(Duration::from_millis(1_500));
+        for sent in [ModelError::Cancelled { usage }, ModelError::Overloaded { retry_after }] {
+            let json = serde_json::to_string(&Failure::from(&sent)).unwrap();
+            let came = ModelError::from(serde_json::from_str::<Failure>(&json).unwrap());
+            assert_eq!(format!("{came:?}"), format!("{sent:?}"));
+        }
+    }
+}
