@@ -12,6 +12,8 @@ mod admission;
 mod bundled;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod canaries;
+#[cfg(all(feature = "child", target_os = "linux"))]
+mod child;
 mod conversation;
 mod dismissal;
 mod dispatch;

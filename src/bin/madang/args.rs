@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// exactly which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each
     /// is run through the runtime on a fresh database. The form of a case stands in tests/eval/README.md.
     Eval(Eval),
+    /// Run a model for the program that started this one, and talk with it through the pipes.
+    #[command(hide = true)]
+    Engine(Engine),
 }
 
 #[derive(Debug, Options)]
@@ -68,6 +71,9 @@ pub(crate) struct Chat {
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+    /// Where the model runs. A script runs in this process always.
+    #[arg(long, value_name = "PLACE", default_value = "child")]
+    pub(crate) engine: EnginePlace,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]
@@ -167,6 +173,9 @@ pub(crate) struct Stress {
     /// `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file says what it likes.
     #[arg(long, value_name = "MODEL", default_value = "scripted", value_parser = played)]
     pub(crate) model: Played,
+    /// Where a model runs that is no plan.
+    #[arg(long, value_name = "PLACE", default_value = "child")]
+    pub(crate) engine: EnginePlace,
     /// The same faults in the same places for the same number. Without it, another one each time.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -217,6 +226,25 @@ pub(crate) struct Eval {
     /// Print the report as JSON.
     #[arg(long = "json")]
     pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Engine {
+    /// A GGUF file. Without it, the bundled demonstration model.
+    #[arg(long, value_name = "PATH", conflicts_with = "script")]
+    pub(crate) model: Option<PathBuf>,
+    /// A script in place of a model: JSON lines, one completion each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+}
+
+/// Where a model runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnginePlace {
+    /// In a process of its own: if that crashes or hangs, it costs an answer at most, and another is started.
+    Child,
+    /// In this process: less memory, and a crash in llama.cpp ends the program.
+    Process,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! Why the program could not go on: one sentence for the person, and the causes for who asks for them.
 
-use std::{error::Error, process::ExitCode};
+use std::{error::Error, fmt, process::ExitCode};
 
 use madang::store::Trouble;
 
@@ -61,6 +61,24 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Self::Unheard => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Told { sentence, .. } => sentence,
+            Self::Unheard => "nobody reads the output any more",
+        })
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Told { cause, .. } => cause.as_deref().map(|cause| cause as _),
+            Self::Unheard => None,
         }
     }
 }

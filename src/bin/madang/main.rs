@@ -1,9 +1,10 @@
 //! The program `madang`: a chat in the terminal or a pipe, the tools, one call, the ledger, the proof under stress, cases
-//! for a model.
+//! for a model; and the process in which its model runs.
 
 mod args;
 mod call;
 mod chat;
+mod engine;
 mod eval;
 mod failure;
 mod fetch;
@@ -42,7 +43,13 @@ fn main() -> ExitCode {
     let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
     if is_logging {
         let log = tracing_subscriber::fmt().with_writer(io::stderr);
-        log.with_env_filter(EnvFilter::from_default_env()).init();
+        let log = log.with_env_filter(EnvFilter::from_default_env());
+        if let Command::Engine(_) = command {
+            // The program that started this one reads it, and says when it was.
+            log.with_ansi(false).without_time().init();
+        } else {
+            log.init();
+        }
     }
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,6 +73,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Fetch(wanted) => fetch::run(&wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
             Command::Eval(wanted) => Box::pin(eval::run(wanted)).await,
+            Command::Engine(wanted) => engine::run(wanted).await,
         }
     });
     // The model goes with the last task that holds it, and must be gone before the process is.

@@ -1,5 +1,7 @@
 //! What a command needs before it can begin: the database, the tools, the model.
 
+#[cfg(feature = "llama")]
+use std::ffi::OsString;
 use std::{
     env,
     fs::{self, File},
@@ -9,7 +11,10 @@ use std::{
 };
 
 #[cfg(feature = "llama")]
-use madang::model::llama::{LlamaModel, LlamaOptions};
+use madang::model::{
+    child::{ChildModel, ChildOptions},
+    llama::{LlamaModel, LlamaOptions},
+};
 use madang::store::SqliteStore;
 use madang::{
     Builder, ChatModel, Locale, ModelInfo, Runtime, ToolRegistry, testing::ScriptedModel,
@@ -17,7 +22,7 @@ use madang::{
 };
 
 use crate::{
-    args::{Database, Toolkit, Toolkits},
+    args::{Database, EnginePlace, Toolkit, Toolkits},
     failure::Failure,
     hub::HubName,
     whole::{self, Unusable},
@@ -93,10 +98,18 @@ pub(crate) enum Model {
     #[cfg(feature = "llama")]
     Llama {
         model: LlamaModel,
-        /// What stands before every chat; the bundled model was trained without such a text.
-        system: Option<&'static str>,
+        system: System,
+    },
+    #[cfg(feature = "llama")]
+    Child {
+        model: ChildModel,
+        system: System,
     },
 }
+
+/// What stands before every chat; the bundled model was trained without such a text.
+#[cfg(feature = "llama")]
+type System = Option<&'static str>;
 
 /// What a model is told that knows nothing of Madang.
 #[cfg(feature = "llama")]
@@ -107,28 +120,38 @@ impl Model {
     /// Reads the script, or loads the model, which blocks the thread for as long as that takes.
     ///
     /// Without a script and a file it is the bundled one.
-    pub(crate) fn load(file: Option<&Path>, script: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn load(
+        file: Option<&Path>,
+        script: Option<&Path>,
+        engine: EnginePlace,
+    ) -> Result<Self, Failure> {
         match script {
             Some(path) => read_script(path).map(Self::Script),
-            None => Self::llama(file),
+            None => Self::llama(file, engine),
         }
     }
 
     #[cfg(feature = "llama")]
-    fn llama(file: Option<&Path>) -> Result<Self, Failure> {
-        let options = match file {
-            Some(path) => LlamaOptions::new(path),
-            None => bundled()?,
-        };
-        let bar = Progress::new();
-        let model = LlamaModel::load(options.on_progress(bar.hearing()));
-        bar.finish();
+    fn llama(file: Option<&Path>, engine: EnginePlace) -> Result<Self, Failure> {
         let system = file.is_some().then_some(SYSTEM);
-        model.map(|model| Self::Llama { model, system }).map_err(Failure::of)
+        let bar = Progress::new();
+        let hearing = bar.hearing();
+        let model = match engine {
+            EnginePlace::Process => {
+                let model = LlamaModel::load(llama_options(file)?.on_progress(hearing));
+                model.map(|model| Self::Llama { model, system }).map_err(Failure::of)
+            }
+            EnginePlace::Child => {
+                let model = ChildModel::load(child_options(file)?.on_progress(hearing));
+                model.map(|model| Self::Child { model, system }).map_err(Failure::of)
+            }
+        };
+        bar.finish();
+        model
     }
 
     #[cfg(not(feature = "llama"))]
-    fn llama(_: Option<&Path>) -> Result<Self, Failure> {
+    fn llama(_: Option<&Path>, _: EnginePlace) -> Result<Self, Failure> {
         Err(without_llama())
     }
 
@@ -138,6 +161,8 @@ impl Model {
             Self::Script(model) => model.info(),
             #[cfg(feature = "llama")]
             Self::Llama { model, .. } => model.info(),
+            #[cfg(feature = "llama")]
+            Self::Child { model, .. } => model.info(),
         };
         name.into_owned()
     }
@@ -156,16 +181,44 @@ impl Model {
         match self {
             Self::Script(model) => builder.model(model),
             #[cfg(feature = "llama")]
-            Self::Llama { model, system: Some(text) } => builder.model(model).system(text),
+            Self::Llama { model, system } => told(builder.model(model), system),
             #[cfg(feature = "llama")]
-            Self::Llama { model, system: None } => builder.model(model),
+            Self::Child { model, system } => told(builder.model(model), system),
         }
     }
 }
 
 #[cfg(not(feature = "llama"))]
-fn without_llama() -> Failure {
+pub(crate) fn without_llama() -> Failure {
     Failure::new("this madang was built without llama.cpp: give a script with --script FILE")
+}
+
+#[cfg(feature = "llama")]
+fn told(builder: Builder, system: System) -> Builder {
+    match system {
+        Some(text) => builder.system(text),
+        None => builder,
+    }
+}
+
+/// This program once more, as `madang engine`.
+#[cfg(feature = "llama")]
+fn child_options(file: Option<&Path>) -> Result<ChildOptions, Failure> {
+    let options = ChildOptions::of_this_program().map_err(|cause| {
+        let sentence = "failed to find this program's own file: use --engine process";
+        Failure::because(sentence, cause)
+    })?;
+    let options = options.argument("engine");
+    let Some(path) = file else { return Ok(options) };
+    let mut model = OsString::from("--model=");
+    model.push(path);
+    Ok(options.argument(model))
+}
+
+/// The model of this file, or the bundled one.
+#[cfg(feature = "llama")]
+pub(crate) fn llama_options(file: Option<&Path>) -> Result<LlamaOptions, Failure> {
+    file.map_or_else(bundled, |path| Ok(LlamaOptions::new(path)))
 }
 
 #[cfg(feature = "bundled-model")]
@@ -178,7 +231,7 @@ fn bundled() -> Result<LlamaOptions, Failure> {
     Err(Failure::new("this madang was built without its model: give one with --model PATH"))
 }
 
-fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
+pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
     let opened = File::open(path).map_err(Unusable::Unread);
     let text = opened.and_then(whole::text).map_err(|cause| {

@@ -9,6 +9,8 @@ mod bundled;
 mod calls;
 mod chat;
 mod ending;
+#[cfg(all(feature = "bundled-model", target_os = "linux"))]
+mod engine;
 mod eval;
 #[cfg(all(feature = "hub", unix))]
 mod hub;

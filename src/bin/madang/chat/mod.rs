@@ -30,7 +30,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
         None => None,
     };
     let file = fetched.as_deref().or(wanted.model.as_deref());
-    let model = setup::Model::load(file, wanted.script.as_deref())?;
+    let model = setup::Model::load(file, wanted.script.as_deref(), wanted.engine)?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());

@@ -32,7 +32,7 @@ use self::{
 };
 use crate::{
     HEAP,
-    args::{Played, Stress, StressStore},
+    args::{EnginePlace, Played, Stress, StressStore},
     failure::Failure,
     output, setup,
     signals::Signals,
@@ -110,7 +110,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     let world = Arc::default();
     let cast = match &stress.model {
         Played::Scripted => planned(stress, &world),
-        model @ (Played::Bundled | Played::File(_)) => talking(model).await?,
+        model @ (Played::Bundled | Played::File(_)) => talking(model, stress.engine).await?,
     };
     let ran = run::run(&wanted, &world, cast, progress.clone()).await;
     progress.finish_and_clear();
@@ -160,12 +160,13 @@ fn planned(stress: &Stress, world: &Arc<World>) -> Cast {
 }
 
 /// A model that says what it likes, with the tools that it knows.
-async fn talking(model: &Played) -> Result<Cast, Failure> {
+async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
     let path = match model {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let loading = tokio::task::spawn_blocking(move || setup::Model::load(path.as_deref(), None));
+    let loading =
+        tokio::task::spawn_blocking(move || setup::Model::load(path.as_deref(), None, engine));
     let model =
         loading.await.map_err(|cause| Failure::because("failed to load the model", cause))??;
     let tools: Vec<Arc<dyn Tool>> = life::tools();

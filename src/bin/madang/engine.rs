@@ -1,0 +1,62 @@
+//! `madang engine`: runs a model for the program that started this one, until that ends.
+
+use madang::model::child::{self, Served};
+#[cfg(feature = "llama")]
+use madang::model::{
+    child::Report,
+    llama::{EngineStats, LlamaModel},
+};
+#[cfg(feature = "llama")]
+use serde_json::json;
+
+use crate::{args::Engine, failure::Failure, setup, signals::Signals};
+
+/// Serves until the program that started this one closes the pipe or is gone.
+pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
+    // A signal to all processes at once asks the program to end in order, and needs its model for that.
+    let _heard_and_ignored = Signals::new()?;
+    let (input, output) = child::own_pipes()
+        .map_err(|cause| Failure::because("failed to take over the pipes", cause))?;
+    let served = child::serve(input, output, move |progress| load(&wanted, progress)).await;
+    served.map_err(|cause| Failure::because("failed to serve the model", cause))
+}
+
+fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
+    match &wanted.script {
+        Some(path) => setup::read_script(path).map(Served::new),
+        None => llama(wanted, progress),
+    }
+}
+
+#[cfg(feature = "llama")]
+fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
+    let options = setup::llama_options(wanted.model.as_deref())?;
+    let model = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
+    Ok(Served::reporting(model, |model| report(&model.stats())))
+}
+
+#[cfg(feature = "llama")]
+fn report(stats: &EngineStats) -> Report {
+    let figures = json!({
+        "decodes": stats.decodes,
+        "prompt_tokens_evaluated": stats.prompt_tokens_evaluated,
+        "prompt_tokens_reused": stats.prompt_tokens_reused,
+        "tokens_generated": stats.tokens_generated,
+        "completions": stats.completions,
+        "parked": stats.parked,
+        "restored": stats.restored,
+        "forgotten": stats.forgotten,
+        "preempted": stats.preempted,
+        "running": stats.running,
+        "resting_sessions": stats.resting_sessions,
+        "common_beginnings": stats.common_beginnings,
+        "parked_sessions": stats.parked_sessions,
+        "parked_bytes": stats.parked_bytes,
+    });
+    Report { progress: Some(stats.decodes), figures }
+}
+
+#[cfg(not(feature = "llama"))]
+fn llama(_: &Engine, _: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
+    Err(setup::without_llama())
+}

@@ -1,0 +1,255 @@
+//! Thousands of deaths at random moments, of every kind: each completion has exactly one end, what is said is said to
+//! whoever asked, and no process stays behind. `MADANG_CHILD_DEATHS=10000` lets so many die.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use madang::{
+    ChatModel as _, Completion, CompletionDelta, Deltas, ModelError,
+    model::child::{ChildModel, ChildOptions, ChildStats},
+};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    load,
+    stand_in::{DEATHS, left_over, mark, options, request},
+};
+
+/// So many die, unless the environment says otherwise.
+const DIE: u64 = 300;
+/// Models side by side: most deaths are waited for.
+const MODELS: u64 = 4;
+/// Completions at once before each, more than there are places.
+const ASKERS: u64 = 6;
+/// Nothing takes this long: a death that is found by its silence included, on a machine with other things to do.
+const STUCK: Duration = Duration::from_secs(60);
+
+/// Numbers that look random and are the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn death(&mut self) -> &'static str {
+        DEATHS[usize::try_from(self.below(DEATHS.len() as u64)).unwrap()]
+    }
+}
+
+/// What is asked, and what is answered if it is answered.
+struct Plan {
+    steps: String,
+    text: String,
+}
+
+impl Plan {
+    /// Mostly harmless; some die at once, in the middle of their text, or a while later.
+    fn draw(dice: &mut Dice, number: &str) -> Self {
+        let mut plan = Self { steps: format!("number {number}"), text: String::new() };
+        let say = |plan: &mut Self, dice: &mut Dice| {
+            for word in 0..dice.below(4) {
+                let word = format!("{number}.{word} ");
+                plan.steps += &format!(";say {word};wait {}", dice.below(4));
+                plan.text += &word;
+            }
+        };
+        if dice.below(2) == 0 {
+            plan.steps += ";begin";
+        }
+        match dice.below(10) {
+            0 => {
+                say(&mut plan, dice);
+                plan.steps += &format!(";wait {};{};wait 600000", dice.below(5), dice.death());
+            }
+            1 => {
+                plan.steps += &format!(";doom {} {}", dice.below(40), dice.death());
+                say(&mut plan, dice);
+            }
+            _ => {
+                plan.steps += &format!(";wait {}", dice.below(10));
+                say(&mut plan, dice);
+            }
+        }
+        plan
+    }
+}
+
+/// What was counted.
+#[derive(Default)]
+struct Book {
+    asked: AtomicU64,
+    ended: std::sync::Mutex<BTreeMap<String, u64>>,
+    /// Whoever asked has left.
+    left: AtomicU64,
+    /// Texts that are not what was to be said, deltas behind an end, completions without an end.
+    wrong: std::sync::Mutex<Vec<String>>,
+}
+
+impl Book {
+    fn note(&self, plan: &Plan, heard: &str, ended: &Result<Completion, ModelError>) {
+        let kind = match ended {
+            Ok(Completion { text, .. }) if *text != plan.text || heard != plan.text => {
+                self.complain(format!("{} was answered with {text}, streamed {heard}", plan.steps));
+                "answered"
+            }
+            Ok(_) => "answered",
+            Err(error) => error.kind(),
+        };
+        if !plan.text.starts_with(heard) {
+            self.complain(format!("{} streamed {heard}", plan.steps));
+        }
+        *self.ended.lock().unwrap().entry(kind.to_owned()).or_default() += 1;
+    }
+
+    fn complain(&self, what: String) {
+        self.wrong.lock().unwrap().push(what);
+    }
+}
+
+/// Asks one thing after the other until enough have died.
+async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: String, die: u64) {
+    for number in 0_u64.. {
+        if model.stats().died >= die {
+            return;
+        }
+        let plan = Plan::draw(&mut dice, &format!("{name}.{number}"));
+        let heard = Arc::new(std::sync::Mutex::new(String::new()));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (hears, over, complains) =
+            (Arc::clone(&heard), Arc::clone(&is_over), Arc::clone(&book));
+        let deltas = Deltas::new(move |delta| {
+            if over.load(Ordering::SeqCst) {
+                complains.complain(format!("{delta:?} came behind the end"));
+            }
+            if let CompletionDelta::Text(text) = delta {
+                hears.lock().unwrap().push_str(text);
+            }
+        });
+        let cancel = CancellationToken::new();
+        book.asked.fetch_add(1, Ordering::Relaxed);
+        let answer = model.complete(request(plan.steps.as_str()), deltas, cancel.clone());
+        let (fate, after) = (dice.below(20), Duration::from_millis(dice.below(20)));
+        let ended = match fate {
+            // Leaves without a word.
+            0 => match timeout(after, answer).await {
+                Ok(ended) => ended,
+                Err(_) => {
+                    book.left.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+            },
+            1 => {
+                let cancelling = async {
+                    tokio::time::sleep(after).await;
+                    cancel.cancel();
+                };
+                let Ok((ended, ())) =
+                    timeout(STUCK, async { tokio::join!(answer, cancelling) }).await
+                else {
+                    return book.complain(format!("{} was cancelled and did not end", plan.steps));
+                };
+                ended
+            }
+            _ => match timeout(STUCK, answer).await {
+                Ok(ended) => ended,
+                Err(_) => return book.complain(format!("{} did not end", plan.steps)),
+            },
+        };
+        is_over.store(true, Ordering::SeqCst);
+        let heard = heard.lock().unwrap().clone();
+        book.note(&plan, &heard, &ended);
+    }
+}
+
+fn hurried(mark: &str) -> ChildOptions {
+    let ms = Duration::from_millis;
+    let options = options("frail", mark).ping_every(ms(25)).silent_after(ms(500));
+    let options = options.still_after(ms(750)).restart_delay(Duration::ZERO, Duration::ZERO);
+    options.end_within(ms(500))
+}
+
+/// One model after the other until one is loaded: some stand-ins die before.
+async fn loaded(mark: &str) -> (ChildModel, u64) {
+    for died in 0.. {
+        if let Ok(model) = load(hurried(mark)).await {
+            return (model, died);
+        }
+        assert!(died < 100, "no stand-in loads its model");
+    }
+    unreachable!("there is an end above")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_completion_ends_once_however_many_processes_die() {
+    let die = env::var("MADANG_CHILD_DEATHS").map_or(DIE, |count| count.parse().unwrap());
+    let (mark, begin) = (mark(), Instant::now());
+    let book = Arc::new(Book::default());
+    let mut models = JoinSet::new();
+    for number in 0..MODELS {
+        let (book, mark) = (Arc::clone(&book), mark.clone());
+        models.spawn(async move {
+            let (model, died) = loaded(&mark).await;
+            let model = Arc::new(model);
+            let mut askers = JoinSet::new();
+            for asker_number in 0..ASKERS {
+                let dice = Dice(1_000 * number + asker_number);
+                let name = format!("{number}.{asker_number}");
+                let (model, book) = (Arc::clone(&model), Arc::clone(&book));
+                askers.spawn(asker(model, book, dice, name, die.div_ceil(MODELS)));
+            }
+            while let Some(ended) = askers.join_next().await {
+                ended.unwrap();
+            }
+            let stats = model.stats();
+            tokio::task::spawn_blocking(move || drop(model)).await.unwrap();
+            (stats, died)
+        });
+    }
+    let mut all = ChildStats::default();
+    while let Some(ended) = models.join_next().await {
+        let (stats, died_at_first) = ended.unwrap();
+        all.started += stats.started + died_at_first;
+        all.died += stats.died + died_at_first;
+        all.asked_again += stats.asked_again;
+        all.refused += stats.refused;
+    }
+    let wrong = std::mem::take(&mut *book.wrong.lock().unwrap());
+    let ended = book.ended.lock().unwrap().clone();
+    let (asked, left) = (book.asked.load(Ordering::Relaxed), book.left.load(Ordering::Relaxed));
+    println!(
+        "{} processes died of {} in {:.0?}; {asked} completions: {ended:?}, {left} were left by their askers; {} were \
+         asked again, {} refused",
+        all.died,
+        all.started,
+        begin.elapsed(),
+        all.asked_again,
+        all.refused,
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, such as {:#?}",
+        wrong.len(),
+        &wrong[..wrong.len().min(20)]
+    );
+    assert_eq!(ended.values().sum::<u64>() + left, asked, "every completion ends once");
+    assert!(all.died >= die && asked > all.died, "too little happened to prove anything");
+    for kind in ["answered", ModelError::ENGINE_DIED, ChildModel::KILLED_ENGINE, "Cancelled"] {
+        assert!(ended.contains_key(kind), "nobody heard {kind}");
+    }
+    assert_eq!(left_over(&mark), [""; 0], "no process is left");
+}

@@ -1,0 +1,183 @@
+//! How a process ends, and what becomes then of whoever waits for its model.
+
+use std::time::Duration;
+
+use madang::{
+    ModelError,
+    model::child::{ChildError, ChildModel, ChildOptions},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    House, kind, load,
+    stand_in::{DEATHS, left_over, mark, options},
+    until, words,
+};
+
+/// Bounds for children that hang; those that do not are faster even where everything else runs, too.
+fn impatient(options: ChildOptions) -> ChildOptions {
+    let ms = Duration::from_millis;
+    let options = options.ping_every(ms(50)).silent_after(ms(4_000)).still_after(ms(5_000));
+    options.restart_delay(Duration::ZERO, Duration::ZERO)
+}
+
+/// Steps that are done once in the life of a test.
+fn once(folder: &TempDir, name: &str, how: &str) -> String {
+    format!("once {} {how}", folder.path().join(name).display())
+}
+
+#[tokio::test]
+async fn a_completion_of_which_nobody_has_seen_anything_is_asked_again() {
+    let (house, folder) = (House::with(impatient).await, tempfile::tempdir().unwrap());
+    for how in DEATHS {
+        let steps = format!("begin;{};say here I am", once(&folder, how, how));
+        let (streamed, ended) = house.ask(steps).await;
+        let ended = ended.unwrap_or_else(|error| panic!("after {how}: {}", words(&error)));
+        assert_eq!(ended.text, "here I am", "after {how}");
+        assert_eq!(streamed.last().unwrap(), r#"Text("here I am")"#, "after {how}");
+    }
+    let (stats, deaths) = (house.stats(), DEATHS.len() as u64);
+    assert_eq!((stats.died, stats.asked_again, stats.refused), (deaths, deaths, 0));
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_completion_that_was_seen_fails_and_says_why() {
+    let house = House::with(impatient).await;
+    for (how, reason) in [
+        ("abort", "the model's process ended (signal: 6 (SIGABRT)"),
+        ("abort", "it said last: GGML_ASSERT(it was asked to) failed"),
+        ("segfault", "signal: 11 (SIGSEGV)"),
+        ("kill", "signal: 9 (SIGKILL)"),
+        ("leave", "exit status: 0"),
+        ("stop", "gave no sign of life any more"),
+        ("freeze", "got no further with what it was asked"),
+        ("garbage", "wrote a frame of"),
+    ] {
+        let (streamed, ended) =
+            house.ask(format!("number {reason};say so far;{how};wait 60000")).await;
+        assert_eq!(streamed, [r#"Text("so far")"#], "{how}");
+        assert_eq!(kind(&ended), ModelError::ENGINE_DIED, "{how}");
+        let said = words(&ended.unwrap_err());
+        assert!(said.contains(reason), "{how}: {said}");
+        assert_eq!(house.ask("say next").await.1.unwrap().text, "next", "after {how}");
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_are_answered() {
+    let house = House::with(impatient).await;
+    let killer = || house.ask("wait 50;abort");
+    let (boom, one, two, three) = tokio::join!(
+        killer(),
+        house.ask("number 1;wait 300;say a"),
+        house.ask("number 2;wait 300;say b"),
+        house.ask("number 3;wait 300;say c"),
+    );
+    let said = [one, two, three].map(|(_, ended)| ended.unwrap().text);
+    assert_eq!(said, ["a", "b", "c"]);
+    assert_eq!(kind(&boom.1), ChildModel::KILLED_ENGINE);
+    assert!(words(&boom.1.unwrap_err()).contains("ran when 2 processes of the model ended"));
+    assert_eq!(house.stats().died, 2);
+    // It is known when it comes again, whoever asks it.
+    assert_eq!(kind(&killer().await.1), ChildModel::KILLED_ENGINE);
+    let stats = house.stats();
+    assert_eq!((stats.started, stats.died, stats.refused), (3, 2, 2));
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_model_that_panics_costs_its_process_and_nobody_else() {
+    let (house, folder) = (House::with(impatient).await, tempfile::tempdir().unwrap());
+    let steps = format!("{};say after all", once(&folder, "panic", "panic"));
+    assert_eq!(house.ask(steps).await.1.unwrap().text, "after all");
+    assert_eq!(house.stats().died, 1);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_process_that_dies_while_nobody_asks_is_replaced() {
+    let house = House::with(impatient).await;
+    let first = house.stats().process.unwrap();
+    rustix::process::kill_process(pid(first), rustix::process::Signal::KILL).unwrap();
+    house
+        .until("another one is started", |stats| {
+            stats.process.is_some_and(|process| process != first)
+        })
+        .await;
+    assert_eq!(house.ask("say hello").await.1.unwrap().text, "hello");
+    house.close().await;
+}
+
+fn pid(process: u32) -> rustix::process::Pid {
+    rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_loaded_is_told_in_its_own_words_and_not_tried_again() {
+    let mark = mark();
+    let failed = load(options("cannot load", &mark)).await.unwrap_err();
+    assert_eq!(words(&failed), "the model failed: NoModel: the disk is elsewhere");
+    let failed = load(options("dies while it loads", &mark)).await.unwrap_err();
+    assert!(failed.to_string().contains("SIGABRT"), "{failed}");
+    let failed = load(options("speaks another language", &mark)).await.unwrap_err();
+    assert!(failed.to_string().contains("wrote a frame of"), "{failed}");
+    let hurried = options("loads for ever", &mark).ping_every(Duration::from_millis(50));
+    let failed = load(hurried.load_within(Duration::from_millis(500))).await.unwrap_err();
+    assert!(failed.to_string().contains("did not load the model in time"), "{failed}");
+    let failed = load(ChildOptions::new("/no/such/program")).await.unwrap_err();
+    assert!(matches!(failed, ChildError::Start { .. }), "{failed:?}");
+    assert_eq!(left_over(&mark), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_is_dropped_within_its_bound() {
+    for how in ["stop", "freeze"] {
+        let house = House::with(|options| options.end_within(Duration::from_millis(200))).await;
+        let began = std::sync::Arc::new(tokio::sync::Notify::new());
+        let begins = std::sync::Arc::clone(&began);
+        let model = std::sync::Arc::clone(&house.model);
+        let asked = tokio::spawn(async move {
+            let deltas = madang::Deltas::new(move |_| begins.notify_one());
+            let request = super::request(format!("say a;wait 5;{how}"));
+            madang::ChatModel::complete(&*model, request, deltas, Default::default()).await
+        });
+        began.notified().await;
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+        house.close().await;
+    }
+}
+
+/// The mark of a process that lives until it is killed, and how its stand-in hangs then.
+const ROLE: &str = "MADANG_LIVES_WITH_A_CHILD";
+
+#[test]
+#[ignore = "the test below starts it as a process of its own"]
+fn lives_with_a_child() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let (mark, how) = role.split_once(' ').unwrap();
+    let model = ChildModel::load(options("serves", mark)).unwrap();
+    let threads = tokio::runtime::Runtime::new().unwrap();
+    let (_, ended) = threads.block_on(super::ask(&model, how, CancellationToken::new()));
+    panic!("a model that hangs does not answer: {ended:?}");
+}
+
+#[tokio::test]
+async fn however_its_program_ends_the_process_ends_with_it() {
+    for how in ["never", "freeze", "stop"] {
+        let mark = mark();
+        let mut program = tokio::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child::ends::lives_with_a_child", "--ignored"])
+            .env(ROLE, format!("{mark} {how}"))
+            .stdout(std::process::Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        until("its child is started", || !left_over(&mark).is_empty()).await;
+        program.kill().await.unwrap();
+        until("its child ends", || left_over(&mark).is_empty()).await;
+    }
+}

@@ -1,0 +1,194 @@
+//! A model in a process of its own: it answers as it does in this one, and whatever becomes of its process, the program
+//! goes on, every completion has one end, and no process stays behind.
+
+#[cfg(all(feature = "bundled-model", feature = "program"))]
+mod bundled;
+mod deaths;
+mod ends;
+#[cfg(feature = "program")]
+mod program;
+mod stand_in;
+
+use std::{
+    error::Error,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use madang::{
+    ChatModel, Completion, Deltas, ModelError,
+    model::child::{ChildModel, ChildOptions, ChildStats},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::PATIENCE;
+use stand_in::{StandIn, left_over, mark, options, request};
+
+/// A model whose processes are stand-ins.
+struct House {
+    model: Arc<ChildModel>,
+    mark: String,
+}
+
+impl House {
+    async fn new() -> Self {
+        Self::with(|options| options).await
+    }
+
+    async fn with(choose: impl FnOnce(ChildOptions) -> ChildOptions + Send + 'static) -> Self {
+        let mark = mark();
+        let options = choose(options("serves", &mark));
+        Self { model: Arc::new(load(options).await.unwrap()), mark }
+    }
+
+    /// What is streamed, and how it ends.
+    async fn ask(&self, steps: impl Into<String>) -> (Vec<String>, Result<Completion, ModelError>) {
+        ask(&*self.model, steps, CancellationToken::new()).await
+    }
+
+    fn stats(&self) -> ChildStats {
+        self.model.stats()
+    }
+
+    /// Waits until something is true of the model's processes.
+    async fn until(&self, what: &str, is_so: impl Fn(ChildStats) -> bool) {
+        until(what, || is_so(self.stats())).await;
+    }
+
+    /// Drops the model; no process is left then.
+    async fn close(self) {
+        let Self { model, mark } = self;
+        let model = Arc::into_inner(model).expect("nobody else holds the model");
+        tokio::task::spawn_blocking(move || drop(model)).await.unwrap();
+        assert_eq!(left_over(&mark), [""; 0]);
+    }
+}
+
+async fn load(options: ChildOptions) -> Result<ChildModel, madang::model::child::ChildError> {
+    tokio::task::spawn_blocking(|| ChildModel::load(options)).await.unwrap()
+}
+
+async fn ask(
+    model: &dyn ChatModel,
+    steps: impl Into<String>,
+    cancel: CancellationToken,
+) -> (Vec<String>, Result<Completion, ModelError>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let deltas = Deltas::new(move |delta| hears.lock().unwrap().push(format!("{delta:?}")));
+    let answer = model.complete(request(steps), deltas, cancel);
+    let answer = tokio::time::timeout(PATIENCE, answer).await.expect("every completion ends");
+    let heard = std::mem::take(&mut *heard.lock().unwrap());
+    (heard, answer)
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+/// All that an error says.
+fn words(error: &dyn Error) -> String {
+    let cause = error.source().map(|cause| format!(": {}", words(cause)));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
+/// The kind of error of a completion that failed.
+fn kind(answer: &Result<Completion, ModelError>) -> &str {
+    answer.as_ref().map_or_else(ModelError::kind, |_| "answered")
+}
+
+#[tokio::test]
+async fn it_streams_and_ends_as_the_model_itself_does() {
+    let house = House::new().await;
+    for steps in [
+        "begin;think what is it;say Hel;say lo;say \u{1f600}\n;call look",
+        "",
+        "say half;fail odd weather",
+    ] {
+        let (streamed, ended) = house.ask(steps).await;
+        let (streamed_here, ended_here) = ask(&StandIn, steps, CancellationToken::new()).await;
+        assert_eq!(streamed, streamed_here, "{steps}");
+        match (ended, ended_here) {
+            (Ok(ended), Ok(ended_here)) => assert_eq!(ended, ended_here, "{steps}"),
+            (Err(ended), Err(ended_here)) => assert_eq!(words(&ended), words(&ended_here)),
+            (ended, ended_here) => panic!("{steps}: {ended:?}, but {ended_here:?}"),
+        }
+    }
+    assert_eq!(house.model.info(), StandIn.info());
+    let tools = request("").tools;
+    let model = Arc::clone(&house.model);
+    let asked = tokio::task::spawn_blocking(move || model.unconstrained(&tools)).await.unwrap();
+    assert_eq!(asked, StandIn.unconstrained(&request("").tools));
+    assert_eq!(house.stats().started, 1);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn it_says_how_much_is_loaded_and_what_it_has_done() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let house = House::with(|options| {
+        let options = options.ping_every(Duration::from_millis(5));
+        options.on_progress(move |done| hears.lock().unwrap().push(done))
+    })
+    .await;
+    assert_eq!(*heard.lock().unwrap(), [0.25, 0.5, 1.0]);
+    until("it reports", || !house.model.figures().is_null()).await;
+    assert_eq!(house.model.figures()["decodes"], 7);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn whoever_cancels_is_told_what_was_spent_and_whoever_leaves_gives_the_place_back() {
+    let house = House::new().await;
+    let cancel = CancellationToken::new();
+    let stop = cancel.clone();
+    let asked = ask(&*house.model, "say a;never", cancel);
+    let ((streamed, ended), ()) = tokio::join!(asked, async { stop.cancel() });
+    let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
+    // It may have been cancelled before the child was told of it.
+    assert!(usage.prompt_tokens == 3 || streamed.is_empty(), "{usage:?} {streamed:?}");
+    for _ in 0..3 * stand_in::PLACES {
+        let began = Arc::new(tokio::sync::Notify::new());
+        let begins = Arc::clone(&began);
+        let deltas = Deltas::new(move |_| begins.notify_one());
+        let answer = house.model.complete(request("say a;never"), deltas, CancellationToken::new());
+        tokio::select! {
+            ended = answer => panic!("{ended:?}"),
+            () = began.notified() => (),
+        }
+    }
+    assert_eq!(house.ask("say there is a place").await.1.unwrap().text, "there is a place");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn more_than_may_wait_are_refused_at_once() {
+    let house = House::with(|options| options.max_waiting(2)).await;
+    let cancel = CancellationToken::new();
+    let wait = || ask(&*house.model, "never", cancel.clone());
+    let refused = async {
+        let refused = house.ask("say c").await.1;
+        cancel.cancel();
+        refused
+    };
+    let ((_, one), (_, two), refused) = tokio::join!(wait(), wait(), refused);
+    assert_eq!([kind(&one), kind(&two), kind(&refused)], ["Cancelled", "Cancelled", "Overloaded"]);
+    assert_eq!(house.ask("say d").await.1.unwrap().text, "d");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_too_large_for_the_pipe_is_refused_and_harms_nobody() {
+    let house = House::new().await;
+    let (_, ended) = house.ask("say ".to_owned() + &"a".repeat(65 << 20)).await;
+    assert_eq!(kind(&ended), ChildModel::TOO_LONG);
+    assert_eq!(house.ask("say b").await.1.unwrap().text, "b");
+    assert_eq!(house.stats().started, 1);
+    house.close().await;
+}

@@ -1,0 +1,223 @@
+//! The process that stands in for one with a large model: it says what it is asked to say, and dies as it is asked to.
+
+use std::{
+    env,
+    fs::File,
+    io::{Write, stderr, stdin},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use madang::{
+    ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, FinishReason, ModelError,
+    ModelInfo, PromptMessage, Usage, WantedCall,
+    model::child::{ChildOptions, Report, Served, serve},
+    tool::BoxFuture,
+};
+use madang_actors::protocol::{CompletionId, Locale, SessionId, UserId};
+use rustix::process::{Signal, getpid, kill_process};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// What the process is started for; without it the test below does nothing.
+const ROLE: &str = "MADANG_STAND_IN";
+/// By this the processes of a test are known.
+const MARK: &str = "MADANG_STAND_IN_OF";
+
+/// A name that no other test has.
+pub(super) fn mark() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// How to start it. The test program prints on standard output before the stand-in runs, so the frames take another way.
+pub(super) fn options(role: &str, mark: &str) -> ChildOptions {
+    let this_program = env::current_exe().unwrap();
+    let arguments = ["--exact", "child::stand_in::serves", "--ignored", "--nocapture"];
+    let shell = ChildOptions::new("/bin/sh").argument("-c").argument("exec \"$@\" 3>&1 1>&2");
+    let options =
+        shell.argument("sh").argument(this_program).variable(ROLE, role).variable(MARK, mark);
+    arguments.into_iter().fold(options, ChildOptions::argument)
+}
+
+/// Completions that it runs at once.
+pub(super) const PLACES: usize = 4;
+
+#[test]
+#[ignore = "the other tests start it as a process of its own"]
+fn serves() {
+    let Ok(role) = env::var(ROLE) else { return };
+    let frames = || File::options().write(true).open("/dev/fd/3").unwrap();
+    let threads = tokio::runtime::Runtime::new().unwrap();
+    let load = move |mut progress: Box<dyn FnMut(f32) + Send>| {
+        match &*role {
+            "cannot load" => return Err(ModelError::failed_by("NoModel", "the disk is elsewhere")),
+            "dies while it loads" => std::process::abort(),
+            "loads for ever" => freeze(),
+            "speaks another language" => frames().write_all(b"Hello, who is there?").unwrap(),
+            // Some of many die before they can do anything.
+            "frail" if getpid().as_raw_nonzero().get() % 16 == 0 => std::process::abort(),
+            _ => {}
+        }
+        [0.25, 0.5, 1.0].into_iter().for_each(&mut progress);
+        let report = |_: &StandIn| Report { progress: None, figures: json!({ "decodes": 7 }) };
+        Ok(Served::reporting(StandIn, report))
+    };
+    threads.block_on(serve(stdin(), frames(), load)).unwrap();
+}
+
+/// Does what the last text of the user says: steps, separated by semicolons.
+#[derive(Debug)]
+pub(super) struct StandIn;
+
+impl ChatModel for StandIn {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { name: "stand-in".into(), has_parallel_calls: true, max_concurrent: PLACES }
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
+            let work = act(&request, &deltas, usage);
+            let ended = cancel.run_until_cancelled(work).await;
+            ended.unwrap_or(Err(ModelError::Cancelled { usage }))
+        })
+    }
+
+    fn unconstrained(&self, tools: &[madang::ToolSpec]) -> Vec<madang::Unconstrained> {
+        let part = |tool: &madang::ToolSpec| madang::Unconstrained {
+            tool: tool.name.clone(),
+            place: "/properties".to_owned(),
+            keyword: "pattern".to_owned(),
+        };
+        tools.iter().map(part).collect()
+    }
+}
+
+async fn act(
+    request: &CompletionRequest,
+    deltas: &Deltas,
+    usage: Usage,
+) -> Result<Completion, ModelError> {
+    let Some(PromptMessage::User { text: steps }) = request.messages.last() else {
+        return Err(ModelError::failed(ModelError::BAD_OUTPUT));
+    };
+    let mut said = Completion { usage, left_out: 5, ..Completion::default() };
+    for step in steps.split(';') {
+        let (word, rest) = step.split_once(' ').unwrap_or((step, ""));
+        match word {
+            "" | "number" => {}
+            "begin" => deltas.push(CompletionDelta::Began),
+            "think" => deltas.push(CompletionDelta::Thinking(rest)),
+            "say" => {
+                deltas.text(rest);
+                said.text += rest;
+            }
+            "call" => {
+                said.tool_calls
+                    .push(WantedCall { name: rest.into(), arguments: "{\"a\":1}".into() });
+                said.finish = FinishReason::ToolCalls;
+            }
+            "fail" => return Err(ModelError::failed_by("Odd", format!("because of {rest}"))),
+            "panic" => panic!("asked to panic"),
+            "wait" => sleep(milliseconds(rest)).await,
+            "never" => std::future::pending().await,
+            // Dies a while later, whatever it does then.
+            "doom" => {
+                let (time, how) = rest.split_once(' ').unwrap();
+                let (due, how) = (Instant::now() + milliseconds(time), how.to_owned());
+                thread::spawn(move || {
+                    thread::park_timeout(due.saturating_duration_since(Instant::now()));
+                    die(&how);
+                });
+            }
+            // Only the first process that comes by.
+            "once" => {
+                let (path, how) = rest.split_once(' ').unwrap();
+                if File::create_new(path).is_ok() {
+                    die(how);
+                }
+            }
+            how => die(how),
+        }
+    }
+    Ok(said)
+}
+
+fn milliseconds(text: &str) -> Duration {
+    Duration::from_millis(text.parse().unwrap())
+}
+
+/// All the ways in which it dies, or as good as dies.
+pub(super) const DEATHS: [&str; 7] =
+    ["abort", "segfault", "kill", "stop", "freeze", "garbage", "leave"];
+
+fn die(how: &str) {
+    let send = |signal| kill_process(getpid(), signal).unwrap();
+    match how {
+        "abort" => {
+            stderr().write_all(b"GGML_ASSERT(it was asked to) failed\n").unwrap();
+            std::process::abort()
+        }
+        // The first one is taken by the handler that finds overflown stacks.
+        "segfault" => loop {
+            send(Signal::SEGV);
+        },
+        // Another thread may take the signal, while this one still says something.
+        "kill" => {
+            send(Signal::KILL);
+            freeze()
+        }
+        "stop" => {
+            send(Signal::STOP);
+            freeze()
+        }
+        "freeze" => freeze(),
+        "garbage" => {
+            let mut frames = File::options().write(true).open("/dev/fd/3").unwrap();
+            frames.write_all(b"llama_decode: failed to decode").unwrap();
+        }
+        "leave" => std::process::exit(0),
+        how => panic!("it does not know how to {how}"),
+    }
+}
+
+/// Does nothing any more, while pings are still answered.
+fn freeze() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
+/// A request with these steps. What is asked is all that tells two of them apart.
+pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
+    let parameters = json!({ "type": "object", "properties": { "b": {}, "a": {} } });
+    CompletionRequest {
+        id: CompletionId::new(Uuid::now_v7()),
+        session: SessionId::new("s").unwrap(),
+        user: UserId::new("kim").unwrap(),
+        system: Some("Be there.".into()),
+        messages: Arc::new(vec![PromptMessage::User { text: steps.into().into() }]),
+        tools: Arc::new([madang::ToolSpec::new("look", "Looks.", parameters)]),
+        locale: Locale::Ko,
+        max_tokens: 16,
+    }
+}
+
+/// The processes with this mark that are there.
+pub(super) fn left_over(mark: &str) -> Vec<String> {
+    let wanted = format!("{MARK}={mark}");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let marked = processes.filter(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    });
+    marked.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,122 @@
+//! The program with its model in a process of its own, which is how it runs unless it is told otherwise.
+
+use std::{fs, thread, time::Duration};
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Ended, Home, PATIENCE, Running, signal};
+
+const SEARCH: &str = "수면에 좋은 프로토콜 찾아줘\n";
+
+/// The state of a process and its parent; nothing of one that is not there.
+fn process(number: u32) -> Option<(String, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    let mut fields = stat.rsplit(") ").next()?.split(' ');
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+}
+
+/// The processes that a process has started and that are there, living or dead.
+fn children(parent: u32) -> Vec<u32> {
+    let numbers = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|number| process(*number).is_some_and(|(_, of)| of == parent)).collect()
+}
+
+fn until<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}");
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// What is another one each time.
+const FRESH: [&str; 10] = [
+    "turn",
+    "at",
+    "id",
+    "call",
+    "session",
+    "digest",
+    "place",
+    "expires_at",
+    "proposed_at",
+    "ended_at",
+];
+
+/// What was said and done, without ids and times.
+fn story(ended: &Ended) -> Vec<Value> {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let told = |mut event: Value| {
+        event.as_object_mut().unwrap().retain(|field, _| !FRESH.contains(&&**field));
+        event
+    };
+    ended.events().into_iter().map(told).collect()
+}
+
+#[test]
+fn a_chat_is_the_same_with_the_model_in_a_process_of_its_own() {
+    let chat = |options: &[&str]| {
+        let arguments =
+            [&["chat", "--json", "--locale", "ko", "--confirm", "deny"], options].concat();
+        let input = format!("{SEARCH}'아침 햇빛 보기' 습관 추가해줘\n안녕\n");
+        story(&Home::new().run(&arguments, input))
+    };
+    let here = chat(&["--engine", "process"]);
+    assert!(here.iter().any(|event| event["type"] == "tool_call_ended"), "{here:?}");
+    assert_eq!(chat(&["--engine", "child"]), here);
+    assert_eq!(chat(&[]), here);
+}
+
+#[test]
+fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
+    let home = Home::new();
+    let arguments = ["chat", "--json", "--locale", "ko", "--session", "one"];
+    let mut chat = Running::start(home.command(&arguments));
+    chat.write(SEARCH.as_bytes());
+    chat.until("turn_ended");
+    let [child] = children(chat.child.id())[..] else { panic!("not one child") };
+    // It cannot answer before it dies.
+    signal("STOP", child);
+    chat.write(SEARCH.as_bytes());
+    chat.until("user_message");
+    signal("KILL", child);
+    let told = chat.until("turn_ended");
+    assert!(told.contains("\"answered\""), "{told}");
+    let next = until("another child is started", || {
+        children(chat.child.id()).into_iter().find(|next| *next != child)
+    });
+    let ended = chat.ended();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(process(next), None, "the child ends before the program");
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_no_child() {
+    let home = Home::new();
+    let mut chat = Running::start(home.command(&["chat", "--json", "--locale", "ko"]));
+    chat.write(SEARCH.as_bytes());
+    chat.until("turn_ended");
+    let [child] = children(chat.child.id())[..] else { panic!("not one child") };
+    signal("KILL", chat.child.id());
+    chat.child.wait().unwrap();
+    // Whoever inherits it buries it, or not.
+    until("the child ends", || process(child).is_none_or(|(state, _)| state == "Z").then_some(()));
+}
+
+#[test]
+fn a_model_that_cannot_be_loaded_is_the_same_sentence_from_either_process() {
+    let home = Home::new();
+    let file = home.file("model.gguf", "no model");
+    let chat = |place: &str| {
+        let arguments = ["chat", "--verbose", "--engine", place, "--model"];
+        let arguments = [&arguments[..], &[file.to_str().unwrap()]].concat();
+        home.run(&arguments, "").err
+    };
+    assert!(chat("child").starts_with("madang: failed to load the model"), "{}", chat("child"));
+    assert_eq!(chat("child"), chat("process"));
+}
