@@ -24,7 +24,7 @@ pub enum ChildError {
         problem: Told,
     },
     /// The process ended before it had loaded the model.
-    #[error("{death}")]
+    #[error("failed to load the model: {death}; another model, or a smaller one, may work")]
     Died {
         /// How it ended.
         death: Death,
@@ -72,6 +72,26 @@ pub(super) enum Silence {
     Hangs(Hang),
 }
 
+/// Why there is no child any more.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum Loss {
+    #[error(transparent)]
+    Died(Death),
+    #[error(transparent)]
+    Unloaded(Arc<ChildError>),
+}
+
+impl From<ChildError> for Loss {
+    fn from(error: ChildError) -> Self {
+        match error {
+            ChildError::Died { death } => Self::Died(death),
+            error @ (ChildError::Start { .. }
+            | ChildError::NotLoaded { .. }
+            | ChildError::Thread { .. }) => Self::Unloaded(Arc::new(error)),
+        }
+    }
+}
+
 /// Why a request has no answer though the child that it was for could not even be asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unasked {
@@ -80,7 +100,7 @@ pub(super) enum Unasked {
     #[error("the model's process cannot be started again")]
     Unloadable {
         #[source]
-        cause: Arc<ChildError>,
+        cause: Loss,
     },
     #[error("the request is larger than a process is told")]
     TooLong(#[source] FrameError),

@@ -20,7 +20,7 @@ use tracing::{debug, info, warn};
 use super::{
     ChildModel,
     command::{Asker, Command, Seen},
-    error::{ChildError, Silence, Unasked},
+    error::{ChildError, Loss, Silence, Unasked},
     frame::frame,
     open::{Fate, MOST_DEATHS},
     options::ChildOptions,
@@ -67,7 +67,7 @@ struct Supervisor {
     /// Who waits for the first child.
     loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
     /// Why the latest child is gone.
-    loss: Option<Arc<ChildError>>,
+    loss: Option<Loss>,
     is_over: bool,
     seen: Arc<Mutex<Seen>>,
 }
@@ -284,21 +284,19 @@ impl Supervisor {
     fn lose(&mut self, error: ChildError) {
         self.questions.clear();
         self.see(|seen| seen.stats.process = None);
-        match self.loading.take() {
-            Some(loading) => {
-                self.is_over = true;
-                if loading.send(Err(error)).is_err() {
-                    debug!("nobody waits for the model any more");
-                }
-            }
-            None => self.loss = Some(Arc::new(error)),
+        let Some(loading) = self.loading.take() else {
+            self.loss = Some(error.into());
+            return;
+        };
+        self.is_over = true;
+        if loading.send(Err(error)).is_err() {
+            debug!("nobody waits for the model any more");
         }
     }
 
     /// What its asker hears of a request that the child did not end.
     fn error(&self, fate: Fate) -> ModelError {
-        let because = |cause: &Arc<ChildError>| Arc::clone(cause);
-        match (fate, self.loss.as_ref().map(because)) {
+        match (fate, self.loss.clone()) {
             (Fate::Cancelled, _) => ModelError::Cancelled { usage: Usage::default() },
             (Fate::Killer, _) => {
                 let cause = Unasked::Killer { deaths: MOST_DEATHS };

@@ -12,7 +12,8 @@ use std::{
 };
 
 use madang::{
-    ChatModel as _, Completion, CompletionDelta, Deltas, ModelError,
+    ChatModel as _, Completion, CompletionDelta, Deltas, Ending, EventKind, Item, ModelError,
+    Session,
     model::child::{ChildModel, ChildOptions, ChildStats},
 };
 use tokio::{
@@ -20,6 +21,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
+
+use crate::support::Yard;
 
 use super::{
     load,
@@ -252,4 +255,58 @@ async fn every_completion_ends_once_however_many_processes_die() {
         assert!(ended.contains_key(kind), "nobody heard {kind}");
     }
     assert_eq!(left_over(&mark), [""; 0], "no process is left");
+}
+
+/// Turns that each session asks for.
+const TURNS: usize = 12;
+const SESSIONS: u64 = 8;
+
+/// What the turns of one session came to: how each ended, and what was said where it was answered.
+async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u64> {
+    let mut events = session.subscribe();
+    let mut ended = BTreeMap::new();
+    for number in 0..TURNS {
+        let plan = Plan::draw(&mut dice, &format!("{name}.{number}"));
+        session.ask(plan.steps.as_str()).await.unwrap();
+        let told = async {
+            let mut said = None;
+            loop {
+                let Item::Event(event) = events.next().await.unwrap() else { continue };
+                if let EventKind::ModelMessage { text, ending: Ending::Complete } = &event.kind {
+                    said = Some(text.to_string());
+                } else if let EventKind::TurnEnded { ending, .. } = &event.kind {
+                    return (format!("{ending:?}"), said);
+                }
+            }
+        };
+        let (ending, said) = timeout(STUCK, told).await.expect("every turn ends");
+        if ending == "Answered" {
+            assert_eq!(said.unwrap_or_default(), plan.text, "{}", plan.steps);
+        }
+        *ended.entry(ending).or_default() += 1;
+    }
+    ended
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
+    let mark = mark();
+    let (model, _) = loaded(&mark).await;
+    let yard = Yard::new(model).await;
+    let mut chats = JoinSet::new();
+    for name in 0..SESSIONS {
+        let session = yard.runtime.session("kim", &format!("{name}")).await.unwrap();
+        chats.spawn(chat(session, Dice(7_000 + name), name));
+    }
+    let mut ended: BTreeMap<String, u64> = BTreeMap::new();
+    while let Some(chat) = chats.join_next().await {
+        chat.unwrap()
+            .into_iter()
+            .for_each(|(kind, count)| *ended.entry(kind).or_default() += count);
+    }
+    println!("turns: {ended:?}");
+    assert_eq!(ended.values().sum::<u64>(), SESSIONS * TURNS as u64);
+    assert!(ended["Answered"] > 0 && ended["Failed"] > 0, "{ended:?}");
+    yard.shutdown().await;
+    super::until("the model goes with its runtime", || left_over(&mark).is_empty()).await;
 }
