@@ -11,6 +11,8 @@ use std::{
 #[non_exhaustive]
 pub struct ChildOptions {
     pub(super) program: PathBuf,
+    /// What the process list calls it, where that is not the program.
+    pub(super) called: Option<OsString>,
     pub(super) arguments: Vec<OsString>,
     pub(super) variables: Vec<(OsString, OsString)>,
     pub(super) max_waiting: usize,
@@ -34,6 +36,7 @@ impl ChildOptions {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
+            called: None,
             arguments: Vec::new(),
             variables: Vec::new(),
             max_waiting: 1_024,
@@ -56,7 +59,7 @@ impl ChildOptions {
     pub fn of_this_program() -> std::io::Result<Self> {
         let own = Path::new("/proc/self/exe");
         if cfg!(target_os = "linux") && own.exists() {
-            return Ok(Self::new(own));
+            return Ok(Self { called: std::env::args_os().next(), ..Self::new(own) });
         }
         std::env::current_exe().map(Self::new)
     }

@@ -51,7 +51,12 @@ impl Process {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         #[cfg(unix)]
-        command.process_group(0);
+        {
+            command.process_group(0);
+            if let Some(called) = &options.called {
+                command.arg0(called);
+            }
+        }
         let mut child = command.spawn()?;
         let piped = "all three are piped";
         Ok(Self {
