@@ -34,6 +34,26 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
     }
 }
 
+/// A model that others hold, too.
+impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
+    fn info(&self) -> ModelInfo {
+        (**self).info()
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        (**self).complete(request, deltas, cancel)
+    }
+
+    fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
+        (**self).unconstrained(tools)
+    }
+}
+
 /// A part of a tool's schema that a model's calls may break.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unconstrained {

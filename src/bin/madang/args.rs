@@ -49,6 +49,13 @@ pub(crate) enum Command {
     /// from the store is compared with the ledger and the table of effects at the end: effects lost, doubled, unasked or
     /// misreported, and chats disturbed by another's failure. All must be 0, or the exit code is 1.
     Stress(Stress),
+    /// Let many chats ask a model at once, and measure what each waits for and how fast it is served.
+    ///
+    /// The chats have the tools of the toolkit `life` and a database that is removed at the end; nobody is asked, so tools
+    /// that must be confirmed are not run. Waits are told in milliseconds: until the model takes a completion, and until its
+    /// first token.
+    #[command(name = "bench-model")]
+    BenchModel(BenchModel),
     /// Run cases with a model, and score what it makes of them.
     ///
     /// A case says what is there before, what the user says and how questions are answered, and what must come of it:
@@ -60,12 +67,13 @@ pub(crate) enum Command {
     Engine(Engine),
 }
 
+/// Which model answers, and where it runs.
 #[derive(Debug, Options)]
-pub(crate) struct Chat {
-    /// A model to chat with: a GGUF file. Without it, the bundled demonstration model.
+pub(crate) struct ModelChoice {
+    /// The model: a GGUF file. Without it, the bundled demonstration model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
-    /// A model to chat with, by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
+    /// The model by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
     #[arg(long, value_name = "OWNER/REPO[:QUANT]", conflicts_with_all = ["model", "script"])]
     pub(crate) hf: Option<HubName>,
     /// A script in place of a model: JSON lines, one completion each.
@@ -74,6 +82,19 @@ pub(crate) struct Chat {
     /// Where the model runs. A script runs in this process always.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EnginePlace,
+}
+
+impl ModelChoice {
+    /// This file, or the bundled model.
+    pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
+        Self { model, hf: None, script: None, engine }
+    }
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) which: ModelChoice,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]
@@ -191,6 +212,24 @@ pub(crate) struct Stress {
 }
 
 #[derive(Debug, Options)]
+pub(crate) struct BenchModel {
+    #[command(flatten)]
+    pub(crate) which: ModelChoice,
+    /// Chats at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = at_least_one)]
+    pub(crate) sessions: usize,
+    /// Turns of each chat.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
+    pub(crate) turns: usize,
+    /// Tokens of a completion at most.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) tokens: u32,
+    /// Print the report as JSON.
+    #[arg(long = "json")]
+    pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Options)]
 pub(crate) struct Eval {
     /// Cases as JSON lines, or sealed (.hex) with their hash beside them (.hex.sha256); may be repeated. Without it, the
     /// open cases of this program.
@@ -202,12 +241,8 @@ pub(crate) struct Eval {
     /// Print of sealed cases what is printed of open ones: they are worth nothing afterwards.
     #[arg(long = "show-sealed")]
     pub(crate) shows_sealed: bool,
-    /// A model to judge: a GGUF file. Without it, the bundled demonstration model.
-    #[arg(long, value_name = "PATH", conflicts_with = "script")]
-    pub(crate) model: Option<PathBuf>,
-    /// A script in place of a model: JSON lines, one completion each, for one case after the other.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) which: ModelChoice,
     /// The toolkits whose tools the model has and whose cases are run, separated by commas. Without it, all.
     #[arg(long = "toolkit", alias = "toolkits", value_name = "LIST", value_delimiter = ',')]
     toolkits: Vec<Toolkit>,
@@ -221,7 +256,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(..=100))]
     pub(crate) at_least: Option<u8>,
     /// Run nothing: say whether the cases can be run and their seal is whole.
-    #[arg(long = "check", conflicts_with_all = ["model", "script", "at_least"])]
+    #[arg(long = "check", conflicts_with_all = ["model", "hf", "script", "at_least"])]
     pub(crate) is_to_check: bool,
     /// Print the report as JSON.
     #[arg(long = "json")]
@@ -368,6 +403,11 @@ impl Person {
         let given = self.user.clone().or_else(named);
         given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
     }
+}
+
+/// The language of the environment.
+pub(crate) fn locale() -> Locale {
+    spoken(None)
 }
 
 fn spoken(chosen: Option<Language>) -> Locale {

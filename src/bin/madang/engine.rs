@@ -9,7 +9,7 @@ use madang::model::{
 #[cfg(feature = "llama")]
 use serde_json::json;
 
-use crate::{args::Engine, failure::Failure, setup, signals::Signals};
+use crate::{args::Engine, failure::Failure, model, signals::Signals};
 
 /// Serves until the program that started this one closes the pipe or is gone.
 pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
@@ -23,16 +23,16 @@ pub(crate) async fn run(wanted: Engine) -> Result<(), Failure> {
 
 fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
     match &wanted.script {
-        Some(path) => setup::read_script(path).map(Served::new),
+        Some(path) => model::read_script(path).map(Served::new),
         None => llama(wanted, progress),
     }
 }
 
 #[cfg(feature = "llama")]
 fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
-    let options = setup::llama_options(wanted.model.as_deref())?;
-    let model = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
-    Ok(Served::reporting(model, |model| report(&model.stats())))
+    let options = model::llama_options(wanted.model.as_deref())?;
+    let loaded = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
+    Ok(Served::reporting(loaded, |model| report(&model.stats())))
 }
 
 #[cfg(feature = "llama")]
@@ -58,5 +58,5 @@ fn report(stats: &EngineStats) -> Report {
 
 #[cfg(not(feature = "llama"))]
 fn llama(_: &Engine, _: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
-    Err(setup::without_llama())
+    Err(model::without_llama())
 }

@@ -2,6 +2,7 @@
 //! for a model; and the process in which its model runs.
 
 mod args;
+mod bench_model;
 mod call;
 mod chat;
 mod engine;
@@ -10,11 +11,13 @@ mod failure;
 mod fetch;
 mod hub;
 mod ledger;
+mod model;
 mod output;
 #[cfg(feature = "llama")]
 mod progress;
 mod setup;
 mod signals;
+mod spread;
 mod stress;
 mod texts;
 mod tools;
@@ -72,6 +75,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Ledger(wanted) => ledger::run(wanted).await,
             Command::Fetch(wanted) => fetch::run(&wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
+            Command::BenchModel(wanted) => Box::pin(bench_model::run(wanted)).await,
             Command::Eval(wanted) => Box::pin(eval::run(wanted)).await,
             Command::Engine(wanted) => engine::run(wanted).await,
         }

@@ -4,6 +4,7 @@
 #[cfg(target_os = "linux")]
 mod answers;
 mod bad_input;
+mod bench_model;
 #[cfg(feature = "bundled-model")]
 mod bundled;
 mod calls;

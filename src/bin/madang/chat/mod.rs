@@ -19,18 +19,15 @@ use std::io::{self, IsTerminal};
 use madang::{Asker, Runtime, Session, SessionError, SessionId, TurnOptions};
 use uuid::Uuid;
 
-use crate::{args::Chat, failure::Failure, output, setup, signals::Signals, texts::Text};
+use crate::{
+    args::Chat, failure::Failure, model::Model, output, setup, signals::Signals, texts::Text,
+};
 use talk::{Answers, Talk};
 
 /// Chats until the input ends, the person leaves, or the program is asked to end.
 pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     // In this order a script or model that cannot be used leaves no database behind.
-    let fetched = match &wanted.hf {
-        Some(name) => Some(setup::fetch(name, wanted.locale()).await?),
-        None => None,
-    };
-    let file = fetched.as_deref().or(wanted.model.as_deref());
-    let model = setup::Model::load(file, wanted.script.as_deref(), wanted.engine)?;
+    let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());

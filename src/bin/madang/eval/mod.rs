@@ -28,8 +28,9 @@ use self::{
     score::Tools,
 };
 use crate::{
-    args::{Eval, Toolkits},
+    args::{self, Eval, Toolkits},
     failure::Failure,
+    model::Model,
     output, setup,
     signals::Signals,
 };
@@ -51,13 +52,9 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let (file, script) = (wanted.model.clone(), wanted.script.clone());
-    let loading =
-        tokio::task::spawn_blocking(move || setup::Model::load(file.as_deref(), script.as_deref()));
-    let model =
-        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))??;
+    let model = Model::load(&wanted.which, args::locale()).await?;
     let name = model.name();
-    let (model, system) = model.into_parts();
+    let Model { model, system } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };
     let mut signals = Signals::new()?;
     let verdicts = tokio::select! {

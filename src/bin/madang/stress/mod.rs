@@ -32,8 +32,9 @@ use self::{
 };
 use crate::{
     HEAP,
-    args::{EnginePlace, Played, Stress, StressStore},
+    args::{self, EnginePlace, ModelChoice, Played, Stress, StressStore},
     failure::Failure,
+    model::Model,
     output, setup,
     signals::Signals,
 };
@@ -41,7 +42,7 @@ use crate::{
 pub(crate) use world::Bug;
 
 /// What people say to a model that is no script: something to look up, to do, to be asked about, and small talk.
-const TEXTS: &[&str] = &[
+pub(crate) const TEXTS: &[&str] = &[
     "수면에 좋은 프로토콜 찾아줘",
     "아침 햇빛 쬐기 추가해줘",
     "내 습관 보여줘",
@@ -63,11 +64,7 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
             "the tools that a model knows write to a database: give --store sqlite with it",
         ));
     }
-    let folder = tempfile::tempdir().map_err(|cause| {
-        let sentence =
-            "failed to create a temporary folder: set TMPDIR to a folder that you may write";
-        Failure::because(sentence, cause)
-    })?;
+    let folder = setup::temporary_folder()?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = drive(&stress, folder.path()) => report?,
@@ -106,7 +103,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     }
     let tasks_before = Handle::current().metrics().num_alive_tasks();
     HEAP.reset_peak_usage();
-    let progress = bar(&wanted);
+    let progress = bar(wanted.sessions * wanted.turns);
     let world = Arc::default();
     let cast = match &stress.model {
         Played::Scripted => planned(stress, &world),
@@ -161,14 +158,11 @@ fn planned(stress: &Stress, world: &Arc<World>) -> Cast {
 
 /// A model that says what it likes, with the tools that it knows.
 async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
-    let path = match model {
+    let file = match model {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let loading =
-        tokio::task::spawn_blocking(move || setup::Model::load(path.as_deref(), None, engine));
-    let model =
-        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))??;
+    let model = Model::load(&ModelChoice::of_file(file, engine), args::locale()).await?;
     let tools: Vec<Arc<dyn Tool>> = life::tools();
     Ok(Cast { builder: model.put_into(Runtime::builder()), tools, talk: Talk::Free(TEXTS) })
 }
@@ -186,8 +180,8 @@ async fn settle(tasks: usize) {
 }
 
 /// A bar on standard error, which only a terminal shows.
-fn bar(wanted: &Wanted) -> ProgressBar {
-    let bar = ProgressBar::new((wanted.sessions * wanted.turns) as u64);
+pub(crate) fn bar(turns: usize) -> ProgressBar {
+    let bar = ProgressBar::new(turns as u64);
     let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} turns, {eta} to go");
     bar.with_style(style.expect("the template is a constant that every run shows"))
 }

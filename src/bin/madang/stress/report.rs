@@ -1,10 +1,11 @@
 //! What a run has shown, as a table and as JSON.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, fmt};
 
 use serde::Serialize;
 
 use super::{audit::Findings, run::Ran};
+use crate::spread::Spread;
 
 /// What a run has shown.
 #[derive(Debug, Serialize)]
@@ -14,7 +15,8 @@ pub(crate) struct Report {
     turns: u64,
     turns_per_second: f64,
     seconds: f64,
-    latency_ms: Latency,
+    /// From the submit to the end of a turn.
+    latency_ms: Spread,
     endings: BTreeMap<&'static str, u64>,
     calls: BTreeMap<String, u64>,
     /// What was refused and tried again.
@@ -30,15 +32,6 @@ pub(crate) struct Report {
     disturbed: usize,
     #[serde(skip)]
     examples: Vec<String>,
-}
-
-/// From the submit to the end of a turn.
-#[derive(Debug, Default, Serialize)]
-struct Latency {
-    p50: f64,
-    p90: f64,
-    p99: f64,
-    max: f64,
 }
 
 /// Bytes on the heap, those of llama.cpp left out, and tasks; `None` where no run came before to compare with.
@@ -60,9 +53,9 @@ const SLACK_BYTES: usize = 1 << 20;
 impl Report {
     pub(crate) fn new(seed: u64, ran: &Ran, findings: &Findings) -> Self {
         let chats = &ran.books.chats;
-        let mut took: Vec<Duration> =
-            chats.iter().flat_map(|chat| &chat.turns).filter_map(|turn| turn.took()).collect();
-        took.sort_unstable();
+        let turns = chats.iter().flat_map(|chat| &chat.turns);
+        let took: Vec<f64> =
+            turns.filter_map(|turn| turn.took().map(|took| took.as_secs_f64() * 1e3)).collect();
         let (turns, seconds) = (took.len() as u64, ran.took.as_secs_f64());
         let examples = findings.broken().into_iter().flat_map(|(word, found)| {
             found.iter().take(EXAMPLES).map(move |what| format!("{word}: {what}"))
@@ -73,7 +66,7 @@ impl Report {
             turns,
             turns_per_second: turns as f64 / seconds.max(f64::EPSILON),
             seconds,
-            latency_ms: Latency::of(&took),
+            latency_ms: Spread::of(took),
             endings: findings.endings.clone(),
             calls: findings.calls.clone(),
             refused: chats.iter().map(|chat| chat.refused).sum(),
@@ -123,16 +116,6 @@ impl Report {
     }
 }
 
-impl Latency {
-    fn of(sorted: &[Duration]) -> Self {
-        let at = |share: f64| {
-            let place = (share * (sorted.len().saturating_sub(1)) as f64).round() as usize;
-            sorted.get(place).map_or(0.0, |took| took.as_secs_f64() * 1e3)
-        };
-        Self { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1.0) }
-    }
-}
-
 impl Heap {
     /// What stays behind that was not there before, if it is more than it may be.
     fn leak(&self) -> Option<String> {
@@ -166,7 +149,7 @@ impl fmt::Display for Report {
             counted(self.endings.iter().map(|(word, count)| (*word, *count)).collect()),
         )?;
         row("calls", counted(self.calls.iter().map(|(word, count)| (&**word, *count)).collect()))?;
-        let Latency { p50, p90, p99, max } = &self.latency_ms;
+        let Spread { p50, p90, p99, max } = &self.latency_ms;
         row(
             "a turn took",
             format!("{p50:.1} ms median, {p90:.1} p90, {p99:.1} p99, {max:.1} at most"),

@@ -1,0 +1,93 @@
+//! `madang bench-model`: many chats ask one model at once, and what each waited for and how fast it was served is told.
+
+mod measures;
+mod report;
+
+use std::sync::Arc;
+
+use indicatif::ProgressBar;
+use madang::{Limits, Runtime, Session, TurnEnd, store::SqliteStore, toolkit::life};
+use tokio::{task::JoinSet, time::Instant};
+
+use self::{measures::Measures, report::Report};
+use crate::{
+    args::{self, BenchModel},
+    failure::Failure,
+    model::Model,
+    output, setup,
+    signals::Signals,
+    stress,
+};
+
+/// Asks the model, and prints what was measured.
+pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
+    let mut signals = Signals::new()?;
+    let report = tokio::select! {
+        report = measure(&wanted) => report?,
+        _ = signals.next() => return Err(Failure::new("interrupted: nothing was measured")),
+    };
+    if wanted.is_json {
+        let json = serde_json::to_string(&report);
+        let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
+        output::line(&json)?;
+    } else {
+        output::piece(&report.to_string())?;
+    }
+    report.complaint().map_or(Ok(()), |complaint| Err(Failure::new(complaint)))
+}
+
+async fn measure(wanted: &BenchModel) -> Result<Report, Failure> {
+    let measures = Measures::install()?;
+    let folder = setup::temporary_folder()?;
+    let model = Model::load(&wanted.which, args::locale()).await?;
+    let name = model.name();
+    let path = folder.path().join("bench.db");
+    let store = SqliteStore::open(&path, [&*life::MIGRATIONS]).await.map_err(Failure::of)?;
+    let builder = Runtime::builder().tools(life::tools()).limits(limits(wanted)).store(store);
+    let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
+    let progress = stress::bar(wanted.sessions * wanted.turns);
+    let mut chats = JoinSet::new();
+    let began = Instant::now();
+    for number in 0..wanted.sessions {
+        let session = runtime.session(&format!("user {number}"), &format!("chat {number}")).await;
+        let session = session.map_err(Failure::of)?;
+        chats.spawn(chat(session, number, wanted.turns, progress.clone()));
+    }
+    let ends = chats.join_all().await.into_iter().flatten().collect::<Vec<_>>();
+    let took = began.elapsed();
+    progress.finish_and_clear();
+    runtime.shutdown().await.map_err(Failure::of)?;
+    Ok(Report::new(name, wanted.sessions, &ends, &measures.take(), took))
+}
+
+/// All that is measured may run at once: what waits is to wait for the model.
+fn limits(wanted: &BenchModel) -> Limits {
+    let mut limits = Limits::default();
+    limits.max_completion_tokens = wanted.tokens;
+    limits.max_awake_sessions = limits.max_awake_sessions.max(wanted.sessions);
+    limits.max_running_turns = limits.max_running_turns.max(wanted.sessions);
+    limits.max_running_calls = limits.max_running_calls.max(wanted.sessions);
+    limits.max_waiting_completions = limits.max_waiting_completions.max(wanted.sessions);
+    limits
+}
+
+/// Asks one text after the other. Nobody is there to be asked, so nothing is written but the chat. `None` for a turn that
+/// was refused or whose end nobody knows.
+async fn chat(
+    session: Session,
+    number: usize,
+    turns: usize,
+    progress: ProgressBar,
+) -> Vec<Option<TurnEnd>> {
+    let mut ends = Vec::with_capacity(turns);
+    for turn in 0..turns {
+        let text: Arc<str> = stress::TEXTS[(number + turn) % stress::TEXTS.len()].into();
+        let end = match session.ask(text).await {
+            Ok(turn) => turn.ended().await.ok(),
+            Err(_) => None,
+        };
+        ends.push(end);
+        progress.inc(1);
+    }
+    ends
+}

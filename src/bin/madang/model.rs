@@ -1,0 +1,171 @@
+//! The model that a command asks: which it is, where it runs, and what stands before every chat with it.
+
+#[cfg(feature = "llama")]
+use std::ffi::OsString;
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+#[cfg(feature = "llama")]
+use madang::model::{
+    child::{ChildModel, ChildOptions},
+    llama::{LlamaModel, LlamaOptions},
+};
+use madang::{Builder, ChatModel, Locale, testing::ScriptedModel};
+
+use crate::{
+    args::{EnginePlace, ModelChoice},
+    failure::Failure,
+    hub::HubName,
+    whole::{self, Unusable},
+};
+#[cfg(feature = "llama")]
+use crate::{hub, progress::Progress};
+
+/// A model that is ready to answer.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) model: Arc<dyn ChatModel>,
+    /// What stands before every chat; the bundled model was trained without such a text.
+    pub(crate) system: Option<&'static str>,
+}
+
+/// What a model is told that knows nothing of Madang.
+#[cfg(feature = "llama")]
+const SYSTEM: &str = "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully \
+    what a tool did or did not do. Answer briefly, in the language of the user's last message.";
+
+impl Model {
+    /// Reads the script, or brings and loads the model; without either it is the bundled one.
+    pub(crate) async fn load(wanted: &ModelChoice, locale: Locale) -> Result<Self, Failure> {
+        let fetched = match &wanted.hf {
+            Some(name) => Some(fetch(name, locale).await?),
+            None => None,
+        };
+        let file = fetched.or_else(|| wanted.model.clone());
+        let (script, engine) = (wanted.script.clone(), wanted.engine);
+        let loading = tokio::task::spawn_blocking(move || match script {
+            Some(path) => read_script(&path).map(|script| Self::of(script, None)),
+            None => Self::llama(file.as_deref(), engine),
+        });
+        loading.await.map_err(|cause| Failure::because("failed to load the model", cause))?
+    }
+
+    fn of(model: impl ChatModel, system: Option<&'static str>) -> Self {
+        Self { model: Arc::new(model), system }
+    }
+
+    #[cfg(feature = "llama")]
+    fn llama(file: Option<&Path>, engine: EnginePlace) -> Result<Self, Failure> {
+        let system = file.is_some().then_some(SYSTEM);
+        let bar = Progress::new();
+        let hearing = bar.hearing();
+        let model = match engine {
+            EnginePlace::Process => {
+                let model = LlamaModel::load(llama_options(file)?.on_progress(hearing));
+                model.map(|model| Self::of(model, system)).map_err(Failure::of)
+            }
+            EnginePlace::Child => {
+                let model = ChildModel::load(child_options(file)?.on_progress(hearing));
+                model.map(|model| Self::of(model, system)).map_err(Failure::of)
+            }
+        };
+        bar.finish();
+        model
+    }
+
+    #[cfg(not(feature = "llama"))]
+    fn llama(_: Option<&Path>, _: EnginePlace) -> Result<Self, Failure> {
+        Err(without_llama())
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        self.model.info().name.into_owned()
+    }
+
+    /// Puts it into a runtime.
+    pub(crate) fn put_into(self, builder: Builder) -> Builder {
+        let builder = builder.model(self.model);
+        match self.system {
+            Some(text) => builder.system(text),
+            None => builder,
+        }
+    }
+}
+
+/// Brings a model from a hub, if this program can use one.
+#[cfg(feature = "llama")]
+async fn fetch(name: &HubName, locale: Locale) -> Result<PathBuf, Failure> {
+    hub::fetch(name, locale).await
+}
+
+/// Brings nothing: it could not be used.
+#[cfg(not(feature = "llama"))]
+async fn fetch(_: &HubName, _: Locale) -> Result<PathBuf, Failure> {
+    Err(without_llama())
+}
+
+#[cfg(not(feature = "llama"))]
+pub(crate) fn without_llama() -> Failure {
+    Failure::new("this madang was built without llama.cpp: give a script with --script FILE")
+}
+
+/// This program once more, as `madang engine`.
+#[cfg(feature = "llama")]
+fn child_options(file: Option<&Path>) -> Result<ChildOptions, Failure> {
+    let options = ChildOptions::of_this_program().map_err(|cause| {
+        let sentence = "failed to find this program's own file: use --engine process";
+        Failure::because(sentence, cause)
+    })?;
+    let options = options.argument("engine");
+    let Some(path) = file else { return Ok(options) };
+    let mut model = OsString::from("--model=");
+    model.push(path);
+    Ok(options.argument(model))
+}
+
+/// The model of this file, or the bundled one.
+#[cfg(feature = "llama")]
+pub(crate) fn llama_options(file: Option<&Path>) -> Result<LlamaOptions, Failure> {
+    file.map_or_else(bundled, |path| Ok(LlamaOptions::new(path)))
+}
+
+#[cfg(feature = "bundled-model")]
+fn bundled() -> Result<LlamaOptions, Failure> {
+    Ok(LlamaOptions::bundled())
+}
+
+#[cfg(all(feature = "llama", not(feature = "bundled-model")))]
+fn bundled() -> Result<LlamaOptions, Failure> {
+    Err(Failure::new("this madang was built without its model: give one with --model PATH"))
+}
+
+pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
+    let shown = path.display();
+    let opened = File::open(path).map_err(Unusable::Unread);
+    let text = opened.and_then(whole::text).map_err(|cause| {
+        let sentence = match &cause {
+            Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                format!("there is no script {shown}: give the path of a file of JSON lines")
+            }
+            Unusable::Unread(_) => {
+                format!(
+                    "failed to read the script {shown}: check that it is a file that you may read"
+                )
+            }
+            Unusable::TooLong => {
+                format!("the script {shown} cannot be used, {cause}: give a shorter one")
+            }
+            Unusable::NotUtf8(_) => {
+                format!("the script {shown} is not UTF-8: convert it and try again")
+            }
+        };
+        Failure::because(sentence, cause)
+    })?;
+    text.parse()
+        .map_err(|error| Failure::because(format!("{error}; mend {shown} and try again"), error))
+}
