@@ -140,15 +140,13 @@ FAILURES: dict[str, list[tuple[str, dict[str, str], dict[str, str]]]] = {
         ("not_found", {"ko": "카탈로그에 그런 항목이 없습니다.", "en": "The catalogue has no such item."},
          {"ko": "카탈로그에 그런 항목이 없어요.", "en": "The catalogue has no such item."}),
     ],
-    "search_catalog": [],
-    "list_active_habits": [],
 }
 
 _ANY_FAILURE: list[tuple[str, dict[str, str], dict[str, str]]] = [
     ("timeout", {"ko": "도구가 5초 안에 끝나지 않았습니다. 아무것도 바뀌지 않았습니다.", "en": "The tool did not finish within 5 s. Nothing was changed."},
      {"ko": "제시간에 끝나지 않았어요. 바뀐 것은 없어요. 다시 해 볼까요?", "en": "It took too long. Nothing was changed. Shall I try again?"}),
     ("timeout", {"ko": "도구가 5초 안에 끝나지 않았습니다. 이미 적용되었을 수도 있습니다.", "en": "The tool did not finish within 5 s. It may have taken effect."},
-     {"ko": "제시간에 끝나지 않았어요. 적용되었을 수도 있으니 습관 목록을 확인해 주세요.", "en": "It took too long. It may have taken effect, so please check your habits."}),
+     {"ko": "제시간에 끝나지 않았어요. 적용되었을 수도 있으니 직접 확인해 주세요.", "en": "It took too long. It may have taken effect, so please check."}),
     ("overloaded", {"ko": "지금은 요청이 너무 많습니다. 잠시 뒤에 다시 시도해 주세요.", "en": "Too much is going on right now. Please try again in a moment."},
      {"ko": "지금은 요청이 너무 많아서 하지 못했어요. 잠시 뒤에 다시 말씀해 주세요.", "en": "Too much is going on right now, so it was not done. Please try again in a moment."}),
     ("store", {"ko": "저장소를 쓸 수 없어 실행하지 않았습니다.", "en": "The store is not available, so nothing was run."},
@@ -156,7 +154,7 @@ _ANY_FAILURE: list[tuple[str, dict[str, str], dict[str, str]]] = [
     ("handler_error", {"ko": "도구 실행 실패: {f}", "en": "the tool failed: {f}"},
      {"ko": "도구가 실패해서 하지 못했어요 ({f}).", "en": "The tool failed, so it was not done ({f})."}),
     ("handler_error", {"ko": "실행이 시작되었지만 결과를 확인할 수 없습니다. 적용되었을 수도 있습니다.", "en": "It had begun, but how it ended is not known. It may have taken effect."},
-     {"ko": "결과를 확인하지 못했어요. 적용되었을 수도 있으니 습관 목록을 확인해 주세요.", "en": "How it ended is not known. It may have taken effect, so please check your habits."}),
+     {"ko": "결과를 확인하지 못했어요. 적용되었을 수도 있으니 직접 확인해 주세요.", "en": "How it ended is not known. It may have taken effect, so please check."}),
     ("validation", {"ko": "인자 오류: /{a}: {p}", "en": "invalid arguments: /{a}: {p}"},
      {"ko": "요청의 형식이 맞지 않아서 하지 못했어요. 다르게 말씀해 주세요.", "en": "The request was not valid, so it was not done. Please put it differently."}),
     ("unknown_tool", {"ko": "알 수 없는 도구: {o}", "en": "unknown tool: {o}"},
@@ -164,15 +162,18 @@ _ANY_FAILURE: list[tuple[str, dict[str, str], dict[str, str]]] = [
 ]
 
 
+_ARGUMENTS = "habit_id protocol_id keyword framed_text date limit id pageId title query content blocks".split()
+
+
 def failure(rng: random.Random, language: str, locale: str, tool: str, slots: Data) -> tuple[str, str, str]:
     """A failure of a tool: its code, its reason in the session's language, the answer in the user's language."""
-    own = FAILURES[tool]
+    own = FAILURES.get(tool, [])
     code, reasons, answers = rng.choice(own if own and rng.random() < 0.6 else _ANY_FAILURE)
     filled = {
         **slots,
         "w": rng.choice(("안 ", "금지", "끊", "그만", "지 않", "참기", "절대") if locale == "ko" else ("not", "never", "stop", "quit", "avoid", "no")).strip(),
         "f": rng.choice(("Panic", "Serialize", "ReplyLost", "Error", "Database", "Io")),
-        "a": rng.choice(("habit_id", "protocol_id", "keyword", "framed_text", "date", "limit")),
+        "a": rng.choice(_ARGUMENTS),
         "p": rng.choice(('"***" is not of type "integer"', "is too long", "is a required property", "is not one of the values")),
         "o": tool,
     }
@@ -181,13 +182,10 @@ def failure(rng: random.Random, language: str, locale: str, tool: str, slots: Da
 
 SMALL_TALK: dict[str, dict[str, list[str]]] = {
     "ko": {
-        "greet": ["안녕하세요! 습관 프로토콜을 찾고, 습관을 추가하고, 기록하는 일을 도와드려요. 무엇을 해 볼까요?"],
         "thanks": ["도움이 되어 기뻐요. 더 필요한 것이 있으면 말씀해 주세요."],
         "bye": ["다음에 또 만나요. 좋은 하루 보내세요!"],
         "nevermind": ["알겠어요. 필요한 것이 생기면 말씀해 주세요."],
-        "who": ["저는 마당의 작은 시범 모델이에요. 프로토콜을 찾아 설명하고, 습관을 추가하고, 하루를 기록하고, 연속 기록을 알려드려요."],
-        "outside": ["그건 제가 할 수 없는 일이에요. 저는 습관 프로토콜을 찾고, 습관을 추가하고 기록하는 일만 할 수 있어요."],
-        "delete": ["지우거나 고치는 도구가 없어서 할 수 없어요. 저는 습관을 추가하고 기록하는 일만 할 수 있어요."],
+        "delete": ["습관을 지우거나 고치는 도구가 없어서 할 수 없어요. 습관은 추가하고 기록하는 일만 할 수 있어요."],
         "which_add": ["어떤 습관을 추가할까요? 이름을 말씀해 주시거나 먼저 찾아봐도 좋아요."],
         "which_log": ["어떤 습관을 기록할까요? 습관 번호를 말씀해 주세요."],
         "which_streak": ["어떤 습관의 기록을 볼까요? 습관 번호를 말씀해 주세요."],
@@ -195,17 +193,59 @@ SMALL_TALK: dict[str, dict[str, list[str]]] = {
         "no_such_habit": ["진행 중인 습관 가운데 '{t}' 습관이 없어요."],
     },
     "en": {
-        "greet": ["Hello! I can search habit protocols, add habits and record your days. What would you like to do?"],
         "thanks": ["Glad to help. Tell me if you need anything else."],
         "bye": ["See you next time. Have a good day!"],
         "nevermind": ["All right. Tell me when you need something."],
-        "who": ["I am the small demonstration model of Madang. I find and explain protocols, add habits, record your days and tell your streaks."],
-        "outside": ["I cannot do that. I can only search habit protocols, add habits and record them."],
-        "delete": ["I have no tool to delete or change things. I can only add habits and record them."],
+        "delete": ["I have no tool to delete or change habits. I can only add habits and record them."],
         "which_add": ["Which habit shall I add? Give me its name, or let me search first."],
         "which_log": ["Which habit shall I record? Please give me its number."],
         "which_streak": ["Which habit do you mean? Please give me its number."],
         "which_date": ["Please give me the date as year-month-day, like 2026-11-20."],
         "no_such_habit": ["None of your active habits is '{t}'."],
+    },
+}
+
+# What it says of itself, with what it can do; `{w}` is one of the works below.
+_SELF = {
+    "ko": {
+        "greet": "안녕하세요! {w} 일을 도와드려요. 무엇을 해 볼까요?",
+        "who": "저는 마당의 작은 시범 모델이에요. {w} 일을 할 수 있어요.",
+        "outside": "그건 제가 할 수 없는 일이에요. 저는 {w} 일만 할 수 있어요.",
+    },
+    "en": {
+        "greet": "Hello! I can {w}. What would you like to do?",
+        "who": "I am the small demonstration model of Madang. I can {w}.",
+        "outside": "I cannot do that. I can only {w}.",
+    },
+}
+_WORKS = {
+    "ko": {
+        ("life",): "습관 프로토콜을 찾고, 습관을 추가하고, 기록하는",
+        ("notes",): "페이지를 열고 만들고, 줄을 찾고 적고 고치는",
+        ("life", "notes"): "습관을 찾아 추가하고 기록하는 일과, 노트의 페이지와 줄을 찾고 적고 고치는",
+    },
+    "en": {
+        ("life",): "search habit protocols, add habits and record them",
+        ("notes",): "open and create pages, and find, write and change lines",
+        ("life", "notes"): "search, add and record habits, and find, write and change pages and lines of notes",
+    },
+}
+
+
+def of_itself(language: str, kind: str, toolkits: tuple[str, ...]) -> str:
+    """What it says of itself: in a greeting, when asked, and when asked for something else."""
+    return _SELF[language][kind].format(w=_WORKS[language][toolkits])
+
+
+DISCARDED = {
+    "ko": {
+        "committed": "화면이 닫혔지만 적용되었어요.",
+        "none": "화면이 닫혀서 적용되지 않았어요. 바뀐 것은 없어요.",
+        "unknown": "화면이 닫혀서 결과를 알 수 없어요. 적용되었을 수도 있으니 직접 확인해 주세요.",
+    },
+    "en": {
+        "committed": "The screen was closed, but it took effect.",
+        "none": "The screen was closed and it did not take effect. Nothing was changed.",
+        "unknown": "The screen was closed, so how it ended is not known. It may have taken effect, so please check.",
     },
 }

@@ -6,15 +6,26 @@ import re
 from dataclasses import dataclass
 
 from .dialogue import Message
-from .envelopes import compact
+from .envelopes import Data, compact
 
 IM_START, IM_END, END_OF_TEXT = "<|im_start|>", "<|im_end|>", "<|endoftext|>"
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESPONSE_OPEN, RESPONSE_CLOSE = "<tool_response>", "</tool_response>"
 SPECIAL_TOKENS = (END_OF_TEXT, IM_START, IM_END, CALL_OPEN, CALL_CLOSE, RESPONSE_OPEN, RESPONSE_CLOSE)
 
-# Calls are written without spaces. `tojson` may escape an apostrophe for HTML, which is undone.
+# Of the list of tools only this is told: which of the two toolkits it is from. Calls are written without spaces, the one
+# list of objects (`blocks`) as well. `tojson` may escape an apostrophe for HTML, which is undone.
 TEMPLATE = """\
+{%- macro written(value) %}
+{%- set json = (value|tojson)|replace('\\\\u0027', "'")|replace('\\\\u003c', '<') %}
+{{- json|replace('\\\\u003e', '>')|replace('\\\\u0026', '&') }}
+{%- endmacro %}
+{%- set known = namespace(toolkits='') %}
+{%- for tool in tools or [] %}
+{%- if tool.function.name == 'search_catalog' %}{%- set known.toolkits = 'life\\n' + known.toolkits %}{%- endif %}
+{%- if tool.function.name == 'query_pages' %}{%- set known.toolkits = known.toolkits + 'notes\\n' %}{%- endif %}
+{%- endfor %}
+{%- if known.toolkits %}{{- '<|im_start|>tools\\n' + known.toolkits + '<|im_end|>\\n' }}{%- endif %}
 {%- for message in messages %}
 {{- '<|im_start|>' + message.role + '\\n' }}
 {%- if message.content %}{{- message.content }}{%- endif %}
@@ -29,8 +40,16 @@ TEMPLATE = """\
 {{- '{' }}
 {%- for key, value in function.arguments|items %}
 {%- if not loop.first %}{{- ',' }}{%- endif %}
-{%- set json = (value|tojson)|replace('\\\\u0027', "'")|replace('\\\\u003c', '<') %}
-{{- '"' + key + '":' + json|replace('\\\\u003e', '>')|replace('\\\\u0026', '&') }}
+{{- '"' + key + '":' }}
+{%- if value is iterable and value is not string and value is not mapping %}
+{{- '[' }}
+{%- for item in value %}
+{{- (',{' if not loop.first else '{') }}
+{%- for name, part in item|items %}{{- (',"' if not loop.first else '"') + name + '":' + written(part) }}{%- endfor %}
+{{- '}' }}
+{%- endfor %}
+{{- ']' }}
+{%- else %}{{- written(value) }}{%- endif %}
 {%- endfor %}
 {{- '}' }}
 {%- endif %}
@@ -82,20 +101,41 @@ def pieces(messages: list[Message]) -> list[Piece]:
     return written
 
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_IN_ID = (0, 4, 6, 9, 11, 16, 19, 21, 24)
+
+
 def _line_starts(text: str) -> tuple[int, ...]:
     """Where the lines of an answer begin, and behind the number of a line what it numbers."""
     return (0, *(place for line in re.finditer(r"\n(?:\d+[.:] )?", text) for place in {line.start() + 1, line.end()}))
 
 
-def call_text(name: str, arguments: dict[str, object]) -> tuple[str, tuple[int, ...]]:
+def call_text(name: str, arguments: Data) -> tuple[str, tuple[int, ...]]:
     """The JSON of a call, and where its name, its keys and its values begin."""
     text = '{"name":"'
     starts = [len(text)]
-    text += name + '","arguments":{'
-    for number, (key, value) in enumerate(arguments.items()):
+    text += name + '","arguments":'
+    text = _object(text, arguments, starts)
+    return text + "}", tuple(starts)
+
+
+def _object(text: str, fields: Data, starts: list[int]) -> str:
+    """Appends an object whose values are plain or lists of objects."""
+    text += "{"
+    for number, (key, value) in enumerate(fields.items()):
         text += ',"' if number else '"'
         starts.append(len(text))
         text += f'{key}":'
-        starts.append(len(text) + isinstance(value, str))
-        text += compact(value)
-    return text + "}}", tuple(starts)
+        if isinstance(value, list):
+            text += "["
+            for place, item in enumerate(value):
+                text = _object(text + ("," if place else ""), item, starts)
+            # Whether another one follows is a choice too.
+            starts.append(len(text))
+            text += "]"
+        else:
+            begin = len(text) + isinstance(value, str)
+            # Ids that were given out one after the other differ only further on.
+            starts += [begin + place for place in (_IN_ID if _ID.fullmatch(str(value)) else (0,))]
+            text += compact(value)
+    return text + "}"

@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from itertools import pairwise
 from pathlib import Path
 
 import gguf
 import jinja2
-import regex
 import torch
 
 from . import restore, vocabulary
 from .chat import pieces
-from .generate import plain
+from .generate import conversation
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, document_mask
+from .vocabulary import unescaped
 
 # How far scores may be moved by rounding the weights to eight bits, and how many best tokens it may change.
 TOLERANCE = 0.05
@@ -25,30 +24,22 @@ CHANGED = 0.02
 
 
 class FileVocabulary:
-    """Byte-level BPE as llama.cpp does it, from nothing but what stands in the file."""
+    """The longest token at each place, as llama.cpp finds it, from nothing but what stands in the file."""
 
     def __init__(self, reader: gguf.GGUFReader) -> None:
-        field = reader.get_field
-        self.tokens: dict[str, int] = {t: n for n, t in enumerate(field("tokenizer.ggml.tokens").contents())}
-        merges: list[str] = field("tokenizer.ggml.merges").contents()
-        self.ranks = {tuple(merge.split(" ")): rank for rank, merge in enumerate(merges)}
-        self.alphabet = vocabulary.byte_alphabet()
-        assert field("tokenizer.ggml.pre").contents() == "qwen2"
-        self.split = regex.compile(vocabulary.QWEN2)
+        assert reader.get_field("tokenizer.ggml.model").contents() == "rwkv"
+        stored: list[str] = reader.get_field("tokenizer.ggml.tokens").contents()
+        self.tokens = {unescaped(token): number for number, token in enumerate(stored)}
+        self.longest = max(map(len, self.tokens))
 
     def encode(self, text: str) -> list[int]:
         """The tokens of plain text."""
-        return [number for word in self.split.findall(text) for number in self._word(word)]
-
-    def _word(self, word: str) -> list[int]:
-        parts = [self.alphabet[byte] for byte in word.encode()]
-        while len(parts) > 1:
-            known = [(self.ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in self.ranks]
-            if not known:
-                break
-            _, at = min(known)
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        return [self.tokens[part] for part in parts]
+        rest, found = text.encode(), []
+        while rest:
+            length = next(size for size in range(self.longest, 0, -1) if rest[:size] in self.tokens)
+            found.append(self.tokens[rest[:length]])
+            rest = rest[length:]
+        return found
 
 
 def check(model: Path, run: Path | None, number: int) -> None:
@@ -59,16 +50,16 @@ def check(model: Path, run: Path | None, number: int) -> None:
     template = environment.from_string(reader.get_field("tokenizer.chat_template").contents())
     file = FileVocabulary(reader)
     trained = vocabulary.Encoder(vocabulary.load(run / "vocabulary.json")) if run else None
-    read_back = vocabulary.Encoder(restore.tokenizer(reader))
+    read_back = vocabulary.Encoder(restore.vocabulary(reader))
     rng = random.Random(42)
     for _ in range(number):
         messages = dialogue(rng, Mixture(novelty=0.4))
         written = pieces(messages)
-        rendered = template.render(messages=[plain(message) for message in messages], add_generation_prompt=False)
+        rendered = template.render(**conversation(messages), add_generation_prompt=False)
         assert rendered == "".join(piece.text for piece in written), rendered
         for piece in written:
             if piece.special:
-                assert piece.text in file.tokens, piece.text
+                assert piece.text.encode() in file.tokens, piece.text
             else:
                 tokens = file.encode(piece.text)
                 assert tokens == read_back.text(piece.text), piece.text

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from . import requests_en, requests_ko
 from .envelopes import Data
 from .grammar import MACROS, choose
+from .notes import requests_en as notes_en
+from .notes import requests_ko as notes_ko
+from .notes.ids import Ids
 
-LANGUAGES = {"ko": requests_ko, "en": requests_en}
-for _phrases in LANGUAGES.values():
-    for _name, _template in _phrases.MACROS.items():
-        MACROS[f"{_phrases.__name__}.{_name}"] = _template
+LIFE = {"ko": requests_ko, "en": requests_en}
+NOTES = {"ko": notes_ko, "en": notes_en}
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,31 @@ class Dialogue:
     locale: str
     novelty: float
     messages: list[Message] = field(default_factory=list)
+    toolkits: tuple[str, ...] = ("life", "notes")
+    # Where the ids of pages and blocks come from, once one is needed.
+    ids: Ids | None = None
 
     @property
     def phrases(self):  # noqa: ANN201 - a module
-        """The phrases of the user's language."""
-        return LANGUAGES[self.language]
+        """The phrases of the user's language about habits."""
+        return LIFE[self.language]
+
+    @property
+    def notes(self):  # noqa: ANN201 - a module
+        """The phrases of the user's language about notes."""
+        return NOTES[self.language]
 
     def ask(self, templates: list[str], **slots: object) -> str:
-        """Puts a request into words."""
-        return self.careless(self.polish(choose(self.rng, self.own(templates), **slots)), *slots.values())
+        """Puts a request into words; what is copied out of it stays as it is."""
+        raw = choose(self.rng, self.own(templates), **slots)
+        text = self.polish(raw)
+        if any(value in raw and value not in text for value in slots.values() if isinstance(value, str)):
+            text = " ".join(raw.split())
+        return self.careless(text, *slots.values())
 
     def own(self, templates: list[str]) -> list[str]:
         """Templates with the macros of the user's language."""
-        prefix = self.phrases.__name__
-        return [_with_macros(template, prefix) for template in templates]
+        return [_with_macros(template, self.language) for template in templates]
 
     def polish(self, text: str) -> str:
         """Tidies what the grammar left, and now and then types carelessly."""
@@ -124,15 +136,20 @@ _QUESTION_WORDS = frozenset("what which how why who when is are do does can coul
 _cache: dict[tuple[str, str], str] = {}
 
 
-def _with_macros(template: str, prefix: str) -> str:
-    known = _cache.get((template, prefix))
+def _with_macros(template: str, language: str) -> str:
+    known = _cache.get((template, language))
     if known is None:
         known = template
-        for name in LANGUAGES["ko" if prefix.endswith("ko") else "en"].MACROS:
-            known = known.replace(f"<{name}>", f"<{prefix}.{name}>")
-        _cache[(template, prefix)] = known
+        for name in _NAMES[language]:
+            known = known.replace(f"<{name}>", f"<{language}.{name}>")
+        _cache[(template, language)] = known
     return known
 
 
-for _key in list(MACROS):
-    MACROS[_key] = _with_macros(MACROS[_key], _key.rpartition(".")[0])
+_NAMES: dict[str, list[str]] = {}
+for _language in ("ko", "en"):
+    _macros = LIFE[_language].MACROS | NOTES[_language].MACROS
+    assert len(_macros) == len(LIFE[_language].MACROS) + len(NOTES[_language].MACROS), "two macros have one name"
+    _NAMES[_language] = list(_macros)
+    for _name, _template in _macros.items():
+        MACROS[f"{_language}.{_name}"] = _with_macros(_template, _language)

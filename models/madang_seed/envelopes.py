@@ -20,6 +20,19 @@ CANCELLED = {
     "dismissed": "the user left before answering",
 }
 
+DISCARDED = {
+    "ko": {
+        "none": "화면이 닫혀 결과를 버렸습니다. 적용되지 않았습니다.",
+        "committed": "화면이 닫혀 결과를 버렸지만, 적용되었습니다.",
+        "unknown": "화면이 닫혀 결과를 버렸습니다. 적용되었을 수도 있습니다.",
+    },
+    "en": {
+        "none": "the screen was closed and the result discarded. It did not take effect.",
+        "committed": "the screen was closed and the result discarded, but it took effect.",
+        "unknown": "the screen was closed and the result discarded. It may have taken effect.",
+    },
+}
+
 
 def compact(value: object) -> str:
     """JSON as the runtime writes it."""
@@ -27,15 +40,17 @@ def compact(value: object) -> str:
 
 
 def ok(data: Data) -> str:
-    """The envelope of a success, its list cut where it would be too long."""
+    """The envelope of a success, its largest list cut where it would be too long."""
     whole = compact({"status": "ok", "data": data})
     if len(whole.encode()) <= MAX_BYTES:
         return whole
-    items = data["items"]
-    for kept in range(len(items) - 1, -1, -1):
-        cut = compact({"status": "ok", "data": {**data, "items": items[:kept], "_truncated": True}})
-        if len(cut.encode()) <= MAX_BYTES:
-            return cut
+    key = max((key for key in data if isinstance(data[key], list)), key=lambda key: len(compact(data[key]).encode()))
+    count = {} if "count" in data else {"count": len(data[key])}
+    for kept in range(len(data[key]) - 1, -1, -1):
+        cut = {**data, **count, key: data[key][:kept], "_truncated": True}
+        told = compact({"status": "ok", "data": cut})
+        if len(told.encode()) <= MAX_BYTES:
+            return told
     raise AssertionError("even the empty list is too long")
 
 
@@ -44,9 +59,15 @@ def error(code: str, reason: str) -> str:
     return compact({"status": "error", "code": code, "reason": reason})
 
 
-def cancelled(why: str) -> str:
-    """The envelope of a call that nobody allowed."""
-    return compact({"status": "cancelled", "reason": CANCELLED[why]})
+def cancelled(why: str, message: str | None = None) -> str:
+    """The envelope of a call that nobody allowed, with what the person who denied it said."""
+    said = {} if message is None else {"message": message}
+    return compact({"status": "cancelled", "reason": CANCELLED[why], **said})
+
+
+def discarded(tool: str, effect: str, locale: str) -> str:
+    """The envelope of a call whose result was thrown away because the screen was closed."""
+    return compact({"status": "discarded", "effect": effect, "reason": f"{tool}: {DISCARDED[locale][effect]}"})
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Speaker:
             if token is not None and token not in self._special:
                 plain.append(token)
                 continue
-            text += self.encoder.tokenizer.decode(plain)
+            text += self.encoder.vocabulary.decode(plain)
             plain = []
             text += self._special[token] if token is not None else ""
         return text

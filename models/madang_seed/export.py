@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import gguf
@@ -14,6 +13,7 @@ from gguf import TokenType
 
 from .chat import END_OF_TEXT, IM_END, SPECIAL_TOKENS, TEMPLATE
 from .model import Shape
+from .vocabulary import Vocabulary, escaped, load
 
 CONTEXT = 4096
 
@@ -26,7 +26,7 @@ def export(folder: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(str(target), "llama")
     _describe(writer, shape, state["tokens"], state["warm"])
-    _add_vocabulary(writer, json.loads((folder / "vocabulary.json").read_text(encoding="utf-8")))
+    _add_vocabulary(writer, load(folder / "vocabulary.json"))
     _add_weights(writer, shape, weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -37,7 +37,7 @@ def export(folder: Path, target: Path) -> None:
 def _describe(writer: gguf.GGUFWriter, shape: Shape, tokens: int, warm: bool) -> None:
     writer.add_name("Madang seed")
     trained = f"trained on {tokens / 1e6:.1f} M tokens of generated dialogues{' from an earlier one' if warm else ''}"
-    writer.add_description(f"A demonstration model for Madang's life toolkit, {trained}.")
+    writer.add_description(f"A demonstration model for Madang's toolkits life and notes, {trained}.")
     writer.add_license("MIT OR Apache-2.0")
     writer.add_languages(["ko", "en"])
     writer.add_context_length(CONTEXT)
@@ -54,19 +54,16 @@ def _describe(writer: gguf.GGUFWriter, shape: Shape, tokens: int, warm: bool) ->
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
 
 
-def _add_vocabulary(writer: gguf.GGUFWriter, vocabulary: dict) -> None:
-    numbers: dict[str, int] = vocabulary["model"]["vocab"]
-    tokens = sorted(numbers, key=numbers.__getitem__)
-    merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in vocabulary["model"]["merges"]]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list(tokens)
-    writer.add_token_types([TokenType.CONTROL if token in SPECIAL_TOKENS else TokenType.NORMAL for token in tokens])
-    writer.add_token_merges(merges)
-    writer.add_eos_token_id(numbers[IM_END])
-    writer.add_eot_token_id(numbers[IM_END])
-    writer.add_pad_token_id(numbers[END_OF_TEXT])
-    writer.add_bos_token_id(numbers[END_OF_TEXT])
+def _add_vocabulary(writer: gguf.GGUFWriter, vocabulary: Vocabulary) -> None:
+    special = {token: vocabulary.numbers[token.encode()] for token in SPECIAL_TOKENS}
+    writer.add_tokenizer_model("rwkv")
+    writer.add_token_list([escaped(token) for token in vocabulary.tokens])
+    kinds = [TokenType.CONTROL if number in special.values() else TokenType.NORMAL for number in range(len(vocabulary))]
+    writer.add_token_types(kinds)
+    writer.add_eos_token_id(special[IM_END])
+    writer.add_eot_token_id(special[IM_END])
+    writer.add_pad_token_id(special[END_OF_TEXT])
+    writer.add_bos_token_id(special[END_OF_TEXT])
     writer.add_add_bos_token(False)
     writer.add_add_eos_token(False)
     writer.add_chat_template(TEMPLATE)

@@ -9,6 +9,17 @@ import random
 from .dialogue import Message
 from .mixture import Mixture, dialogue
 
+# The tool by which the template knows each toolkit.
+KNOWN_BY = {"life": "search_catalog", "notes": "query_pages"}
+
+
+def conversation(messages: list[Message]) -> dict[str, object]:
+    """A dialogue in the form that chat templates take: tools and messages."""
+    told = [message for message in messages if message.role == "tools"]
+    names = [KNOWN_BY[toolkit] for message in told for toolkit in message.text.split()]
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"tools": tools, "messages": [plain(message) for message in messages if message not in told]}
+
 
 def plain(message: Message) -> dict[str, object]:
     """A message in the form that chat templates take."""
@@ -29,7 +40,7 @@ def main() -> None:
     rng = random.Random(arguments.seed)
     mixture = Mixture(short=arguments.short, novelty=arguments.novelty)
     for _ in range(arguments.number):
-        print(json.dumps([plain(message) for message in dialogue(rng, mixture)], ensure_ascii=False))
+        print(json.dumps(conversation(dialogue(rng, mixture)), ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from . import answers
 from .dialogue import Dialogue, Message
+from .notes import blocks, moving, pages
+from .notes import talking as notes_talking
 from .turns.adding import add
 from .turns.finding import add_unknown, detail, search, search_and_add, search_then
 from .turns.keeping import list_habits, log, log_by_title, streak, streak_by_title
@@ -19,12 +22,12 @@ _SYSTEM = [
     "당신은 습관을 돕는 조수입니다.",
     "You help people with their habits. Answer in the language of the user.",
     "사용자의 언어로 짧게 답하세요.",
-    "You are Madang, an assistant for habits. Use the tools.",
-    "마당의 습관 도우미입니다. 도구를 쓰세요.",
+    "You are Madang, an assistant for habits and notes. Use the tools.",
+    "마당의 습관과 노트 도우미입니다. 도구를 쓰세요.",
 ]
 
 # Each kind with its weight among requests that end at their first call, and among whole conversations.
-_KINDS: list[tuple[Turn, int, int]] = [
+_LIFE: list[tuple[Turn, int, int]] = [
     (search, 24, 24),
     (search_then, 10, 34),
     (search_and_add, 2, 4),
@@ -38,9 +41,33 @@ _KINDS: list[tuple[Turn, int, int]] = [
     (streak_by_title, 3, 6),
     (small_talk, 33, 13),
 ]
-_TURNS = [kind for kind, _, _ in _KINDS]
-_SHORT = [weight for _, weight, _ in _KINDS]
-_WHOLE = [weight for _, _, weight in _KINDS]
+_NOTES: list[tuple[Turn, int, int]] = [
+    (pages.open_page, 9, 7),
+    (pages.list_pages, 6, 5),
+    (pages.find_pages, 12, 10),
+    (pages.read_page, 9, 9),
+    (pages.make_page, 11, 8),
+    (pages.make_page_with_lines, 18, 11),
+    (pages.write_here, 13, 9),
+    (pages.add_to_page, 14, 16),
+    (blocks.find_blocks, 14, 12),
+    (blocks.with_named_block, 30, 40),
+    (blocks.with_focused_block, 5, 9),
+    (moving.where, 5, 3),
+    (moving.index, 4, 2),
+    (moving.note_view, 5, 3),
+    (moving.go_to_path, 6, 3),
+    (moving.back, 3, 2),
+    (moving.forward, 3, 2),
+    (moving.ping, 4, 2),
+    (notes_talking.small_talk, 22, 12),
+    (notes_talking.what_came_of_it, 0, 3),
+]
+_KINDS = {"life": [*_LIFE, (notes_talking.what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 12, 4)]}
+
+# Which toolkits there are, and whether the model is told. Where it is not told, there are both.
+_PRESENT = {("life",): 30, ("notes",): 27, ("life", "notes"): 43}
+_UNTOLD = 0.15
 
 
 @dataclass(frozen=True)
@@ -52,24 +79,55 @@ class Mixture:
     more_turns: float = 0.35
 
 
-def dialogue(rng: random.Random, mixture: Mixture) -> list[Message]:
-    """Makes one dialogue."""
+def dialogue(rng: random.Random, mixture: Mixture, about: str | None = None) -> list[Message]:
+    """Makes one dialogue; `about` is the toolkit of which all of it is, where that is wanted."""
     language = rng.choice(("ko", "en"))
     locale = language if rng.random() < 0.5 else rng.choice(("ko", "en"))
     d = Dialogue(rng, language, locale, mixture.novelty)
+    present = [one for one in _PRESENT if about is None or about in one]
+    d.toolkits = rng.choices(present, [_PRESENT[one] for one in present])[0]
+    if len(d.toolkits) == 1 or rng.random() > _UNTOLD:
+        d.messages.append(Message("tools", "".join(f"{toolkit}\n" for toolkit in d.toolkits)))
     if rng.random() < 0.06:
         d.messages.append(Message("system", rng.choice(_SYSTEM)))
     if rng.random() < mixture.short:
-        rng.choices(_TURNS, _SHORT)[0](d)
+        _turn(d, about, 1)
         return _until_first_call(d.messages)
-    rng.choices(_TURNS, _WHOLE)[0](d)
+    _turn(d, about, 2)
     while len(d.messages) < 24 and rng.random() < mixture.more_turns:
         if rng.random() < 0.12:
             d.language = "en" if d.language == "ko" else "ko"
-        rng.choices(_TURNS, _WHOLE)[0](d)
-    if rng.random() < 0.25:
+        _turn(d, about, 2)
+    if rng.random() < 0.2:
         thanks(d)
     return d.messages
+
+
+def _turn(d: Dialogue, about: str | None, column: int) -> None:
+    """One request and what comes of it."""
+    toolkit = about or d.rng.choices(d.toolkits, [_SHARE[toolkit] for toolkit in d.toolkits])[0]
+    if len(d.toolkits) == 1 and d.rng.random() < 0.03:
+        _of_the_other(d)
+        return
+    kinds = _KINDS[toolkit]
+    d.rng.choices(kinds, [kind[column] for kind in kinds])[0][0](d)
+
+
+_SHARE = {"life": 0.4, "notes": 0.6}
+
+
+def _of_the_other(d: Dialogue) -> None:
+    """Something of the toolkit that is not there."""
+    other = Dialogue(d.rng, d.language, d.locale, d.novelty)
+    d.rng.choice(_CLEARLY["notes" if d.toolkits == ("life",) else "life"])(other)
+    d.user(other.messages[0].text)
+    d.say(answers.of_itself(d.language, "outside", d.toolkits))
+
+
+_CLEARLY: dict[str, list[Turn]] = {
+    "life": [list_habits, log, streak],
+    "notes": [pages.open_page, pages.list_pages, pages.make_page, pages.make_page_with_lines, pages.read_page],
+}
 
 
 def _until_first_call(messages: list[Message]) -> list[Message]:

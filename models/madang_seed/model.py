@@ -14,7 +14,7 @@ from torch import Tensor, nn
 class Shape:
     """The sizes of the network."""
 
-    vocabulary: int = 2048
+    vocabulary: int = 2560
     width: int = 192
     layers: int = 5
     heads: int = 3

@@ -1,23 +1,22 @@
-"""Reads the vocabulary and the weights back out of a GGUF that `export` wrote, to train them further."""
+"""Reads the vocabulary and the weights back out of a GGUF, to check them or to train them further."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
 import torch
-from tokenizers import Tokenizer
+from torch import Tensor
 
-from . import vocabulary
+from .chat import SPECIAL_TOKENS
 from .model import Network, Shape
+from .vocabulary import Vocabulary, unescaped
 
 
-def tokenizer(reader: gguf.GGUFReader) -> Tokenizer:
+def vocabulary(reader: gguf.GGUFReader) -> Vocabulary:
     """The vocabulary as the training has it."""
-    tokens: list[str] = reader.get_field("tokenizer.ggml.tokens").contents()
-    merges: list[str] = reader.get_field("tokenizer.ggml.merges").contents()
-    left_and_right = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
-    return vocabulary.assemble({token: number for number, token in enumerate(tokens)}, left_and_right)
+    return Vocabulary(_tokens(reader))
 
 
 def network(reader: gguf.GGUFReader) -> Network:
@@ -27,9 +26,62 @@ def network(reader: gguf.GGUFReader) -> Network:
     return own
 
 
+def graft(reader: gguf.GGUFReader, wanted: Vocabulary, layers: int) -> Network:
+    """The network with another vocabulary and perhaps more layers.
+
+    A token that it lacked begins as the mean of those that spelt it. Layers that it lacked are put into the middle and
+    begin without anything to say.
+    """
+    stored = network(reader)
+    old = Vocabulary(_tokens(reader))
+    rows = [_row(old, token) for token in wanted.tokens]
+    embedding = torch.stack([stored.embedding.detach()[row].mean(0) for row in rows])
+    weights = {**stored.state_dict(), "embedding": embedding}
+    shape = replace(stored.shape, vocabulary=len(wanted), layers=max(layers, stored.shape.layers))
+    grafted = Network(shape)
+    middle, more = (stored.shape.layers + 1) // 2, shape.layers - stored.shape.layers
+    own = {}
+    for name, values in weights.items():
+        if name.startswith("blocks."):
+            _, number, part = name.split(".", 2)
+            own[f"blocks.{int(number) + (more if int(number) >= middle else 0)}.{part}"] = values
+        else:
+            own[name] = values
+    grafted.load_state_dict(own, strict=False)
+    with torch.no_grad():
+        for block in grafted.blocks[middle : middle + more]:
+            block.out.zero_()
+            block.down.zero_()
+    return grafted
+
+
+def _row(old: Vocabulary, token: bytes) -> list[int]:
+    if token in old.numbers:
+        return [old.numbers[token]]
+    return [number for number, _ in old.cut(token)]
+
+
 def open_file(path: Path) -> gguf.GGUFReader:
     """Opens a GGUF."""
     return gguf.GGUFReader(str(path))
+
+
+def _tokens(reader: gguf.GGUFReader) -> list[bytes]:
+    tokens: list[str] = reader.get_field("tokenizer.ggml.tokens").contents()
+    if reader.get_field("tokenizer.ggml.model").contents() == "rwkv":
+        return [unescaped(token) for token in tokens]
+    spelled = {character: byte for byte, character in _byte_alphabet().items()}
+    return [
+        token.encode() if token in SPECIAL_TOKENS else bytes(spelled[character] for character in token)
+        for token in tokens
+    ]
+
+
+def _byte_alphabet() -> dict[int, str]:
+    """The printable character that stands for each byte in a byte-level vocabulary."""
+    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {byte: chr(byte) for byte in plain} | {byte: chr(256 + n) for n, byte in enumerate(others)}
 
 
 def _shape(reader: gguf.GGUFReader) -> Shape:
@@ -48,7 +100,7 @@ def _shape(reader: gguf.GGUFReader) -> Shape:
     )
 
 
-def _weights(reader: gguf.GGUFReader, shape: Shape) -> dict[str, torch.Tensor]:
+def _weights(reader: gguf.GGUFReader, shape: Shape) -> dict[str, Tensor]:
     stored = {
         tensor.name.removesuffix(".weight"): torch.tensor(gguf.quants.dequantize(tensor.data, tensor.tensor_type))
         for tensor in reader.tensors
@@ -68,6 +120,6 @@ def _weights(reader: gguf.GGUFReader, shape: Shape) -> dict[str, torch.Tensor]:
     return weights
 
 
-def _halved(rows: torch.Tensor, head: int) -> torch.Tensor:
+def _halved(rows: Tensor, head: int) -> Tensor:
     """Puts rotated pairs half a head apart again: the inverse of what the export does."""
     return rows.view(-1, head // 2, 2, rows.shape[-1]).transpose(1, 2).reshape(rows.shape)

@@ -17,9 +17,11 @@ import torch
 
 from . import restore, vocabulary
 from .chat import END_OF_TEXT, SPECIAL_TOKENS
+from .envelopes import compact
 from .lexicon import noun
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, weighted_loss
+from .notes.ids import Ids
 from .optimizer import Optimizer
 from .packing import LENGTHS, TOKENS_PER_BATCH, Encoded, Packer
 
@@ -37,26 +39,45 @@ def mixture(progress: float) -> Mixture:
     if progress < 0.3:
         return Mixture(short=0.88, novelty=0.5, more_turns=0.2)
     if progress < 0.6:
-        return Mixture(short=0.93, novelty=0.35, more_turns=0.3)
-    return Mixture(short=0.82, novelty=0.25, more_turns=0.2)
+        return Mixture(short=0.72, novelty=0.4, more_turns=0.15)
+    return Mixture(short=0.62, novelty=0.25, more_turns=0.2)
 
 
 def drill_share(progress: float) -> float:
     """The share of drills among the dialogues: many until copying has set in, then a few."""
-    return 0.25 if progress < 0.35 else 0.03
+    return 0.25 if progress < 0.35 else 0.04
 
 
 def drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
     """Words or random tokens said several times: the purest lesson in copying, with nothing else to learn from it."""
-    if rng.random() < 0.5:
+    roll = rng.random()
+    if roll < 0.4:
+        return id_drill(rng, encoder)
+    if roll < 0.7:
         language = rng.choice(("ko", "en"))
         said = encoder.text(" ".join(noun(rng, language, 0.6) for _ in range(rng.randint(2, 6))))
     else:
-        ordinary = range(len(SPECIAL_TOKENS), vocabulary.SIZE)
+        ordinary = range(len(SPECIAL_TOKENS), len(encoder.vocabulary))
         said = [rng.choice(ordinary) for _ in range(rng.randint(4, 20))]
     mark = encoder.special[END_OF_TEXT]
     repeated = rng.randint(1, 3)
     return [mark, *said] * (1 + repeated), [0.0] * (len(said) + 1) + [0.0, *([0.7] * len(said))] * repeated
+
+
+def id_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
+    """Names with their ids, then some of the names again: the id of each is to be told."""
+    language, given = rng.choice(("ko", "en")), Ids(rng)
+    rows = [(noun(rng, language, 0.6), given.next()) for _ in range(rng.randint(1, 6))]
+    ids, weights = [encoder.special[END_OF_TEXT]], [0.0]
+    for name, own in rows:
+        said = encoder.text(compact({"id": own, "title": name}))
+        ids += said
+        weights += [0.0] * len(said)
+    for name, own in rng.sample(rows, min(len(rows), 3)):
+        asked, told = encoder.text(f"{name}="), encoder.text(own)
+        ids += [*asked, *told]
+        weights += [0.0] * len(asked) + [0.7] * len(told)
+    return ids, weights
 
 
 def rate(progress: float, steps: int) -> float:
@@ -80,15 +101,14 @@ class Run:
         self.folder, self.minutes, self.token_goal = folder, minutes, tokens
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "vocabulary.json"
-        model = restore.open_file(origin) if origin else None
-        if model:
-            restore.tokenizer(model).save(str(path))
-        elif not path.exists():
-            vocabulary.build().save(str(path))
+        if not path.exists():
+            vocabulary.build().save(path)
         self.encoder = vocabulary.Encoder(vocabulary.load(path))
         torch.manual_seed(seed)
-        shape = Shape(vocabulary=self.encoder.tokenizer.get_vocab_size())
-        self.network = restore.network(model) if model else Network(shape)
+        model = restore.open_file(origin) if origin else None
+        known = self.encoder.vocabulary
+        shape = Shape(vocabulary=len(known))
+        self.network = restore.graft(model, known, shape.layers) if model else Network(shape)
         self.warm = model is not None
         self.optimizer = Optimizer(self.network)
         # Each row length is compiled once; that takes a minute or two and makes a step a quarter faster.
@@ -233,7 +253,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 2)
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--resume", action="store_true", help="go on from the checkpoint in the folder")
-    start.add_argument("--from", dest="origin", type=Path, help="start from the weights and the vocabulary of a GGUF")
+    start.add_argument("--from", dest="origin", type=Path, help="start from the weights of a GGUF")
     parser.add_argument("--eager", action="store_true", help="do not compile the network (needs no C++ compiler)")
     arguments = parser.parse_args()
     if not arguments.minutes and not arguments.tokens:

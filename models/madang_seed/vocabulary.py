@@ -1,73 +1,132 @@
-"""The tokenizer: byte-level BPE in which a copied word always has the same tokens.
+"""The tokenizer: the longest known token at each place, and tokens in which a copied word is always cut alike.
 
-A space, a digit and every punctuation mark next to a word are tokens of their own, and no token holds more than one
-Hangul syllable. Syllables that the vocabulary lacks are two tokens.
+A space and every punctuation mark next to a word are tokens of their own, and no token holds more than one Hangul
+syllable. Syllables that the vocabulary lacks are two tokens. Two hexadecimal digits are one token, so that an id of 36
+characters is 20 tokens, cut at the same places wherever it stands. llama.cpp calls this kind of tokenizer `rwkv`.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
-from tokenizers import decoders as decoding
 
 from .chat import CHOICE, SPECIAL_TOKENS, pieces
+from .dialogue import Message
 from .mixture import Mixture, dialogue
 
-SIZE = 2048
-_SYLLABLES = 900
-
-# The pre-tokenizer that llama.cpp calls `qwen2`.
-QWEN2 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_QUOTES = "“”‘’「」"
+SIZE = 2560
+_SYLLABLES = 960
+_QUOTES = "“”‘’「」✅❌"
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def byte_alphabet() -> dict[int, str]:
-    """The printable character that stands for each byte in a byte-level vocabulary."""
-    plain = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {byte: chr(byte) for byte in plain} | {byte: chr(256 + n) for n, byte in enumerate(others)}
+class Vocabulary:
+    """The tokens in their order; those in front are control tokens, which plain text never becomes."""
+
+    def __init__(self, tokens: list[bytes]) -> None:
+        self.tokens = tokens
+        self.numbers = {token: number for number, token in enumerate(tokens)}
+        assert len(self.numbers) == len(tokens), "a token stands twice"
+        lengths: dict[bytes, set[int]] = {}
+        for token in tokens[len(SPECIAL_TOKENS) :]:
+            lengths.setdefault(token[:2], set()).add(len(token))
+        self._lengths = {start: sorted(known, reverse=True) for start, known in lengths.items()}
+
+    def __len__(self) -> int:
+        """How many tokens there are."""
+        return len(self.tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of plain text."""
+        return [number for number, _ in self.cut(text.encode())]
+
+    def cut(self, text: bytes) -> Iterator[tuple[int, int]]:
+        """The tokens of plain text, each with the byte where it begins."""
+        at = 0
+        while at < len(text):
+            for length in self._lengths.get(text[at : at + 2], (1,)):
+                token = text[at : at + length]
+                number = self.numbers.get(token)
+                if number is not None and len(token) == length:
+                    break
+            else:
+                number, length = self.numbers[text[at : at + 1]], 1
+            yield number, at
+            at += length
+
+    def decode(self, numbers: list[int]) -> str:
+        """The text of tokens; what is no UTF-8 is replaced."""
+        return b"".join(self.tokens[number] for number in numbers).decode(errors="replace")
+
+    def save(self, path: Path) -> None:
+        """Writes the tokens as a GGUF has them."""
+        path.write_text(json.dumps([escaped(token) for token in self.tokens], ensure_ascii=False), encoding="utf-8")
 
 
-_ALPHABET = byte_alphabet()
+def load(path: Path) -> Vocabulary:
+    """Reads the vocabulary."""
+    return Vocabulary([unescaped(token) for token in json.loads(path.read_text(encoding="utf-8"))])
 
 
-def _spelled(text: str) -> list[str]:
-    return [_ALPHABET[byte] for byte in text.encode()]
+def escaped(token: bytes) -> str:
+    """How a token stands in a GGUF: what is no printable text is written as `\\n` or `\\xNN`."""
+    try:
+        text = token.decode()
+    except UnicodeDecodeError:
+        return "".join(f"\\x{byte:02x}" for byte in token)
+    return "".join(_escaped_character(character) for character in text)
 
 
-def build(seed: int = 7, dialogues: int = 30_000) -> Tokenizer:
+def _escaped_character(character: str) -> str:
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}.get(character)
+    return named or (character if character.isprintable() else f"\\x{ord(character):02x}")
+
+
+def unescaped(text: str) -> bytes:
+    """The bytes of a token that stands in a GGUF."""
+    found = re.findall(r"\\x[0-9a-f]{2}|\\.|[^\\]+", text, re.DOTALL)
+    return b"".join(_unescaped_part(part) for part in found)
+
+
+def _unescaped_part(part: str) -> bytes:
+    if part.startswith("\\x"):
+        return bytes([int(part[2:], 16)])
+    if part.startswith("\\"):
+        return {"n": b"\n", "t": b"\t", "r": b"\r"}.get(part[1], part[1].encode())
+    return part.encode()
+
+
+def build(seed: int = 7, dialogues: int = 24_000) -> Vocabulary:
     """Makes the vocabulary from freshly generated dialogues."""
     rng = random.Random(seed)
     mixture = Mixture(short=0.3, novelty=0.02, more_turns=0.2)
     text = "\n".join(
         piece.text for _ in range(dialogues) for piece in pieces(dialogue(rng, mixture)) if not piece.special
     )
+    text = _ID.sub("", text)
 
-    merges: list[tuple[str, str]] = []
-    heads = sorted({tuple(_spelled(chr(code))[:2]) for code in range(0xAC00, 0xD7A4)})
-    merges += heads
-    merges += sorted({tuple(_spelled(mark)[:2]) for mark in _QUOTES})
+    tokens = {token.encode(): None for token in SPECIAL_TOKENS}
+    tokens |= {bytes([byte]): None for byte in range(256)}
+    tokens |= {chr(code).encode()[:2]: None for code in range(0xAC00, 0xD7A4)}
+    tokens |= {f"{byte:02x}".encode(): None for byte in range(256)}
+    tokens |= {mark.encode(): None for mark in _QUOTES}
     syllables = Counter(char for char in text if "가" <= char <= "힣")
-    for char in [*_QUOTES, *sorted(char for char, _ in syllables.most_common(_SYLLABLES))]:
-        first, second, third = _spelled(char)
-        merges.append((first + second, third))
-
-    room = SIZE - len(SPECIAL_TOKENS) - 256 - len(merges)
-    merges += _latin_merges(text, room)
-    tokens = [*_ALPHABET.values(), *(left + right for left, right in merges)]
-    vocabulary = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *tokens])}
-    assert len(vocabulary) == SIZE, len(vocabulary)
-    return assemble(vocabulary, merges)
+    tokens |= {char.encode(): None for char, _ in syllables.most_common(_SYLLABLES)}
+    for token in _latin(text, SIZE):
+        if len(tokens) == SIZE:
+            break
+        tokens.setdefault(token.encode())
+    return Vocabulary(list(tokens))
 
 
-def _latin_merges(text: str, number: int) -> list[tuple[str, str]]:
-    """Merges within words of Latin letters and within runs of punctuation."""
+def _latin(text: str, number: int) -> list[str]:
+    """Frequent parts of words of Latin letters and of runs of punctuation, the most useful first."""
     runs = Counter(re.findall(r"[A-Za-z]+|[!-/:-@\[-`{-~]+", text))
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s"), "removed")
@@ -76,42 +135,21 @@ def _latin_merges(text: str, number: int) -> list[tuple[str, str]]:
     # Rare runs are dropped, so that nothing is learnt from invented words.
     lines = [" ".join([run] * min(count, 2000)) for run, count in sorted(runs.items()) if count > 20]
     tokenizer.train_from_iterator(lines, trainer)
-    import json
-
-    learnt = json.loads(tokenizer.to_str())["model"]["merges"]
-    return [tuple(pair) for pair in learnt][:number]
-
-
-def assemble(vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> Tokenizer:
-    """The tokenizer of given tokens and merges."""
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(QWEN2), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoding.ByteLevel()
-    return tokenizer
-
-
-def load(path: Path) -> Tokenizer:
-    """Reads the vocabulary."""
-    return Tokenizer.from_file(str(path))
+    return ["".join(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
 class Encoder:
     """Turns dialogues into tokens and loss weights."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self.special = {token: tokenizer.token_to_id(token) for token in SPECIAL_TOKENS}
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.special = {token: vocabulary.numbers[token.encode()] for token in SPECIAL_TOKENS}
 
     def text(self, text: str) -> list[int]:
         """Plain text; what looks like a control token in it is none."""
-        return self.tokenizer.encode(text, add_special_tokens=False).ids
+        return self.vocabulary.encode(text)
 
-    def dialogue(self, messages: list) -> tuple[list[int], list[float]]:
+    def dialogue(self, messages: list[Message]) -> tuple[list[int], list[float]]:
         """The tokens of a dialogue and the weight of each in the loss."""
         ids: list[int] = []
         weights: list[float] = []
@@ -120,11 +158,8 @@ class Encoder:
                 ids.append(self.special[piece.text])
                 weights.append(piece.weight)
                 continue
-            encoded = self.tokenizer.encode(piece.text, add_special_tokens=False)
-            ids += encoded.ids
-            if piece.starts:
-                starts = frozenset(piece.starts)
-                weights += [CHOICE if begin in starts else piece.weight for begin, _ in encoded.offsets]
-            else:
-                weights += [piece.weight] * len(encoded.ids)
+            starts = frozenset(len(piece.text[:start].encode()) for start in piece.starts)
+            for number, begin in self.vocabulary.cut(piece.text.encode()):
+                ids.append(number)
+                weights.append(CHOICE if begin in starts else piece.weight)
         return ids, weights

@@ -279,7 +279,14 @@ def detail(d: Dialogue) -> None:
 def add_unknown(d: Dialogue) -> None:
     """Wants to add what is no item's title: a search comes first."""
     word = keyword_for(d)
-    d.user(d.ask(d.phrases.ADD_UNKNOWN, k=word, q=d.quoted(word)))
+    text = d.ask(d.phrases.ADD_UNKNOWN, k=word, q=d.quoted(word))
+    while "notes" in d.toolkits and not any(said in text.lower() for said in _OF_HABITS):
+        # Where there are notes too, something is only added to the habits that is said to be one.
+        text = d.ask(d.phrases.ADD_UNKNOWN, k=word, q=d.quoted(word))
+    d.user(text)
     rows, _ = _search_with(d, {"keyword": word}, invent=0.5)
     if rows and d.rng.random() < 0.4:
         _pick_add(d, rows)
+
+
+_OF_HABITS = ("습관", "프로토콜", "루틴", "habit", "protocol", "routine")

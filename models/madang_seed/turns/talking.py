@@ -14,7 +14,7 @@ from .words import any_item, number_for, title_of
 def small_talk(d: Dialogue) -> None:
     """Something that needs no tool."""
     rng, phrases = d.rng, d.phrases
-    kind = rng.choice(_TALK)
+    kind = rng.choice(_TALK if "life" in d.toolkits else _ANYWHERE)
     templates = {
         "greet": phrases.GREET,
         "thanks": phrases.THANKS,
@@ -30,7 +30,7 @@ def small_talk(d: Dialogue) -> None:
     }[kind]
     if kind == "outside":
         d.user(d.in_passing(d.polish(request(rng, d.language, d.own(templates)))))
-        d.say(choose(rng, answers.SMALL_TALK[d.language][kind]))
+        d.say(answers.of_itself(d.language, kind, d.toolkits))
         return
     title = title_of(d, any_item(d))
     slots = {
@@ -45,7 +45,10 @@ def small_talk(d: Dialogue) -> None:
         "weekday": rng.choice(phrases.WEEKDAYS),
     }
     d.user(d.ask(templates, **slots))
-    d.say(choose(rng, answers.SMALL_TALK[d.language][kind]))
+    if kind in ("greet", "who"):
+        d.say(answers.of_itself(d.language, kind, d.toolkits))
+    else:
+        d.say(choose(rng, answers.SMALL_TALK[d.language][kind]))
 
 
 def thanks(d: Dialogue) -> None:
@@ -54,9 +57,12 @@ def thanks(d: Dialogue) -> None:
     d.say(choose(d.rng, answers.SMALL_TALK[d.language]["thanks"]))
 
 
-_TALK = [
+_ANYWHERE = [
     *["greet", "thanks", "bye", "nevermind", "who", "who"],
     *["outside"] * 15,
+]
+_TALK = [
+    *_ANYWHERE,
     *["delete"] * 3,
     *["which_add", "which_log"] * 2,
     *["which_streak"] * 2,

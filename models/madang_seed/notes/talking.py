@@ -1,0 +1,118 @@
+"""Turns about notes that need no tool: questions back, what no tool can do, and what is not to be done."""
+
+from __future__ import annotations
+
+from .. import answers as life_answers
+from .. import envelopes
+from ..dialogue import Dialogue
+from ..grammar import choose
+from ..lexicon import NAMES, invented
+from . import answers, results
+from .pages import add_line, change
+from .steps import find_block, find_page, names, quoted
+
+_TALK = {
+    "MAKE_NOTHING": 4,
+    "ADD_NOTHING_HERE": 5,
+    "CHANGE_NOTHING": 4,
+    "DELETE_NOTHING": 4,
+    "FIND_NOTHING": 3,
+    "OPEN_NOTHING": 2,
+    "UNABLE": 10,
+    "OTHERS": 5,
+    "DONT": 8,
+    "HOW": 6,
+}
+
+
+def small_talk(d: Dialogue) -> None:
+    """Something about notes for which nothing is called."""
+    rng = d.rng
+    kind = rng.choices(list(_TALK), list(_TALK.values()))[0]
+    slots = _slots(d)
+    d.user(d.in_passing(d.ask(getattr(d.notes, kind), **slots)))
+    d.say(answers.TALK[d.language][kind])
+    if rng.random() < 0.3 and kind in _ANSWERED:
+        _ANSWERED[kind](d, slots)
+
+
+def _slots(d: Dialogue) -> dict[str, str]:
+    rng = d.rng
+    title, line = results.title(d), results.line(d)
+    name = rng.choice(NAMES[d.language]) if rng.random() < 0.5 else invented(rng, d.language).capitalize()
+    other = results.title(d)
+    lines = names(d, line, "a") | names(d, results.line(d), "c")
+    return {"t": title, "q": quoted(d, title), "name": name, **names(d, other, "p"), **lines}
+
+
+def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:
+    """The title that was asked back for."""
+    title = results.title(d)
+    d.user(choose(d.rng, _BARE[d.language], c=title, cq=quoted(d, title)))
+    d.call("create_page", title=title)
+    page = results.Page(results.new_id(d), title)
+    d.tool(envelopes.ok(results.created(page)))
+    answers.done(d, "created", t=title)
+
+
+def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
+    """The page that was asked back for."""
+    title = results.title(d)
+    d.user(choose(d.rng, _BARE[d.language], c=title, cq=quoted(d, title)))
+    d.call("open_page", pageTitle=title)
+    count = d.rng.randint(0, 30)
+    d.tool(envelopes.ok(results.opened(results.page(d, title), count)))
+    answers.done(d, "opened", t=title, n=count)
+
+
+def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
+    """The content that was asked back for."""
+    text = results.line(d)
+    asked = d.messages[-2].text
+    d.user(choose(d.rng, _BARE[d.language], c=text, cq=quoted(d, text)))
+    if slots["p"] in asked:
+        find_page(d, slots["p"], lambda page: add_line(d, page, text))
+        return
+    d.call("insert_block_below_current", content=text)
+    d.tool(envelopes.ok(results.block(d, text).made()))
+    answers.done(d, "added_here", c=text)
+
+
+def _change_text(d: Dialogue, slots: dict[str, str]) -> None:
+    """The new text of a line, which was asked back for."""
+    if slots["a"] not in d.messages[-2].text:
+        return
+    text = results.line(d)
+    d.user(choose(d.rng, _TO[d.language], c=text, cq=quoted(d, text)))
+    find_block(d, slots["a"], slots["a"], lambda block: change(d, block, text))
+
+
+_ANSWERED = {
+    "MAKE_NOTHING": _make_titled,
+    "OPEN_NOTHING": _open_titled,
+    "ADD_NOTHING_HERE": _add_text,
+    "CHANGE_NOTHING": _change_text,
+}
+_BARE = {
+    "ko": ["{c}", "{cq}", "{cq:이라고}", "{cq:으로} 해줘", "{c:으로}"],
+    "en": ["{c}", "{cq}", "{cq} please", "it's {cq}", "{c}"],
+}
+_TO = {"ko": ["{cq:으로}", "{cq:으로} 바꿔줘", "{cq}"], "en": ["to {cq}", "{cq}", "{cq} please"]}
+
+
+def what_came_of_it(d: Dialogue) -> None:
+    """A call whose result was thrown away: the user asks whether it took effect."""
+    rng = d.rng
+    if "notes" in d.toolkits and (rng.random() < 0.5 or "life" not in d.toolkits):
+        text, tool = results.line(d), "insert_block_below_current"
+        d.user(d.ask(d.notes.ADD_HERE, **names(d, text, "c")))
+        d.call(tool, content=text)
+    else:
+        number, tool = rng.randint(1, 99), "log_tracker_entry"
+        d.user(d.ask(d.phrases.LOG_DONE, id=number))
+        d.call(tool, habit_id=number, value="done")
+    effect = rng.choice(("committed", "none", "unknown"))
+    d.tool(envelopes.discarded(tool, effect, d.locale))
+    if rng.random() < 0.75:
+        d.user(d.ask(d.notes.DID_IT))
+    d.say(life_answers.DISCARDED[d.language][effect])
