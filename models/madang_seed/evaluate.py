@@ -69,14 +69,14 @@ def written(message: Message) -> str:
     return f"<tool_call>\n{call_text(message.call.name, message.call.arguments)[0]}\n</tool_call>"
 
 
-def held_out(speaker: Speaker, number: int, whole: bool, show: int) -> None:
+def held_out(speaker: Speaker, number: int, whole: bool, show: int, about: str | None) -> None:
     """Compares replies with what the generator would have said and prints the shares that are exactly right."""
     rng = random.Random(HELD_OUT_SEED)
     mixture = Mixture(short=0.0 if whole else 1.0, novelty=0.25, more_turns=0.3)
     right: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for _ in range(number):
-        messages = dialogue(rng, mixture)
+        messages = dialogue(rng, mixture, about)
         for place, message in enumerate(messages):
             if message.role != "assistant":
                 continue
@@ -101,6 +101,7 @@ def main() -> None:
     parser.add_argument(
         "--whole", action="store_true", help="judge every reply of whole conversations, not only the first"
     )
+    parser.add_argument("--about", choices=("life", "notes"), help="only dialogues of this toolkit")
     parser.add_argument("--show", type=int, default=0, help="how many wrong replies to print")
     parser.add_argument("--say", nargs="*", help="lines of one's own, each a new conversation")
     parser.add_argument("--threads", type=int, default=1)
@@ -112,7 +113,7 @@ def main() -> None:
         for line in arguments.say:
             print(f"{line}\n  {speaker.reply([Message('user', line)])}")
         return
-    held_out(speaker, arguments.number, arguments.whole, arguments.show)
+    held_out(speaker, arguments.number, arguments.whole, arguments.show, arguments.about)
 
 
 if __name__ == "__main__":
