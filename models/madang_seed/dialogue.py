@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from . import requests_en, requests_ko
 from .envelopes import Data
 from .grammar import MACROS, choose
+from .life import requests_en as life_en
+from .life import requests_ko as life_ko
 from .notes import requests_en as notes_en
 from .notes import requests_ko as notes_ko
 from .notes.ids import Ids
 
-LIFE = {"ko": requests_ko, "en": requests_en}
+LIFE = {"ko": life_ko, "en": life_en}
 NOTES = {"ko": notes_ko, "en": notes_en}
 
 
@@ -55,6 +56,10 @@ class Dialogue:
     def notes(self):  # noqa: ANN201 - a module
         """The phrases of the user's language about notes."""
         return NOTES[self.language]
+
+    def other_language(self, share: float = 0.12) -> str:
+        """The language of the user, or with the given probability the other one."""
+        return self.language if self.rng.random() >= share else ("en" if self.language == "ko" else "ko")
 
     def ask(self, templates: list[str], **slots: object) -> str:
         """Puts a request into words; what is copied out of it stays as it is."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from . import answers
 from .dialogue import Dialogue, Message
+from .life.adding import add
+from .life.finding import add_unknown, detail, search, search_and_add, search_then
+from .life.keeping import list_habits, log, log_by_title, streak, streak_by_title
+from .life.talking import question_back
 from .notes import blocks, moving, pages
 from .notes import talking as notes_talking
-from .turns.adding import add
-from .turns.finding import add_unknown, detail, search, search_and_add, search_then
-from .turns.keeping import list_habits, log, log_by_title, streak, streak_by_title
-from .turns.talking import small_talk, thanks
+from .talking import small_talk, thanks
 
 Turn = Callable[[Dialogue], object]
 
@@ -39,7 +40,8 @@ _LIFE: list[tuple[Turn, int, int]] = [
     (log_by_title, 4, 10),
     (streak, 5, 6),
     (streak_by_title, 3, 6),
-    (small_talk, 33, 13),
+    (small_talk, 21, 8),
+    (question_back, 12, 5),
 ]
 _NOTES: list[tuple[Turn, int, int]] = [
     (pages.open_page, 9, 7),

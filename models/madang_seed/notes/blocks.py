@@ -16,7 +16,7 @@ from .steps import broken, find_block, find_page, goes_wrong, names, pick_block,
 def find_blocks(d: Dialogue) -> None:
     """What is written is looked for, then perhaps one of the lines is used."""
     rng = d.rng
-    said = words.query(rng, results.other_language(d, 0.06), d.novelty)
+    said = words.query(rng, d.other_language(0.06), d.novelty)
     arguments: Data = {"query": said}
     slots = {"k": said, "q": quoted(d, said)}
     if rng.random() < 0.16:
@@ -188,7 +188,7 @@ _NAMED: dict[str, tuple[Act, int]] = {
 def with_named_block(d: Dialogue) -> None:
     """A line that is named by what it says, or by a part of that, and what is to be done with it."""
     rng = d.rng
-    language = results.other_language(d)
+    language = d.other_language(0.1)
     whole = words.line(rng, language, d.novelty)
     said = words.part(rng, language, whole)
     text = results.line(d)

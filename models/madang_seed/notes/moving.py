@@ -133,7 +133,7 @@ def ping(d: Dialogue) -> None:
         d.call("ping")
         answer = "pong"
     else:
-        message = words.short_line(rng, results.other_language(d), d.novelty)
+        message = words.short_line(rng, d.other_language(0.1), d.novelty)
         d.user(" ".join(choose(rng, d.own(d.notes.PING_MESSAGE), **names(d, message, "m")).split()))
         d.call("ping", message=message)
         answer = f"pong: {message}"

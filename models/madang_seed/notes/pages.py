@@ -5,8 +5,8 @@ from __future__ import annotations
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
+from ..failing import fail
 from ..grammar import choose
-from ..turns.words import fail
 from . import answers, results, words
 from .results import Block, Page
 from .steps import broken, find_page, goes_wrong, names, pick_page, quoted
@@ -119,7 +119,7 @@ def kept(envelope: str, rows: list) -> list:
 def find_pages(d: Dialogue) -> None:
     """Pages are looked for, then perhaps one of them is used."""
     rng = d.rng
-    said = words.query(rng, results.other_language(d, 0.06), d.novelty)
+    said = words.query(rng, d.other_language(0.06), d.novelty)
     arguments: Data = {"query": said}
     if rng.random() < 0.2:
         arguments["limit"] = rng.randint(1, 9)
@@ -338,7 +338,7 @@ def _items(d: Dialogue) -> tuple[list[Data], str]:
     """The lines of a new page, and how they are listed in a request."""
     rng = d.rng
     number = rng.choice((1, 2, 2, 2, 3, 3, 3, 4, 5, 6))
-    language = results.other_language(d, 0.06)
+    language = d.other_language(0.06)
     short = rng.random() < 0.75
     mark = rng.choice(d.notes.ITEM_MARKS) if short else "'{x}'"
     separators = rng.random() < 0.6
@@ -372,7 +372,7 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     where = {"parentId": parent.id} if parent else {}
     d.call("create_page_with_blocks", title=title, **where, blocks=blocks)
     if rng.random() < 0.05:
-        fail(d, "create_page_with_blocks", {})
+        fail(d, "create_page_with_blocks")
         return
     page = Page(results.new_id(d), title, parent.id if parent else None)
     failing = {rng.randrange(len(blocks))} if len(blocks) > 1 and rng.random() < 0.06 else set()

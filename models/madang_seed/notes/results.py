@@ -54,19 +54,14 @@ def new_id(d: Dialogue) -> str:
     return d.ids.next()
 
 
-def other_language(d: Dialogue, share: float = 0.1) -> str:
-    """The language of the user, or with the given probability the other one."""
-    return d.language if d.rng.random() >= share else ("en" if d.language == "ko" else "ko")
-
-
 def title(d: Dialogue) -> str:
     """A title in the language of the user, now and then in the other one."""
-    return words.title(d.rng, other_language(d), d.novelty)
+    return words.title(d.rng, d.other_language(0.1), d.novelty)
 
 
 def line(d: Dialogue) -> str:
     """A line in the language of the user, now and then in the other one."""
-    return words.line(d.rng, other_language(d), d.novelty)
+    return words.line(d.rng, d.other_language(0.1), d.novelty)
 
 
 def page(d: Dialogue, named: str | None = None, *, is_directory: bool | None = None) -> Page:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from ..turns.words import fail
+from ..failing import fail
 from . import answers, results, words
 from .results import Block, Page
 
@@ -38,7 +38,7 @@ def goes_wrong(d: Dialogue, tool: str, share: float = 0.04) -> bool:
     """Now and then the tool fails for a reason that is none of its own."""
     if d.rng.random() >= share:
         return False
-    fail(d, tool, {})
+    fail(d, tool)
     return True
 
 

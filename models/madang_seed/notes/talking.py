@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import answers as life_answers
+from .. import answers as shared_answers
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..grammar import choose
@@ -115,4 +115,4 @@ def what_came_of_it(d: Dialogue) -> None:
     d.tool(envelopes.discarded(tool, effect, d.locale))
     if rng.random() < 0.75:
         d.user(d.ask(d.notes.DID_IT))
-    d.say(life_answers.DISCARDED[d.language][effect])
+    d.say(shared_answers.DISCARDED[d.language][effect])

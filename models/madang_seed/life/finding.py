@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import answers, envelopes
-from ..catalogue import CATEGORIES, Item, catalogue
 from ..dialogue import Dialogue
-from ..envelopes import Data, Row
+from ..envelopes import Data
 from ..grammar import choose
 from ..lexicon import noun
+from ..talking import small_talk
+from . import answers, results
 from .adding import add_item
-from .talking import small_talk
+from .catalogue import CATEGORIES, Item, catalogue
+from .results import Row
 from .words import any_item, fail, keyword_for, maybe_quoted, title_of
 
 
@@ -123,10 +124,10 @@ def search(d: Dialogue) -> tuple[list[Row], int]:
 def _search_with(d: Dialogue, arguments: Data, invent: float) -> tuple[list[Row], int]:
     d.call("search_catalog", **arguments)
     if d.rng.random() < 0.03:
-        fail(d, "search_catalog", {})
+        fail(d, "search_catalog")
         return [], 0
-    rows, total = envelopes.search_rows(d.rng, arguments, d.locale, invent)
-    d.tool(envelopes.search_envelope(rows, total))
+    rows, total = results.search_rows(d.rng, arguments, d.locale, invent)
+    d.tool(results.search_envelope(rows, total))
     shown = _kept(d.messages[-1].text, rows)
     d.say(answers.found(d.rng, d.language, shown, total))
     return shown, total
@@ -183,8 +184,8 @@ def search_and_add(d: Dialogue) -> None:
     look = rng.random() < 0.4
     d.user(d.ask((_LOOK_AND_ADD if look else _FIND_AND_ADD)[d.language], t=word))
     d.call("search_catalog", **arguments)
-    rows, total = envelopes.search_rows(rng, arguments, d.locale, 0.5)
-    d.tool(envelopes.search_envelope(rows, total))
+    rows, total = results.search_rows(rng, arguments, d.locale, 0.5)
+    d.tool(results.search_envelope(rows, total))
     if not rows:
         d.say(answers.found(rng, d.language, rows, total))
         return
@@ -220,12 +221,12 @@ _LOOK_AND_ADD = {
 
 def _record_of(d: Dialogue, row: Row) -> str:
     known = {item.id: item for item in catalogue()}
-    return envelopes.record_envelope(known.get(row.id) or _made_item(d, row), d.locale)
+    return results.record_envelope(known.get(row.id) or _made_item(d, row), d.locale)
 
 
 def _made_item(d: Dialogue, row: Row) -> Item:
     rng, locale = d.rng, d.locale
-    sentence = lambda: envelopes.framed_text(rng, locale, 0.3) + "."  # noqa: E731
+    sentence = lambda: results.framed_text(rng, locale, 0.3) + "."  # noqa: E731
     both = lambda value: {"ko": value, "en": value}  # noqa: E731
     return Item(
         id=row.id,
@@ -235,9 +236,9 @@ def _made_item(d: Dialogue, row: Row) -> Item:
         summary=both(row.summary),
         why=both(sentence()),
         steps=both([sentence() for _ in range(rng.choice((2, 3)))]),
-        standard=both(envelopes.dose(rng, locale)),
-        minimum=both(envelopes.dose(rng, locale)),
-        anchor=both(envelopes.anchor_when(rng, locale)),
+        standard=both(results.dose(rng, locale)),
+        minimum=both(results.dose(rng, locale)),
+        anchor=both(results.anchor_when(rng, locale)),
         keywords=both([noun(rng, locale, 0.3) for _ in range(3)]),
     )
 
@@ -247,9 +248,9 @@ def _query(d: Dialogue, row: Row) -> None:
     known = {item.id: item for item in catalogue()}
     item = known.get(row.id) or _made_item(d, row)
     if d.rng.random() < 0.04:
-        fail(d, "query_protocol", {})
+        fail(d, "query_protocol")
         return
-    d.tool(envelopes.record_envelope(item, d.locale))
+    d.tool(results.record_envelope(item, d.locale))
     d.say(answers.record(d.language, item, d.locale))
 
 
@@ -262,9 +263,9 @@ def detail(d: Dialogue) -> None:
         _search_with(d, {"keyword": word}, invent=0.4)
         return
     item = any_item(d)
-    row = envelopes.row_of(item, d.locale)
+    row = results.row_of(item, d.locale)
     if rng.random() < 0.12:
-        row = row if rng.random() < 0.5 else envelopes.invented_row(rng, d.locale)
+        row = row if rng.random() < 0.5 else results.invented_row(rng, d.locale)
         d.user(d.ask(d.phrases.DETAIL_ID, id=row.id))
         _query(d, row)
         return

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from .. import answers, envelopes
-from ..catalogue import catalogue
+from .. import envelopes
 from ..dialogue import Dialogue
-from ..envelopes import Data, Habit
+from ..envelopes import Data
 from ..grammar import choose
-from ..requests_en import MONTHS
-from .words import any_item, fail, number_for, other_language, title_of
+from . import answers, results
+from .catalogue import catalogue
+from .requests_en import MONTHS
+from .results import Habit
+from .words import any_item, fail, number_for, title_of
 
 
 def list_habits(d: Dialogue) -> None:
@@ -28,10 +30,10 @@ def list_habits(d: Dialogue) -> None:
 def _list(d: Dialogue, number: int) -> list[Habit] | None:
     d.call("list_active_habits")
     if d.rng.random() < 0.03:
-        fail(d, "list_active_habits", {})
+        fail(d, "list_active_habits")
         return None
-    active = envelopes.habits(d.rng, d.locale, number, invent=0.3)
-    d.tool(envelopes.list_envelope(active))
+    active = results.habits(d.rng, d.locale, number, invent=0.3)
+    d.tool(results.list_envelope(active))
     return active
 
 
@@ -63,10 +65,10 @@ def record_day(d: Dialogue, habit_id: int, value: str, **given: str) -> None:
         d.tool(envelopes.cancelled(why))
         d.say(answers.cancelled(rng, d.language, why, "log_tracker_entry"))
     elif roll < 0.35:
-        day = given.get("date") or envelopes.date(rng)
-        fail(d, "log_tracker_entry", {"i": habit_id, "d": day, "e": envelopes.date(rng)})
+        day = given.get("date") or results.date(rng)
+        fail(d, "log_tracker_entry", i=habit_id, d=day, e=results.date(rng))
     else:
-        data: Data = {"habit_id": habit_id, "date": given.get("date") or envelopes.date(rng), "value": value}
+        data: Data = {"habit_id": habit_id, "date": given.get("date") or results.date(rng), "value": value}
         d.tool(envelopes.ok(data))
         d.say(answers.logged(d.language, data))
 
@@ -78,7 +80,7 @@ def log(d: Dialogue) -> None:
     value = rng.choice(("done", "done", "done", "blank", "blank"))
     given: dict[str, str] = {}
     if rng.random() < 0.35:
-        day = envelopes.date(rng)
+        day = results.date(rng)
         given["date"] = day
         templates = phrases.LOG_DATE_DONE if value == "done" else phrases.LOG_DATE_BLANK
         text = d.ask(templates, id=habit_id, date=written_date(d, day))
@@ -86,7 +88,7 @@ def log(d: Dialogue) -> None:
         text = d.squeezed(d.ask(phrases.LOG_DONE if value == "done" else phrases.LOG_BLANK, id=habit_id))
     text = _number_in_words(d, text)
     if rng.random() < 0.3:
-        words = envelopes.note(rng, other_language(d, 0.08), d.novelty)
+        words = results.note(rng, d.other_language(0.08), d.novelty)
         given["note"] = words
         text = choose(rng, phrases.LOG_NOTE, log=text.rstrip(".!?~"), n=words, nq=d.quoted(words))
     d.user(d.in_passing(text))
@@ -125,13 +127,13 @@ def log_by_title(d: Dialogue) -> None:
     if active is not None:
         record_day(d, active.id, value)
     elif title:
-        d.say(choose(rng, answers.SMALL_TALK[d.language]["no_such_habit"], t=title))
+        d.say(answers.TALK[d.language]["no_such_habit"].format(t=title))
 
 
 def _named_habit(d: Dialogue, templates: list[str]) -> tuple[Habit | None, str]:
     """Asks by title and looks the habit up. Without a habit the title is blank where the tool failed."""
     rng = d.rng
-    active = envelopes.habits(rng, d.locale, rng.choice((1, 2, 3, 3, 4)), invent=0.2)
+    active = results.habits(rng, d.locale, rng.choice((1, 2, 3, 3, 4)), invent=0.2)
     if rng.random() < 0.85:
         habit: Habit | None = rng.choice(active)
         known = {item.id: item for item in catalogue()}
@@ -146,9 +148,9 @@ def _named_habit(d: Dialogue, templates: list[str]) -> tuple[Habit | None, str]:
     d.user(d.ask(templates, t=title, q=d.quoted(title)))
     d.call("list_active_habits")
     if rng.random() < 0.03:
-        fail(d, "list_active_habits", {})
+        fail(d, "list_active_habits")
         return None, ""
-    d.tool(envelopes.list_envelope(active))
+    d.tool(results.list_envelope(active))
     return habit, title
 
 
@@ -165,14 +167,14 @@ def streak_by_title(d: Dialogue) -> None:
     if habit is not None:
         _streak(d, habit.id, habit.title)
     elif title:
-        d.say(choose(d.rng, answers.SMALL_TALK[d.language]["no_such_habit"], t=title))
+        d.say(answers.TALK[d.language]["no_such_habit"].format(t=title))
 
 
 def _streak(d: Dialogue, habit_id: int, title: str) -> None:
     d.call("get_streak", habit_id=habit_id)
     if d.rng.random() < 0.12:
-        fail(d, "get_streak", {"i": habit_id})
+        fail(d, "get_streak", i=habit_id)
         return
-    envelope, data = envelopes.streak_envelope(d.rng, habit_id, title)
+    envelope, data = results.streak_envelope(d.rng, habit_id, title)
     d.tool(envelope)
     d.say(answers.streak(d.language, data))

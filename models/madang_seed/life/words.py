@@ -1,15 +1,15 @@
-"""Words and other small things that all turns need."""
+"""Words and other small things that all turns about habits need."""
 
 from __future__ import annotations
 
 import random
 from functools import cache
 
-from .. import answers, envelopes
-from ..catalogue import Item, catalogue
+from .. import failing
 from ..dialogue import Dialogue
-from ..envelopes import Data
 from ..lexicon import NOUNS, TERMS, compound, invented
+from . import answers
+from .catalogue import Item, catalogue
 
 
 def keyword_for(d: Dialogue) -> str:
@@ -17,7 +17,7 @@ def keyword_for(d: Dialogue) -> str:
     rng = d.rng
     taken = d.phrases.CATEGORY_WORDS
     while True:
-        language = other_language(d, 0.06)
+        language = d.other_language(0.06)
         roll = rng.random()
         if roll < 0.38:
             word = compound(rng, language, d.novelty)
@@ -41,11 +41,6 @@ _AMBIGUOUS = frozenset(
     "관계 휴식 체력 피로 긴장 공부 몰입 대화 빛 마음 낮 밤 잠 일 "
     "light sleep relaxing eating focus work study rest relaxation".split()
 )
-
-
-def other_language(d: Dialogue, share: float = 0.12) -> str:
-    """The language of the user, or with the given probability the other one."""
-    return d.language if d.rng.random() >= share else ("en" if d.language == "ko" else "ko")
 
 
 def any_item(d: Dialogue) -> Item:
@@ -78,8 +73,6 @@ def maybe_quoted(d: Dialogue, text: str) -> str:
     return d.quoted(text) if d.rng.random() < 0.8 else text
 
 
-def fail(d: Dialogue, tool: str, slots: Data) -> None:
+def fail(d: Dialogue, tool: str, /, **slots: object) -> None:
     """The tool fails and the assistant says so."""
-    code, reason, answer = answers.failure(d.rng, d.language, d.locale, tool, slots)
-    d.tool(envelopes.error(code, reason))
-    d.say(answer)
+    failing.fail(d, tool, answers.FAILURES.get(tool, []), **slots)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import answers, envelopes
-from ..catalogue import catalogue
+from .. import envelopes
 from ..dialogue import Dialogue
-from ..envelopes import Data, Habit
+from ..envelopes import Data
 from ..grammar import choose
+from . import answers, results
+from .catalogue import catalogue
 from .keeping import record_day
-from .words import any_item, fail, number_for, other_language, title_of
+from .results import Habit
+from .words import any_item, fail, number_for, title_of
 
 
 def add_item(d: Dialogue, item_id: str, title: str, **given: str) -> None:
@@ -39,7 +41,7 @@ def add_item(d: Dialogue, item_id: str, title: str, **given: str) -> None:
             _added(d, arguments)
         return
     if roll < 0.32:
-        fail(d, "add_habit", {})
+        fail(d, "add_habit")
         return
     _added(d, arguments)
 
@@ -58,7 +60,7 @@ def _added(d: Dialogue, arguments: Data) -> None:
         arguments["frame_level"],
         arguments["framed_text"],
         extra,
-        envelopes.date(rng),
+        results.date(rng),
     )
     already = rng.random() < 0.15
     data = habit.data() | ({"already_active": True} if already else {})
@@ -118,13 +120,13 @@ def _particulars(d: Dialogue) -> tuple[dict[str, str], list[str]]:
 
 def framed_text(d: Dialogue) -> str:
     """A sentence of the user, now and then in the other language."""
-    return envelopes.framed_text(d.rng, other_language(d), d.novelty)
+    return results.framed_text(d.rng, d.other_language(), d.novelty)
 
 
 _VALUES: dict[str, Callable[[Dialogue], str]] = {
-    "anchor_when": lambda d: envelopes.anchor_when(d.rng, d.language),
-    "anchor_after_what": lambda d: envelopes.anchor_after(d.rng, d.language, d.novelty),
-    "dose_text": lambda d: envelopes.dose(d.rng, d.language),
+    "anchor_when": lambda d: results.anchor_when(d.rng, d.language),
+    "anchor_after_what": lambda d: results.anchor_after(d.rng, d.language, d.novelty),
+    "dose_text": lambda d: results.dose(d.rng, d.language),
     "frame_level": lambda d: d.rng.choice(("L0", "L1", "L2", "L2", "L3", "L3", "L3", "l2", "l3")),
     "framed_text": framed_text,
 }

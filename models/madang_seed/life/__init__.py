@@ -1,0 +1,1 @@
+"""The toolkit `life`: how people ask, what its tools answer, what is said of it."""

@@ -1,1 +1,0 @@
-"""What a user may want, and the conversation that follows."""
