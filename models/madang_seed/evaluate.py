@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument(
         "--whole", action="store_true", help="judge every reply of whole conversations, not only the first"
     )
-    parser.add_argument("--about", choices=("life", "notes"), help="only dialogues of this toolkit")
+    parser.add_argument("--about", choices=("life", "notes"), help="only this toolkit")
     parser.add_argument("--show", type=int, default=0, help="how many wrong replies to print")
     parser.add_argument("--say", nargs="*", help="lines of one's own, each a new conversation")
     parser.add_argument("--threads", type=int, default=1)
@@ -110,8 +110,9 @@ def main() -> None:
     speaker = Speaker(arguments.run)
     print(f"trained on {speaker.tokens / 1e6:.2f} M tokens")
     if arguments.say:
+        told = [Message("tools", f"{arguments.about}\n" if arguments.about else "life\nnotes\n")]
         for line in arguments.say:
-            print(f"{line}\n  {speaker.reply([Message('user', line)])}")
+            print(f"{line}\n  {speaker.reply([*told, Message('user', line)])}")
         return
     held_out(speaker, arguments.number, arguments.whole, arguments.show, arguments.about)
 
