@@ -13,7 +13,7 @@ CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 RESPONSE_OPEN, RESPONSE_CLOSE = "<tool_response>", "</tool_response>"
 SPECIAL_TOKENS = (END_OF_TEXT, IM_START, IM_END, CALL_OPEN, CALL_CLOSE, RESPONSE_OPEN, RESPONSE_CLOSE)
 
-# Of the list of tools only this is told: which of the two toolkits it is from. Calls are written without spaces, also in
+# Of the list of tools only this is told: which of the two toolkits it is from. Calls are written without spaces, as are
 # lists of objects (`blocks`). `tojson` may escape an apostrophe for HTML, which is undone.
 TEMPLATE = """\
 {%- macro written(value) %}
