@@ -68,7 +68,7 @@ _NOTES: list[tuple[Turn, int, int]] = [
 _KINDS = {"life": [*_LIFE, (notes_talking.what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 12, 4)]}
 
 # Which toolkits there are, and whether the model is told. Where it is not told, there are both.
-_PRESENT = {("life",): 27, ("notes",): 29, ("life", "notes"): 44}
+_PRESENT = {("life",): 24, ("notes",): 31, ("life", "notes"): 45}
 _UNTOLD = 0.15
 
 
@@ -115,7 +115,7 @@ def _turn(d: Dialogue, about: str | None, column: int) -> None:
     d.rng.choices(kinds, [kind[column] for kind in kinds])[0][0](d)
 
 
-_SHARE = {"life": 0.36, "notes": 0.64}
+_SHARE = {"life": 0.35, "notes": 0.65}
 
 
 def _of_the_other(d: Dialogue) -> None:
