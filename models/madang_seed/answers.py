@@ -59,3 +59,11 @@ DISCARDED = {
         "unknown": "The screen was closed, so how it ended is not known. It may have taken effect, so please check.",
     },
 }
+
+SETTLED = {
+    "ko": {True: "확인해 보니 적용되었어요.", False: "확인해 보니 적용되지 않았어요. 바뀐 것은 없어요."},
+    "en": {
+        True: "It is known now that it took effect.",
+        False: "It is known now that it did not take effect. Nothing was changed.",
+    },
+}

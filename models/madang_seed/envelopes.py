@@ -28,6 +28,11 @@ DISCARDED = {
     },
 }
 
+SETTLED = {
+    "ko": {True: "확인 결과 적용되었습니다.", False: "확인 결과 적용되지 않았습니다."},
+    "en": {True: "it is known now that it took effect.", False: "it is known now that it did not take effect."},
+}
+
 
 def compact(value: object) -> str:
     """JSON as the runtime writes it."""
@@ -63,3 +68,19 @@ def cancelled(why: str, message: str | None = None) -> str:
 def discarded(tool: str, effect: str, locale: str) -> str:
     """The envelope of a call whose result was thrown away because the screen was closed."""
     return compact({"status": "discarded", "effect": effect, "reason": f"{tool}: {DISCARDED[locale][effect]}"})
+
+
+def settled(envelope: str, tool: str, took_effect: bool, locale: str) -> str:
+    """The envelope of a call of unknown effect, once that is known."""
+    return _beside(envelope, "settled", f"{tool}: {SETTLED[locale][took_effect]}")
+
+
+def changed(envelope: str, arguments: Data) -> str:
+    """The envelope of a call whose arguments the person changed before allowing it."""
+    return _beside(envelope, "user_changed_arguments_to", arguments)
+
+
+def _beside(envelope: str, key: str, value: object) -> str:
+    """One more field behind the status."""
+    status, _, rest = envelope.partition(",")
+    return f'{status},"{key}":{compact(value)},{rest}'

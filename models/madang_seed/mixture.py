@@ -13,7 +13,8 @@ from .life.finding import add_unknown, detail, search, search_and_add, search_th
 from .life.keeping import list_habits, log, log_by_title, streak, streak_by_title
 from .life.talking import question_back
 from .notes import blocks, moving, pages
-from .notes import talking as notes_talking
+from .notes.talking import question_back as question_back_about_notes
+from .settling import what_came_of_it
 from .talking import small_talk, thanks
 
 Turn = Callable[[Dialogue], object]
@@ -62,10 +63,10 @@ _NOTES: list[tuple[Turn, int, int]] = [
     (moving.back, 3, 2),
     (moving.forward, 3, 2),
     (moving.ping, 4, 2),
-    (notes_talking.small_talk, 22, 12),
-    (notes_talking.what_came_of_it, 0, 3),
+    (question_back_about_notes, 22, 12),
+    (what_came_of_it, 0, 3),
 ]
-_KINDS = {"life": [*_LIFE, (notes_talking.what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 12, 4)]}
+_KINDS = {"life": [*_LIFE, (what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 12, 4)]}
 
 # Which toolkits there are, and whether the model is told. Where it is not told, there are both.
 _PRESENT = {("life",): 24, ("notes",): 31, ("life", "notes"): 45}

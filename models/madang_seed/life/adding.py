@@ -48,6 +48,9 @@ def add_item(d: Dialogue, item_id: str, title: str, **given: str) -> None:
 
 def _added(d: Dialogue, arguments: Data) -> None:
     rng = d.rng
+    asked = arguments
+    if rng.random() < 0.05:
+        arguments = {**arguments, "framed_text": framed_text(d)}
     known = {item.id: item for item in catalogue()}
     item = known.get(arguments["protocol_id"])
     title = item.title[d.locale] if item else arguments["framed_text"]
@@ -64,7 +67,8 @@ def _added(d: Dialogue, arguments: Data) -> None:
     )
     already = rng.random() < 0.15
     data = habit.data() | ({"already_active": True} if already else {})
-    d.tool(envelopes.ok(data))
+    told = envelopes.ok(data)
+    d.tool(told if arguments is asked else envelopes.changed(told, arguments))
     d.say(answers.added(rng, d.language, habit, already))
     if rng.random() < 0.1:
         d.user(d.ask(_THIS_DONE[d.language]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import answers as shared_answers
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..grammar import choose
@@ -25,7 +24,7 @@ _TALK = {
 }
 
 
-def small_talk(d: Dialogue) -> None:
+def question_back(d: Dialogue) -> None:
     """Something about notes for which nothing is called."""
     rng = d.rng
     kind = rng.choices(list(_TALK), list(_TALK.values()))[0]
@@ -98,21 +97,3 @@ _BARE = {
     "en": ["{c}", "{cq}", "{cq} please", "it's {cq}", "{c}"],
 }
 _TO = {"ko": ["{cq:으로}", "{cq:으로} 바꿔줘", "{cq}"], "en": ["to {cq}", "{cq}", "{cq} please"]}
-
-
-def what_came_of_it(d: Dialogue) -> None:
-    """A call whose result was thrown away: the user asks whether it took effect."""
-    rng = d.rng
-    if "notes" in d.toolkits and (rng.random() < 0.5 or "life" not in d.toolkits):
-        text, tool = results.line(d), "insert_block_below_current"
-        d.user(d.ask(d.notes.ADD_HERE, **names(d, text, "c")))
-        d.call(tool, content=text)
-    else:
-        number, tool = rng.randint(1, 99), "log_tracker_entry"
-        d.user(d.ask(d.phrases.LOG_DONE, id=number))
-        d.call(tool, habit_id=number, value="done")
-    effect = rng.choice(("committed", "none", "unknown"))
-    d.tool(envelopes.discarded(tool, effect, d.locale))
-    if rng.random() < 0.75:
-        d.user(d.ask(d.notes.DID_IT))
-    d.say(shared_answers.DISCARDED[d.language][effect])
