@@ -12,7 +12,7 @@ from .life.adding import add
 from .life.finding import add_unknown, detail, search, search_and_add, search_then
 from .life.keeping import list_habits, log, log_by_title, streak, streak_by_title
 from .life.talking import question_back
-from .notes import blocks, moving, pages
+from .notes import blocks, making, moving, pages, writing
 from .notes.talking import question_back as question_back_about_notes
 from .settling import what_came_of_it
 from .talking import small_talk, thanks
@@ -49,10 +49,10 @@ _NOTES: list[tuple[Turn, int, int]] = [
     (pages.list_pages, 6, 5),
     (pages.find_pages, 12, 10),
     (pages.read_page, 9, 9),
-    (pages.make_page, 11, 8),
-    (pages.make_page_with_lines, 18, 11),
-    (pages.write_here, 13, 9),
-    (pages.add_to_page, 14, 16),
+    (making.make_page, 11, 8),
+    (making.make_page_with_lines, 18, 11),
+    (writing.write_here, 13, 9),
+    (writing.add_to_page, 14, 16),
     (blocks.find_blocks, 14, 12),
     (blocks.with_named_block, 30, 40),
     (blocks.with_focused_block, 5, 9),
@@ -129,7 +129,7 @@ def _of_the_other(d: Dialogue) -> None:
 
 _CLEARLY: dict[str, list[Turn]] = {
     "life": [list_habits, log, streak],
-    "notes": [pages.open_page, pages.list_pages, pages.make_page, pages.make_page_with_lines, pages.read_page],
+    "notes": [pages.open_page, pages.list_pages, making.make_page, making.make_page_with_lines, pages.read_page],
 }
 
 

@@ -8,9 +8,10 @@ from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
 from . import answers, results, words
-from .pages import change, context, correct
+from .pages import context
 from .results import Block
-from .steps import broken, find_block, find_page, goes_wrong, names, pick_block, quoted
+from .steps import broken, find_block, find_page, goes_wrong, names, pick_block
+from .writing import change, correct
 
 
 def find_blocks(d: Dialogue) -> None:
@@ -18,7 +19,7 @@ def find_blocks(d: Dialogue) -> None:
     rng = d.rng
     said = words.query(rng, d.other_language(0.06), d.novelty)
     arguments: Data = {"query": said}
-    slots = {"k": said, "q": quoted(d, said)}
+    slots = {"k": said, "q": d.quoted(said)}
     if rng.random() < 0.16:
         title = results.title(d)
         d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **names(d, title, "p"))))

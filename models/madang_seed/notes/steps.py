@@ -17,14 +17,9 @@ OnPage = Callable[[Page], None]
 OnBlock = Callable[[Block], None]
 
 
-def quoted(d: Dialogue, text: str) -> str:
-    """A text in quotation marks that it does not have itself."""
-    return f"“{text}”" if '"' in text and "'" in text else d.quoted(text)
-
-
 def names(d: Dialogue, text: str, key: str) -> Data:
     """The slots of a text as it stands and in quotation marks."""
-    return {key: text, f"{key}q": quoted(d, text)}
+    return {key: text, f"{key}q": d.quoted(text)}
 
 
 def broken(d: Dialogue, rule: str, said: str | None = None, **slots: str) -> None:
@@ -112,14 +107,14 @@ def _longer(d: Dialogue, said: str) -> str:
 def pick_page(d: Dialogue, found: list[Page], templates: list[str], but: Page | None = None, **more: str) -> Page:
     """The user says which of the pages is meant."""
     page, slots = _picked(d, found, but)
-    d.user(d.ask(templates, t=page.title, q=quoted(d, page.title), **slots, **more))
+    d.user(d.ask(templates, t=page.title, q=d.quoted(page.title), **slots, **more))
     return page
 
 
 def pick_block(d: Dialogue, found: list[Block], templates: list[str], but: Block | None = None, **more: str) -> Block:
     """The user says which of the blocks is meant."""
     block, slots = _picked(d, found, but)
-    d.user(d.ask(templates, t=block.content, q=quoted(d, block.content), **slots, **more))
+    d.user(d.ask(templates, t=block.content, q=d.quoted(block.content), **slots, **more))
     return block
 
 

@@ -7,8 +7,8 @@ from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES, invented
 from . import answers, results
-from .pages import add_line, change
-from .steps import find_block, find_page, names, quoted
+from .steps import find_block, find_page, names
+from .writing import add_line, change
 
 _TALK = {
     "MAKE_NOTHING": 4,
@@ -41,13 +41,13 @@ def _slots(d: Dialogue) -> dict[str, str]:
     name = rng.choice(NAMES[d.language]) if rng.random() < 0.5 else invented(rng, d.language).capitalize()
     other = results.title(d)
     lines = names(d, line, "a") | names(d, results.line(d), "c")
-    return {"t": title, "q": quoted(d, title), "name": name, **names(d, other, "p"), **lines}
+    return {"t": title, "q": d.quoted(title), "name": name, **names(d, other, "p"), **lines}
 
 
 def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     """The title that was asked back for."""
     title = results.title(d)
-    d.user(choose(d.rng, _BARE[d.language], c=title, cq=quoted(d, title)))
+    d.user(choose(d.rng, _BARE[d.language], c=title, cq=d.quoted(title)))
     d.call("create_page", title=title)
     page = results.Page(results.new_id(d), title)
     d.tool(envelopes.ok(results.created(page)))
@@ -57,7 +57,7 @@ def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:
 def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     """The page that was asked back for."""
     title = results.title(d)
-    d.user(choose(d.rng, _BARE[d.language], c=title, cq=quoted(d, title)))
+    d.user(choose(d.rng, _BARE[d.language], c=title, cq=d.quoted(title)))
     d.call("open_page", pageTitle=title)
     count = d.rng.randint(0, 30)
     d.tool(envelopes.ok(results.opened(results.page(d, title), count)))
@@ -68,7 +68,7 @@ def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
     """The content that was asked back for."""
     text = results.line(d)
     asked = d.messages[-2].text
-    d.user(choose(d.rng, _BARE[d.language], c=text, cq=quoted(d, text)))
+    d.user(choose(d.rng, _BARE[d.language], c=text, cq=d.quoted(text)))
     if slots["p"] in asked:
         find_page(d, slots["p"], lambda page: add_line(d, page, text))
         return
@@ -82,7 +82,7 @@ def _change_text(d: Dialogue, slots: dict[str, str]) -> None:
     if slots["a"] not in d.messages[-2].text:
         return
     text = results.line(d)
-    d.user(choose(d.rng, _TO[d.language], c=text, cq=quoted(d, text)))
+    d.user(choose(d.rng, _TO[d.language], c=text, cq=d.quoted(text)))
     find_block(d, slots["a"], slots["a"], lambda block: change(d, block, text))
 
 

@@ -1,0 +1,109 @@
+"""Turns that write lines: where the user is or on a page that is named, and the correction of what was just written."""
+
+from __future__ import annotations
+
+from .. import envelopes
+from ..dialogue import Dialogue
+from . import answers, results
+from .results import Block, Page
+from .steps import broken, find_page, goes_wrong, names, pick_page
+
+
+def write_here(d: Dialogue) -> None:
+    """A line is written where the user is."""
+    rng = d.rng
+    text = results.line(d)
+    d.user(d.in_passing(d.ask(d.notes.ADD_HERE, **names(d, text, "c"))))
+    d.call("insert_block_below_current", content=text)
+    if goes_wrong(d, "insert_block_below_current"):
+        return
+    if rng.random() < 0.1:
+        broken(d, "no_page_open")
+        return
+    if rng.random() < 0.03:
+        broken(d, rng.choice(("full", "deep", "long")))
+        return
+    block = results.block(d, text)
+    d.tool(envelopes.ok(block.made()))
+    answers.done(d, "added_here", c=text)
+    if rng.random() < 0.18:
+        correct(d, block)
+
+
+def add_to_page(d: Dialogue) -> None:
+    """A line, or two, for a page that is named by its title."""
+    rng = d.rng
+    title, text = results.title(d), results.line(d)
+    slots = names(d, title, "p") | names(d, text, "c")
+    if rng.random() < 0.84:
+        d.user(d.in_passing(d.ask(d.notes.ADD_TO_PAGE, **slots)))
+        find_page(d, title, lambda page: add_line(d, page, text))
+        return
+    second = results.line(d)
+    d.user(d.in_passing(d.ask(d.notes.ADD_TWO, **slots, c2q=d.quoted(second), c2=second)))
+    find_page(d, title, lambda page: _add_both(d, page, text, second))
+
+
+def _add_both(d: Dialogue, page: Page, text: str, second: str) -> None:
+    for one in (text, second):
+        d.call("create_block", pageId=page.id, content=one)
+        block = Block(results.new_id(d), one, page)
+        d.tool(envelopes.ok(block.made()))
+    answers.done(d, "added_both", t=page.title, c=text, e=second)
+
+
+def write_to_picked(d: Dialogue, pages: list[Page]) -> None:
+    """A line for one of several pages, which is named by its place."""
+    text = results.line(d)
+    add_line(d, pick_page(d, pages, _TO_PICKED[d.language], **names(d, text, "c")), text)
+
+
+_TO_PICKED = {
+    "ko": ["{o} [페이지에|거에|것에] {cq:이라고} <jot><end>", "{o} 페이지에 [{cq:을}|{cq}] [추가해<go>|적어<go>]<end>"],
+    "en": ["<ask><jot> {cq} [to|on] {o}<end>", "on {o}[,|] [write|add] {cq}<end>"],
+}
+
+
+def write_there(d: Dialogue, page: Page) -> None:
+    """A line for the page of the last result."""
+    text = results.line(d)
+    d.user(d.ask(d.notes.WRITE_THERE, **names(d, text, "c")))
+    add_line(d, page, text)
+
+
+def add_line(d: Dialogue, page: Page, text: str) -> None:
+    """A line is added to a page whose id is known."""
+    rng = d.rng
+    d.call("create_block", pageId=page.id, content=text)
+    if goes_wrong(d, "create_block"):
+        return
+    if rng.random() < 0.04:
+        rule = rng.choice(("page", "full", "long"))
+        broken(d, rule, t=page.id)
+        return
+    block = Block(results.new_id(d), text, page)
+    d.tool(envelopes.ok(block.made()))
+    answers.done(d, "added", t=page.title, c=text)
+    roll = rng.random()
+    if roll < 0.14:
+        correct(d, block)
+    elif roll < 0.3:
+        more = results.line(d)
+        d.user(d.ask(d.notes.MORE_THERE, **names(d, more, "c")))
+        add_line(d, page, more)
+
+
+def correct(d: Dialogue, block: Block) -> None:
+    """No, not that: the line that has just been written is changed."""
+    text = results.line(d)
+    d.user(d.ask(d.notes.CORRECT, was=block.content, **names(d, text, "c")))
+    change(d, block, text)
+
+
+def change(d: Dialogue, block: Block, text: str) -> None:
+    """A line becomes another."""
+    d.call("update_block", id=block.id, content=text)
+    if goes_wrong(d, "update_block"):
+        return
+    d.tool(envelopes.ok({"id": block.id, "content": text}))
+    answers.done(d, "changed", c=text)
