@@ -31,13 +31,13 @@ _SELF = {
 _WORKS = {
     "ko": {
         ("life",): "습관 프로토콜을 찾고, 습관을 추가하고, 기록하는",
-        ("notes",): "페이지를 열고 만들고, 줄을 찾고 적고 고치는",
-        ("life", "notes"): "습관을 찾아 추가하고 기록하는 일과, 노트의 페이지와 줄을 찾고 적고 고치는",
+        ("notes",): "페이지를 열고 만들고, 줄을 찾고 적고 고치고 지우는",
+        ("life", "notes"): "습관을 찾아 추가하고 기록하는 일과, 노트의 페이지와 줄을 찾고 적고 고치고 지우는",
     },
     "en": {
         ("life",): "search habit protocols, add habits and record them",
-        ("notes",): "open and create pages, and find, write and change lines",
-        ("life", "notes"): "search, add and record habits, and find, write and change pages and lines of notes",
+        ("notes",): "open and create pages, and find, write, change and delete lines",
+        ("life", "notes"): "search, add and record habits, and find, write, change and delete lines of notes",
     },
 }
 

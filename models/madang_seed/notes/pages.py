@@ -126,16 +126,10 @@ def follow_pages(d: Dialogue, pages: list[Page]) -> None:
         # "It" and "that page" are clear where there is only one.
         templates = d.notes.READ_THAT if len(pages) == 1 else d.notes.READ_THAT[:1]
         read(d, pick_page(d, pages, templates))
-    elif roll < 0.9 and len(pages) == 1:
+    elif len(pages) == 1:
         write_there(d, pages[0])
-    elif roll < 0.9:
-        write_to_picked(d, pages)
     else:
-        # By title although an id is known: that is how a page is opened that somebody names.
-        page = d.rng.choice(pages)
-        d.user(d.ask(d.notes.OPEN, t=page.title, q=d.quoted(page.title)))
-        d.call("open_page", pageTitle=page.title)
-        _opened(d, page)
+        write_to_picked(d, pages)
 
 
 def read_page(d: Dialogue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import envelopes
+from ..answers import of_itself
 from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES, invented
@@ -30,7 +31,10 @@ def question_back(d: Dialogue) -> None:
     kind = rng.choices(list(_TALK), list(_TALK.values()))[0]
     slots = _slots(d)
     d.user(d.in_passing(d.ask(getattr(d.notes, kind), **slots)))
-    d.say(answers.TALK[d.language][kind])
+    if kind == "UNABLE":
+        d.say(of_itself(d.language, "outside", d.toolkits))
+    else:
+        d.say(answers.TALK[d.language][kind])
     if rng.random() < 0.3 and kind in _ANSWERED:
         _ANSWERED[kind](d, slots)
 
