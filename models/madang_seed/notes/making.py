@@ -61,33 +61,48 @@ def make_page_with_lines(d: Dialogue) -> None:
 def _items(d: Dialogue) -> tuple[list[Data], str]:
     """The lines of a new page, and how they are listed in a request."""
     rng = d.rng
-    number = rng.choice((1, 2, 2, 2, 3, 3, 3, 4, 5, 6))
     language = d.other_language(0.06)
-    short = rng.random() < 0.75
-    mark = rng.choice(d.notes.ITEM_MARKS) if short else "'{x}'"
-    separators = rng.random() < 0.6
+    is_short = rng.random() < 0.75
+    mark = rng.choice(d.notes.ITEM_MARKS) if is_short else "'{x}'"
+    number = rng.choice((1, 2, 2, 2, 3, 3, 3, 4, 5, 6))
+    lines = [_item(d, language, is_short) for _ in range(number)]
+    if rng.random() < 0.6:
+        written = [mark.replace("{x}", line) for line in lines]
+        last = rng.choice(d.notes.AND) if number > 1 else ""
+        return [{"content": line} for line in lines], ", ".join(written[:-1]) + last + written[-1]
+    return _nested(d, lines, mark)
+
+
+def _item(d: Dialogue, language: str, is_short: bool) -> str:
+    """A line that can stand in a list."""
+    text = words.short_line(d.rng, language, d.novelty) if is_short else words.line(d.rng, language, d.novelty)
+    while set(text) & set(",'\""):
+        text = words.short_line(d.rng, language, d.novelty)
+    return text
+
+
+def _nested(d: Dialogue, lines: list[str], mark: str) -> tuple[list[Data], str]:
+    """Lines of which some are said to be under the one before; others are said to be outside again."""
+    rng, phrases = d.rng, d.notes
     blocks: list[Data] = []
     listed, depth = "", 0
-    nests = rng.random() < 0.35
-    for place in range(number):
-        text = words.short_line(rng, language, d.novelty) if short else words.line(rng, language, d.novelty)
-        if "," in text or "'" in text or '"' in text:
-            text = words.short_line(rng, language, 1.0).replace("'", "").replace(",", "")
-        written = mark.replace("{x}", text)
-        deeper = place > 0 and nests and rng.random() < 0.5
-        depth = min(depth + 1, 2) if deeper else depth
-        if deeper:
-            above = mark.replace("{x}", str(blocks[-1]["content"]))
-            written = choose(rng, d.notes.UNDER, x=written, p=above)
-            joined = ", "
+    for line in lines:
+        written = mark.replace("{x}", line)
+        above = mark.replace("{x}", str(blocks[-1]["content"])) if blocks else ""
+        roll = rng.random()
+        if not blocks:
+            listed = written
+        elif depth < 2 and roll < (0.65 if depth == 0 else 0.25):
+            depth += 1
+            listed += rng.choice((", ", ", ", " ")) + choose(rng, phrases.UNDER, x=written, p=above)
+        elif depth > 0 and roll < 0.65:
+            listed += rng.choice(phrases.SIBLINGS) + written
+        elif depth > 0:
+            depth = 0
+            listed += choose(rng, phrases.OUTSIDE_AGAIN, x=written)
         else:
-            if place > 0 and depth > 0:
-                # Without a word about it a line is on the outermost level again; "also under it" keeps the level.
-                depth = 0
-            joined = "" if place == 0 else (rng.choice(d.notes.AND) if place == number - 1 else ", ")
-            joined = joined if separators or place == 0 else ", "
-        listed += joined + written
-        blocks.append({"content": text, **({"indent": depth} if depth else {})})
+            listed += ", " + written
+        blocks.append({"content": line, **({"indent": depth} if depth else {})})
     return blocks, listed
 
 

@@ -4,7 +4,7 @@ MACROS = {
     "page": "[page|page|page|page|document]",
     "pages": "[pages|pages|pages|page|documents]",
     "open": "[open|open|open|open up|show|show me|bring up|go to|switch to|take me to|jump to|pull up|display|get me to|load]",
-    "make": "[make|make|create|create|add|start|set up|make me|open]",
+    "make": "[make|make|create|create|add|start|set up|make me]",
     "new": "[a|a|a new|a new|the|an empty|a blank|one new|another]",
     "jot": "[add|add|write|write|put|note|note down|write down|jot down|insert|enter|record|put down]",
     "seek": "[find|find|find me|search for|look for|look up|show me|get me|locate|list|search]",
@@ -94,6 +94,8 @@ FOCUSED = {
     "get_block": ["[which page|what] is [this|the current|the focused|the selected] [line|block] [on|under]<end>", "<ask>tell me [about|more about] [this|the focused|the selected] [line|block]<end>"],
 }
 ITEM_MARKS = ["{x}", "{x}", "{x}", "'{x}'", '"{x}"']
-UNDER = ["under that {x}", "below it {x}", "{x} under {p}", "with {x} under it", "nested under that {x}", "as a sub-item {x}", "and inside {p} {x}"]
+UNDER = ["under that {x}", "below it {x}", "under it {x}", "under {p} {x}", "nested under that {x}", "as a sub-item {x}", "with the sub-item[|s] {x}", "inside {p} {x}", "indented {x}", "with {x} under it", "with {x} nested inside"]
+OUTSIDE_AGAIN = [", then {x}", ", next {x}", "; then {x}", ", then on the outer level {x}", ". After that {x}", ", followed by {x}", "; finally {x}"]
+SIBLINGS = [" and ", " and ", ", ", " plus "]
 AND = [", ", ", ", " and ", ", and "]
 COUNTS = {n: [f"{n}", f"{n}", w] for n, w in enumerate("one two three four five six seven eight nine ten".split(), 1)}
