@@ -69,6 +69,11 @@ def written(message: Message) -> str:
     return f"<tool_call>\n{call_text(message.call.name, message.call.arguments)[0]}\n</tool_call>"
 
 
+def _tool(text: str) -> str:
+    """The name of the tool that is called; blank where none is."""
+    return text.partition('{"name":"')[2].partition('"')[0]
+
+
 def held_out(speaker: Speaker, number: int, whole: bool, show: int, about: str | None) -> None:
     """Compares replies with what the generator would have said and prints the shares that are exactly right."""
     rng = random.Random(HELD_OUT_SEED)
@@ -86,6 +91,8 @@ def held_out(speaker: Speaker, number: int, whole: bool, show: int, about: str |
             for label in (kind, "all calls" if message.call else "all answers"):
                 seen[label] += 1
                 right[label] += reply == expected
+            seen["right tool or none"] += 1
+            right["right tool or none"] += _tool(reply) == _tool(expected)
             if reply != expected and show > 0:
                 show -= 1
                 print(f"user: {messages[place - 1].text[-200:]}\n  want {expected}\n  got  {reply}", flush=True)
