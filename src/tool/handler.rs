@@ -155,6 +155,57 @@ where
     }
 }
 
+/// What will happen to arguments of one type, by what the database has.
+pub(super) trait Look<A: 'static>: Send + Sync {
+    fn look<'a>(
+        &'a self,
+        arguments: A,
+        ctx: &'a ToolContext,
+        db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<String>>;
+}
+
+/// A connection that cannot write, for the question to a person.
+pub(super) struct Looking<F, C> {
+    tell: F,
+    connection: PhantomData<fn(C)>,
+}
+
+impl<F, C: Any> Looking<F, C> {
+    pub(super) fn new(tell: F) -> Self {
+        Self { tell, connection: PhantomData }
+    }
+}
+
+impl<A, C, F> Look<A> for Looking<F, C>
+where
+    A: Send + Sync + 'static,
+    C: Any + Send,
+    F: for<'a> AsyncFn2<'a, &'a A, &'a mut C, Data = String> + 'static,
+{
+    fn look<'a>(
+        &'a self,
+        arguments: A,
+        ctx: &'a ToolContext,
+        db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<String>> {
+        Box::pin(async move {
+            let db = db.downcast_mut::<C>().ok_or_else(|| misuse(type_name::<C>()))?;
+            told(&self.tell, &arguments, db, ctx).await
+        })
+    }
+}
+
+/// Calls the function with lifetimes no longer than this call's.
+async fn told<F, A, C>(tell: &F, arguments: &A, db: &mut C, ctx: &ToolContext) -> ToolResult<String>
+where
+    A: 'static,
+    C: Any,
+    F: for<'a> AsyncFn2<'a, &'a A, &'a mut C, Data = String>,
+{
+    tell.run(arguments, db, ctx).await
+}
+
 /// Takes the connection out of what was lent. The runtime compared its type with the store's when it was built, so a
 /// misfit here is a caller's mistake.
 fn connection<C: Any>(access: Access<'_>, need: Need) -> Result<&mut C, ToolFault> {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn},
-    handler::{AfterPreparing, Handler, Literal, Plain, Storing},
+    handler::{AfterPreparing, Handler, Literal, Look, Looking, Plain, Storing},
     misfit,
     schema::parameters_of,
 };
@@ -98,6 +98,7 @@ pub struct NoArguments {}
 pub struct TypedTool<A: 'static> {
     spec: ToolSpec,
     asks: Option<Box<Asks<A>>>,
+    look: Option<Box<dyn Look<A>>>,
     consequence: Option<Box<Consequence<A>>>,
     resource: Option<Box<Working<A>>>,
     handler: Box<dyn Handler<A>>,
@@ -117,7 +118,14 @@ pub(super) fn typed<A: DeserializeOwned + JsonSchema + 'static>(
 
 impl<A: 'static> TypedTool<A> {
     fn new(spec: ToolSpec, handler: impl Handler<A> + 'static) -> Self {
-        Self { spec, asks: None, consequence: None, resource: None, handler: Box::new(handler) }
+        Self {
+            spec,
+            asks: None,
+            consequence: None,
+            look: None,
+            resource: None,
+            handler: Box::new(handler),
+        }
     }
 
     /// Puts the tool into a category.
@@ -181,6 +189,20 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
+    /// Says what will happen from what the database has when the question is asked, on a connection that cannot write: how
+    /// many rows will go, what something is called. It goes before [`consequence`](Self::consequence), which speaks where
+    /// this fails.
+    #[must_use]
+    pub fn consequence_from<C, F>(mut self, tell: F) -> Self
+    where
+        A: Send + Sync,
+        C: Any + Send,
+        F: for<'a> AsyncFn2<'a, &'a A, &'a mut C, Data = String> + 'static,
+    {
+        self.look = Some(Box::new(Looking::<F, C>::new(tell)));
+        self
+    }
+
     /// Says what will happen, for the question to a person.
     #[must_use]
     pub fn consequence(
@@ -213,6 +235,24 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
     fn consequence(&self, arguments: &Value, locale: Locale) -> Option<String> {
         let tell = self.consequence.as_ref()?;
         misfit::read(arguments).ok().map(|arguments| tell(&arguments, locale))
+    }
+
+    fn looks_before_asking(&self) -> bool {
+        self.look.is_some()
+    }
+
+    fn consequence_from<'a>(
+        &'a self,
+        arguments: &'a Value,
+        ctx: &'a ToolContext,
+        db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<Option<String>>> {
+        match (&self.look, misfit::read(arguments)) {
+            (Some(look), Ok(arguments)) => {
+                Box::pin(async move { look.look(arguments, ctx, db).await.map(Some) })
+            }
+            (None, _) | (_, Err(_)) => Box::pin(async { Ok(None) }),
+        }
     }
 
     fn resource(&self, arguments: &Value, ctx: &ToolContext) -> Option<Resource> {

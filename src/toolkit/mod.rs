@@ -1,3 +1,5 @@
 //! Ready-made tools with their rules.
 #[cfg(feature = "sqlite")]
 pub mod life;
+#[cfg(feature = "sqlite")]
+pub mod notes;

@@ -15,7 +15,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("tool", &["error"]),
     ("model", &["error"]),
     ("store", &["error"]),
-    ("toolkit", &["error", "tool"]),
+    // Toolkits write the tables of the SQLite store, in parts that can be undone, and follow its commits.
+    ("toolkit", &["error", "tool", "store"]),
     // The runtime's own files know one another.
     (
         "runtime",

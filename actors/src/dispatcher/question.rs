@@ -1,9 +1,11 @@
 //! Asking a person about a call: the question is durable first, is made of what is stored, and ends once.
 
+use serde_json::Value;
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
+use tracing::warn;
 
 use super::{Around, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
     failpoint::failpoint,
     ledger::Transition,
     mailbox::answer,
-    port::{LedgerRow, StoreError},
+    port::{LedgerRow, StoreError, ToolFault},
     protocol::{
         AnswerError, Bound, CancelReason, ConfirmationEnd, Question, Refusal, Text, Timestamp,
         UserId,
@@ -117,7 +119,7 @@ async fn asked(
     around: &Around,
 ) -> Result<Answered, StoreError> {
     failpoint("question.read").await?;
-    let question = question(record.row().await?, checked)?;
+    let question = question(record.row().await?, checked, around).await?;
     failpoint("question.asked").await?;
     let (decision, by, recorded) = match verdict(&question, checked, around).await {
         Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
@@ -135,7 +137,11 @@ async fn asked(
 }
 
 /// The question as the ledger has it: what is shown is what is stored.
-fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
+async fn question(
+    stored: LedgerRow,
+    checked: &CheckedCall,
+    around: &Around,
+) -> Result<Question, StoreError> {
     let (Some(digest), Some(expires_at)) = (stored.digest, stored.expires_at) else {
         return Err(StoreError::refused("the ledger has no question about the call"));
     };
@@ -143,9 +149,13 @@ fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreE
         return Err(StoreError::refused("the ledger has other arguments than the call"));
     }
     let (locale, tool) = (checked.request().locale, checked.tool());
-    let consequence = tool.tool().consequence(&stored.arguments, locale);
-    let consequence =
-        consequence.unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale));
+    let consequence = match seen(&stored.arguments, checked, around).await {
+        Some(consequence) => consequence,
+        None => tool
+            .tool()
+            .consequence(&stored.arguments, locale)
+            .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale)),
+    };
     Ok(Question {
         call: stored.call,
         session: stored.session,
@@ -156,6 +166,30 @@ fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreE
         digest,
         expires_at,
     })
+}
+
+/// What will happen, by what the store has now. A question is asked all the same where that cannot be read.
+async fn seen(arguments: &Value, checked: &CheckedCall, around: &Around) -> Option<String> {
+    let tool = checked.tool();
+    if !tool.tool().looks_before_asking() {
+        return None;
+    }
+    let ctx = around.context(checked.request());
+    let looking = async {
+        let mut reader = around.store.store().reader().await.map_err(ToolFault::from)?;
+        tool.tool().consequence_from(arguments, &ctx, reader.connection()).await
+    };
+    match timeout(around.limits.store_timeout, looking).await {
+        Ok(Ok(consequence)) => consequence,
+        Ok(Err(fault)) => {
+            warn!(tool = %tool.spec().name, ?fault, "what a call would do could not be looked up");
+            None
+        }
+        Err(_) => {
+            warn!(tool = %tool.spec().name, "looking up what a call would do took too long");
+            None
+        }
+    }
 }
 
 /// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires, or

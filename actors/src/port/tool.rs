@@ -47,6 +47,22 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         None
     }
 
+    /// Whether [`consequence_from`](Self::consequence_from) is asked before `consequence`.
+    fn looks_before_asking(&self) -> bool {
+        false
+    }
+
+    /// What will happen, told from what the store has at the moment of the question, on a connection that cannot write.
+    /// Where it fails or takes longer than the store may, `consequence` speaks. The store may change until the answer.
+    fn consequence_from<'a>(
+        &'a self,
+        _arguments: &'a Value,
+        _ctx: &'a ToolContext,
+        _db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<Option<String>>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// What these validated arguments are to work on: at most as many calls as it says run at once on the same resource,
     /// over all sessions and users. Who comes later waits, as for a place of its tool: first come first served, for at
     /// most the tool's timeout, then it ends as `overloaded`. `None` waits for nobody.

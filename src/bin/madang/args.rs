@@ -313,7 +313,13 @@ pub(crate) struct Person {
 #[derive(Debug, Options)]
 pub(crate) struct Toolkits {
     /// The toolkits, separated by commas.
-    #[arg(long = "toolkit", value_name = "LIST", value_delimiter = ',', default_value = "life")]
+    #[arg(
+        long = "toolkit",
+        alias = "toolkits",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "life"
+    )]
     pub(crate) names: Vec<Toolkit>,
 }
 
@@ -321,6 +327,8 @@ pub(crate) struct Toolkits {
 pub(crate) enum Toolkit {
     /// Habits: a catalogue, what a person does daily, and the rules.
     Life,
+    /// Notes: pages of nested blocks.
+    Notes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

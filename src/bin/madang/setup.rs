@@ -6,7 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use madang::{Builder, Locale, Runtime, ToolRegistry, store::SqliteStore, toolkit::life};
+use madang::{
+    Builder, Locale, Runtime, ToolRegistry,
+    store::SqliteStore,
+    toolkit::{life, notes},
+};
 use tempfile::TempDir;
 
 use crate::{
@@ -29,6 +33,7 @@ pub(crate) async fn store(
     };
     let migrations = toolkits.names.iter().map(|toolkit| match toolkit {
         Toolkit::Life => &*life::MIGRATIONS,
+        Toolkit::Notes => &*notes::MIGRATIONS,
     });
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
 }
@@ -60,6 +65,7 @@ pub(crate) fn builder(store: SqliteStore, toolkits: &Toolkits, locale: Locale) -
 fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {
     match toolkit {
         Toolkit::Life => life::tools(),
+        Toolkit::Notes => notes::tools(),
     }
 }
 

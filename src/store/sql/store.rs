@@ -17,7 +17,7 @@ use madang_actors::{
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::{
     OpenError, SqliteOptions, error,
@@ -53,6 +53,8 @@ struct Writing {
     slot: Arc<Mutex<Option<Writer>>>,
     /// Gone once the store is closed.
     claim: Cell<Option<Claim>>,
+    /// How many transactions were committed.
+    commits: watch::Sender<u64>,
 }
 
 /// The right to write, and the folder of a database that leaves nothing behind. The lock goes first.
@@ -101,6 +103,18 @@ impl SqliteStore {
         Self::options(path).open_read_only().await
     }
 
+    /// Counts the commits of this store: it changes after each, whoever wrote, and is marked as
+    /// changed when the store is closed. For a screen, or whatever follows the tables
+    /// of a toolkit: wait for the next number, then look. It says nothing of what was written, and a store that was opened
+    /// to read never changes it.
+    #[must_use]
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        match &self.0.writing {
+            Some(writing) => writing.commits.subscribe(),
+            None => watch::Sender::new(0).subscribe(),
+        }
+    }
+
     /// A database that leaves nothing behind: a file in a temporary folder that only this user can read, never synced,
     /// removed when the store is closed or dropped. SQLite's own databases in memory let nobody read beside a writer.
     ///
@@ -137,7 +151,8 @@ impl Shared {
         readers: usize,
     ) -> Self {
         let slot = Arc::new(Mutex::new(Some(writer)));
-        let writing = Writing { options, slot, claim: Cell::new(Some(claim)) };
+        let (claim, commits) = (Cell::new(Some(claim)), watch::Sender::new(0));
+        let writing = Writing { options, slot, claim, commits };
         Self { writing: Some(writing), ..Self::read_only(reading, readers) }
     }
 
@@ -165,7 +180,7 @@ impl Writing {
             failpoint("sqlite.connect").await?;
             *slot = Some(self.connect().await.map_err(error::unavailable)?);
         }
-        SqliteTransaction::begin(slot).await
+        SqliteTransaction::begin(slot, self.commits.clone()).await
     }
 
     async fn connect(&self) -> sqlx::Result<Writer> {
@@ -180,6 +195,8 @@ impl Writing {
             tracing::warn!(%error, "the writing connection did not close");
         }
         drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
+        // Whoever waits for a commit looks once more, and is told that the store is closed.
+        self.commits.send_modify(|_| ());
     }
 }
 

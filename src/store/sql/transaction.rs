@@ -6,7 +6,7 @@ use madang_actors::{
     failpoint::failpoint,
     port::{BoxFuture, CallKey, StoreError, Transaction, Write},
 };
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::{
     error,
@@ -30,6 +30,8 @@ pub(super) struct SqliteTransaction {
     known: Option<Known>,
     /// What the next part will be about.
     foreseen: Option<CallKey>,
+    /// Whom a commit is told.
+    commits: watch::Sender<u64>,
     end: End,
 }
 
@@ -52,7 +54,10 @@ struct NoSavepoint;
 
 impl SqliteTransaction {
     /// Begins on the connection in this slot.
-    pub(super) async fn begin(slot: OwnedMutexGuard<Option<Writer>>) -> Result<Self, StoreError> {
+    pub(super) async fn begin(
+        slot: OwnedMutexGuard<Option<Writer>>,
+        commits: watch::Sender<u64>,
+    ) -> Result<Self, StoreError> {
         let mut begun = Self {
             slot,
             depth: 0,
@@ -60,6 +65,7 @@ impl SqliteTransaction {
             lent: Lent::No,
             known: None,
             foreseen: None,
+            commits,
             end: End::Open,
         };
         failpoint("sqlite.begin").await?;
@@ -192,6 +198,7 @@ impl Transaction for SqliteTransaction {
                 ControlError::Ended(error) => StoreError::unavailable(error),
             })?;
             self.end = End::Committed;
+            self.commits.send_modify(|count| *count += 1);
             failpoint("sqlite.committed").await.map_err(StoreError::unknown)
         })
     }

@@ -1,0 +1,182 @@
+//! What changed, for whoever shows it: read after the commit, in the order of the commits.
+use std::collections::VecDeque;
+
+use madang_actors::{
+    port::{Store, StoreError},
+    protocol::{SessionId, UserId},
+};
+use sqlx::SqliteConnection;
+use tokio::sync::watch;
+
+use super::{block::BlockId, page::PageId};
+use crate::store::SqliteStore;
+
+/// So many are read at once.
+const AT_ONCE: usize = 100;
+
+/// A change of a user's notes that was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A page was created.
+    PageChanged {
+        /// The page.
+        page: PageId,
+    },
+    /// Blocks of a page were created, changed, moved or deleted.
+    BlocksChanged {
+        /// The page.
+        page: PageId,
+        /// The blocks.
+        blocks: Vec<BlockId>,
+    },
+    /// A session shows something else.
+    Navigated {
+        /// The session.
+        session: SessionId,
+        /// The page or directory; `None` for the index.
+        page: Option<PageId>,
+    },
+    /// So much came since the last look that some of it is forgotten: read anew what is shown.
+    Missed,
+}
+
+/// Why the changes cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangesError {
+    /// The store cannot be read, or was closed.
+    #[error("failed to read what changed")]
+    Store(#[source] StoreError),
+    /// The table cannot be read.
+    #[error("failed to read what changed")]
+    Database(#[source] sqlx::Error),
+    /// A row is not as it was written.
+    #[error("failed to read change {number}: it is not as it was written")]
+    Corrupt {
+        /// Its number.
+        number: i64,
+    },
+}
+
+/// The changes of one user's notes from its making on. Each is read from the store after its commit: nobody hears of what
+/// was undone, and nothing is told twice or out of order. A reader that is slow loses nothing but the oldest of 10,000.
+#[derive(Debug)]
+pub struct Changes {
+    store: SqliteStore,
+    user: UserId,
+    commits: watch::Receiver<u64>,
+    /// The number of the last one that was read.
+    last: i64,
+    read: VecDeque<Change>,
+}
+
+type Row = (i64, String, Option<String>, Option<String>, String);
+
+impl Changes {
+    /// Begins to listen: tells of what is committed from here on.
+    ///
+    /// # Errors
+    /// [`ChangesError::Store`], [`ChangesError::Database`].
+    pub async fn of(store: &SqliteStore, user: UserId) -> Result<Self, ChangesError> {
+        let commits = store.commits();
+        let mut changes =
+            Self { store: store.clone(), user, commits, last: 0, read: VecDeque::new() };
+        let mut reader = changes.store.reader().await.map_err(ChangesError::Store)?;
+        changes.last = newest(connection(&mut *reader)?).await?;
+        Ok(changes)
+    }
+
+    /// Waits for the next change. Dropping the future loses none.
+    ///
+    /// # Errors
+    /// [`ChangesError`]; also when the store was closed.
+    pub async fn next(&mut self) -> Result<Change, ChangesError> {
+        loop {
+            if let Some(change) = self.read.pop_front() {
+                return Ok(change);
+            }
+            // Marked before the look: what is committed after it wakes the wait.
+            self.commits.borrow_and_update();
+            self.look().await?;
+            if self.read.is_empty() && self.commits.changed().await.is_err() {
+                return Err(ChangesError::Store(StoreError::unavailable(Gone)));
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), ChangesError> {
+        let mut reader = self.store.reader().await.map_err(ChangesError::Store)?;
+        let db = connection(&mut *reader)?;
+        // Before the rows: what is committed in between is among them, or comes with the next look.
+        let (oldest, newest): (Option<i64>, Option<i64>) =
+            sqlx::query_as("SELECT min(number), max(number) FROM notes_changes")
+                .fetch_one(&mut *db)
+                .await
+                .map_err(ChangesError::Database)?;
+        let has_missed = oldest.is_some_and(|oldest| oldest > self.last + 1);
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT number, kind, session_id, page_id, block_ids FROM notes_changes
+             WHERE number > $1 AND user_id = $2 ORDER BY number LIMIT $3",
+        )
+        .bind(self.last)
+        .bind(self.user.as_str())
+        .bind(i64::try_from(AT_ONCE).unwrap_or(i64::MAX))
+        .fetch_all(db)
+        .await
+        .map_err(ChangesError::Database)?;
+        drop(reader);
+        let mut read: VecDeque<_> = has_missed.then_some(Change::Missed).into_iter().collect();
+        // Those of other users are passed over, unless more of this one's wait behind.
+        let is_all = rows.len() < AT_ONCE;
+        let mut last = if is_all { newest.unwrap_or(self.last) } else { self.last };
+        for row in rows {
+            last = last.max(row.0);
+            read.push_back(change(row)?);
+        }
+        (self.last, self.read) = (last, read);
+        Ok(())
+    }
+}
+
+/// The store is gone.
+#[derive(Debug, thiserror::Error)]
+#[error("the store is gone")]
+struct Gone;
+
+/// The store lends another kind of connection.
+#[derive(Debug, thiserror::Error)]
+#[error("the store lends no connection of SQLite")]
+struct OtherConnection;
+
+fn connection(
+    reader: &mut dyn madang_actors::port::Reader,
+) -> Result<&mut SqliteConnection, ChangesError> {
+    let lent = reader.connection().downcast_mut();
+    lent.ok_or_else(|| ChangesError::Store(StoreError::unavailable(OtherConnection)))
+}
+
+async fn newest(db: &mut SqliteConnection) -> Result<i64, ChangesError> {
+    let newest: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM notes_changes")
+        .fetch_one(db)
+        .await
+        .map_err(ChangesError::Database)?;
+    Ok(newest.unwrap_or_default())
+}
+
+fn change((number, kind, session, page, blocks): Row) -> Result<Change, ChangesError> {
+    let read = || {
+        let page_id = || page.as_deref().and_then(PageId::parse);
+        match kind.as_str() {
+            "page_changed" => Some(Change::PageChanged { page: page_id()? }),
+            "blocks_changed" => Some(Change::BlocksChanged {
+                page: page_id()?,
+                blocks: serde_json::from_str(&blocks).ok()?,
+            }),
+            "navigated" => {
+                let session = SessionId::new(session.as_deref()?).ok()?;
+                Some(Change::Navigated { session, page: page_id() })
+            }
+            _ => None,
+        }
+    };
+    read().ok_or(ChangesError::Corrupt { number })
+}

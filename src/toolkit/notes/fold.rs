@@ -1,0 +1,39 @@
+//! The form in which titles, names and words are compared: composed, without regard to case, without invisible characters.
+use unicode_normalization::UnicodeNormalization;
+
+/// Folds a text for comparing. What is shown or stored stays as it was written.
+pub(super) fn fold(text: &str) -> String {
+    // Upper case first: it unites what has several lower cases, such as both forms of sigma, or ß and ss.
+    let visible = text.trim().chars().filter(|c| !is_invisible(*c));
+    visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// Characters that nobody sees, and that would keep two equal words apart or turn a line around.
+pub(super) const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_and_composition_make_no_difference() {
+        for (one, other) in [
+            ("Caf\u{e9}", "CAFE\u{301}"),
+            ("한글", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{1173}\u{11AF}"),
+            ("Straße", "STRASSE"),
+            ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+            ("\u{212a}elvin", "kelvin"),
+            ("a\u{200b}b\u{202e}", "AB"),
+        ] {
+            assert_eq!(fold(one), fold(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn different_words_stay_different() {
+        assert_ne!(fold("마당"), fold("마당극"));
+        assert_ne!(fold("a b"), fold("ab"));
+    }
+}

@@ -1,0 +1,167 @@
+//! The places that a session visited, to go back and forward. Pure.
+use serde::{Deserialize, Serialize};
+
+use super::page::PageId;
+
+/// The most places that are kept.
+pub const MAX_VISITS: usize = 50;
+
+/// What a session shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The tree of all pages.
+    Index,
+    /// A page in the tree: a directory.
+    Directory(PageId),
+    /// A page with its blocks.
+    Page(PageId),
+}
+
+/// The places that a session visited, and which of them it shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct History {
+    visits: Vec<Place>,
+    /// The place of what is shown in `visits`.
+    at: usize,
+}
+
+impl History {
+    /// What is shown; `None` before the first visit.
+    pub fn current(&self) -> Option<Place> {
+        self.visits.get(self.at).copied()
+    }
+
+    /// Goes to a place. What lay forward is forgotten; a place that is shown already is not visited again.
+    pub fn visit(&mut self, place: Place) {
+        if self.current() == Some(place) {
+            return;
+        }
+        self.visits.truncate(self.at + 1);
+        self.visits.push(place);
+        let too_many = self.visits.len().saturating_sub(MAX_VISITS);
+        self.visits.drain(..too_many);
+        self.at = self.visits.len() - 1;
+    }
+
+    /// Goes back to the last place before for which this holds; `None` where there is none, and nothing changes.
+    pub fn back(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
+        let current = self.current();
+        let at = (0..self.at).rev().find(|at| self.leads_on(*at, current, &is_there))?;
+        self.at = at;
+        self.current()
+    }
+
+    /// Goes forward to the next place for which this holds; `None` where there is none, and nothing changes.
+    pub fn forward(&mut self, is_there: impl Fn(Place) -> bool) -> Option<Place> {
+        let current = self.current();
+        let at =
+            (self.at + 1..self.visits.len()).find(|at| self.leads_on(*at, current, &is_there))?;
+        self.at = at;
+        self.current()
+    }
+
+    /// All places, for looking up which are there still.
+    pub fn visits(&self) -> &[Place] {
+        &self.visits
+    }
+
+    /// Leaving out what is gone may bring two equal places side by side.
+    fn leads_on(
+        &self,
+        at: usize,
+        current: Option<Place>,
+        is_there: impl Fn(Place) -> bool,
+    ) -> bool {
+        is_there(self.visits[at]) && Some(self.visits[at]) != current
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn page(number: u128) -> Place {
+        Place::Page(PageId(Uuid::from_u128(number)))
+    }
+
+    fn of(pages: &[u128]) -> History {
+        let mut history = History::default();
+        pages.iter().for_each(|number| history.visit(page(*number)));
+        history
+    }
+
+    fn anywhere(_: Place) -> bool {
+        true
+    }
+
+    #[test]
+    fn back_and_forward_lead_along_what_was_visited() {
+        let mut history = of(&[1, 2, 3]);
+        assert_eq!(history.back(anywhere), Some(page(2)));
+        assert_eq!(history.back(anywhere), Some(page(1)));
+        assert_eq!(history.back(anywhere), None);
+        assert_eq!(history.current(), Some(page(1)));
+        assert_eq!(history.forward(anywhere), Some(page(2)));
+        assert_eq!(history.forward(anywhere), Some(page(3)));
+        assert_eq!(history.forward(anywhere), None);
+    }
+
+    #[test]
+    fn the_same_place_twice_in_a_row_is_one_visit() {
+        assert_eq!(of(&[1, 1, 1, 2, 2, 1]).visits(), [page(1), page(2), page(1)]);
+    }
+
+    #[test]
+    fn a_new_visit_forgets_what_lay_forward() {
+        let mut history = of(&[1, 2, 3]);
+        history.back(anywhere);
+        history.back(anywhere);
+        history.visit(page(4));
+        assert_eq!(history.visits(), [page(1), page(4)]);
+        assert_eq!(history.forward(anywhere), None);
+    }
+
+    #[test]
+    fn the_last_fifty_places_are_kept() {
+        let mut history = of(&(0..120).collect::<Vec<_>>());
+        assert_eq!(history.visits().len(), MAX_VISITS);
+        let mut steps = 0;
+        while history.back(anywhere).is_some() {
+            steps += 1;
+        }
+        assert_eq!((steps, history.current()), (49, Some(page(70))));
+    }
+
+    #[test]
+    fn a_place_that_is_gone_is_passed_over() {
+        let mut history = of(&[1, 2, 1, 3]);
+        assert_eq!(history.back(|place| place != page(1)), Some(page(2)));
+        let mut history = of(&[1, 2, 1]);
+        assert_eq!(
+            history.back(|place| place != page(2)),
+            None,
+            "what is shown is no place to go to"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_done_the_history_stays_bounded_and_without_repeats(steps in prop::collection::vec(0..8_u8, 0..300)) {
+            let mut history = History::default();
+            for step in steps {
+                match step {
+                    0 => drop(history.back(anywhere)),
+                    1 => drop(history.forward(anywhere)),
+                    number => history.visit(page(number.into())),
+                }
+                prop_assert!(history.visits().len() <= MAX_VISITS);
+                prop_assert!(history.visits().windows(2).all(|pair| pair[0] != pair[1]));
+                prop_assert_eq!(history.current().is_some(), !history.visits().is_empty());
+            }
+        }
+    }
+}

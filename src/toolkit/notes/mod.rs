@@ -1,0 +1,33 @@
+//! The toolkit `notes`: pages of nested blocks, mirrored as Markdown files.
+//!
+//! Read [`rules`] first, then [`repository`], which asks them before it writes; [`tools()`] gives what a model may call.
+//! [`Changes`] tells a screen what changed;
+pub mod block;
+mod changes;
+mod file_name;
+mod fold;
+pub mod history;
+mod order;
+pub mod page;
+pub mod repository;
+pub mod rules;
+mod search;
+mod texts;
+mod tools;
+mod tree;
+
+use std::sync::LazyLock;
+
+use sqlx::migrate::Migrator;
+
+pub use changes::{Change, Changes, ChangesError};
+pub use repository::{NotesError, NotesRepository};
+pub use tools::tools;
+
+/// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`, because an embedder
+/// may have migrations in the same file.
+pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrator = sqlx::migrate!("src/toolkit/notes/migrations");
+    migrator.dangerous_set_table_name("_notes_migrations");
+    migrator
+});

@@ -1,0 +1,298 @@
+//! Blocks: read, created, changed, deleted.
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use super::{
+    super::{
+        block::{Block, BlockId},
+        rules::{Violation, judge_content},
+        search::words,
+    },
+    NotesError, NotesRepository,
+    error::failed_to,
+    place::{Siblings, Spot},
+    row::{BlockRow, blocks},
+};
+
+/// What a new block lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inside<'a> {
+    /// A page, on its outermost level.
+    Page(&'a str),
+    /// Another block.
+    Block(&'a str),
+}
+
+impl NotesRepository<'_> {
+    /// Gives a block by its id.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownBlock`] also for blocks of others, and for what is no id.
+    pub async fn block(&mut self, id: &str) -> Result<Block, NotesError> {
+        let unknown = || Violation::UnknownBlock { id: id.to_owned() };
+        let parsed = BlockId::parse(id).ok_or_else(unknown)?;
+        let row: Option<BlockRow> =
+            sqlx::query_as(blocks!("WHERE block.id = $1 AND page.user_id = $2"))
+                .bind(parsed.to_string())
+                .bind(self.user.as_str())
+                .fetch_optional(&mut *self.db)
+                .await
+                .map_err(failed_to("look up a block"))?;
+        row.ok_or_else(unknown)?.try_into()
+    }
+
+    /// Counts how many blocks before it and its siblings come: from 0.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`].
+    pub async fn order_of(&mut self, block: &Block) -> Result<usize, NotesError> {
+        let before: u32 = sqlx::query_scalar(
+            "SELECT count(*) FROM notes_blocks WHERE page = $1 AND parent IS $2
+                AND (position, number) < ($3, $4)",
+        )
+        .bind(block.page)
+        .bind(block.parent)
+        .bind(block.position)
+        .bind(block.number)
+        .fetch_one(&mut *self.db)
+        .await
+        .map_err(failed_to("count the blocks before one"))?;
+        Ok(before as usize)
+    }
+
+    /// Counts the blocks that lie directly in a block.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`].
+    pub async fn children_of(&mut self, block: &Block) -> Result<usize, NotesError> {
+        let count: u32 = sqlx::query_scalar("SELECT count(*) FROM notes_blocks WHERE parent = $1")
+            .bind(block.number)
+            .fetch_one(&mut *self.db)
+            .await
+            .map_err(failed_to("count the blocks in a block"))?;
+        Ok(count as usize)
+    }
+
+    /// Creates a block, behind a sibling or at the end.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: content, what it lies in, a sibling that lies there, levels, a full page.
+    pub async fn create_block(
+        &mut self,
+        inside: Inside<'_>,
+        after: Option<&str>,
+        content: &str,
+    ) -> Result<Block, NotesError> {
+        judge_content(content)?;
+        let siblings = match inside {
+            Inside::Page(id) => Siblings { page: self.page(id).await?.number, parent: None },
+            Inside::Block(id) => {
+                let parent = self.block(id).await?;
+                Siblings { page: parent.page, parent: Some(parent.number) }
+            }
+        };
+        let spot = match after {
+            None => Spot::Last,
+            Some(id) => {
+                let sibling = self.block(id).await?;
+                if Siblings::of(&sibling) != siblings {
+                    return Err(Violation::NotSibling { id: id.to_owned() }.into());
+                }
+                Spot::After(sibling.number)
+            }
+        };
+        self.add(siblings, spot, content).await
+    }
+
+    /// Creates a block below another one: as the first of those that lie in it where there are any, else right behind it.
+    ///
+    /// # Errors
+    /// As of [`create_block`](Self::create_block).
+    pub async fn insert_below(&mut self, id: &str, content: &str) -> Result<Block, NotesError> {
+        judge_content(content)?;
+        let above = self.block(id).await?;
+        let inside = Siblings { page: above.page, parent: Some(above.number) };
+        if self.neighbours(inside, Spot::First).await?.1.is_some() {
+            self.add(inside, Spot::First, content).await
+        } else {
+            self.add(Siblings::of(&above), Spot::After(above.number), content).await
+        }
+    }
+
+    /// Replaces the content of a block.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: content, a block of this user.
+    pub async fn update_block(&mut self, id: &str, content: &str) -> Result<Block, NotesError> {
+        judge_content(content)?;
+        let mut block = self.block(id).await?;
+        if block.content != content {
+            write_content(self.db, block.number, content, &self.scope_of(block.page)).await?;
+            self.blocks_changed(block.page_id, &[block.id]).await?;
+            content.clone_into(&mut block.content);
+        }
+        Ok(block)
+    }
+
+    /// Appends to the content of a block.
+    ///
+    /// # Errors
+    /// As of [`update_block`](Self::update_block), for what comes out.
+    pub async fn append_to_block(
+        &mut self,
+        id: &str,
+        text: &str,
+        separator: &str,
+    ) -> Result<Block, NotesError> {
+        let block = self.block(id).await?;
+        let between = if block.content.is_empty() { "" } else { separator };
+        self.update_block(id, &format!("{}{between}{text}", block.content)).await
+    }
+
+    /// Deletes a block. Those that lie in it take its place, in their order.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownBlock`].
+    pub async fn delete_block(&mut self, id: &str) -> Result<(), NotesError> {
+        let block = self.block(id).await?;
+        let children = self.children_of(&block).await?;
+        if children > 0 {
+            self.lift(block.number, Siblings::of(&block), children).await?;
+        }
+        remove(self.db, block.number).await?;
+        self.blocks_changed(block.page_id, &[block.id]).await
+    }
+
+    /// Moves the blocks in a block to between it and its next sibling.
+    async fn lift(
+        &mut self,
+        number: i64,
+        siblings: Siblings,
+        children: usize,
+    ) -> Result<(), NotesError> {
+        let mut room = step(self.neighbours(siblings, Spot::After(number)).await?, children);
+        if room.is_none() {
+            self.spread(siblings).await?;
+            room = step(self.neighbours(siblings, Spot::After(number)).await?, children);
+        }
+        let (from, step) = room.ok_or(NotesError::Corrupt { what: "the order of blocks" })?;
+        sqlx::query(
+            "UPDATE notes_blocks SET parent = $1, position = $2 + $3 * ranked.place FROM (
+                SELECT number, row_number() OVER (ORDER BY position, number) AS place
+                FROM notes_blocks WHERE parent = $4
+             ) ranked WHERE notes_blocks.number = ranked.number",
+        )
+        .bind(siblings.parent)
+        .bind(from)
+        .bind(step)
+        .bind(number)
+        .execute(&mut *self.db)
+        .await
+        .map(drop)
+        .map_err(failed_to("move blocks up"))
+    }
+
+    async fn add(
+        &mut self,
+        siblings: Siblings,
+        spot: Spot,
+        content: &str,
+    ) -> Result<Block, NotesError> {
+        let position = self.place(siblings, spot).await?;
+        let scope = self.scope_of(siblings.page);
+        let number =
+            insert(self.db, siblings, position, content, &scope, BlockId(Uuid::now_v7())).await?;
+        let row: BlockRow = sqlx::query_as(blocks!("WHERE block.number = $1"))
+            .bind(number)
+            .fetch_one(&mut *self.db)
+            .await
+            .map_err(failed_to("read a new block"))?;
+        let block = Block::try_from(row)?;
+        self.blocks_changed(block.page_id, &[block.id]).await?;
+        Ok(block)
+    }
+}
+
+/// Where so many blocks go between two neighbours: behind `from`, each a step behind the last.
+#[expect(clippy::cast_precision_loss, reason = "there are at most some thousands")]
+fn step((before, after): (Option<f64>, Option<f64>), count: usize) -> Option<(f64, f64)> {
+    let from = before?;
+    let to = after.unwrap_or(from + count as f64 + 1.0);
+    let step = (to - from) / (count as f64 + 1.0);
+    let finest = from.abs().max(to.abs()).max(1.0) * f64::EPSILON * 4.0;
+    (step > finest).then_some((from, step))
+}
+
+/// Inserts a block and its words, and gives its number.
+pub(super) async fn insert(
+    db: &mut SqliteConnection,
+    siblings: Siblings,
+    position: f64,
+    content: &str,
+    scope: &str,
+    id: BlockId,
+) -> Result<i64, NotesError> {
+    let number: i64 = sqlx::query_scalar(
+        "INSERT INTO notes_blocks (id, page, parent, position, content)
+         VALUES ($1, $2, $3, $4, $5) RETURNING number",
+    )
+    .bind(id.to_string())
+    .bind(siblings.page)
+    .bind(siblings.parent)
+    .bind(position)
+    .bind(content)
+    .fetch_one(&mut *db)
+    .await
+    .map_err(failed_to("create a block"))?;
+    index(db, number, content, scope).await?;
+    Ok(number)
+}
+
+/// Replaces the content of a block, and its words.
+pub(super) async fn write_content(
+    db: &mut SqliteConnection,
+    number: i64,
+    content: &str,
+    scope: &str,
+) -> Result<(), NotesError> {
+    sqlx::query("UPDATE notes_blocks SET content = $1 WHERE number = $2")
+        .bind(content)
+        .bind(number)
+        .execute(&mut *db)
+        .await
+        .map_err(failed_to("change a block"))?;
+    sqlx::query("DELETE FROM notes_words WHERE rowid = $1")
+        .bind(number)
+        .execute(&mut *db)
+        .await
+        .map_err(failed_to("take a block out of the index"))?;
+    index(db, number, content, scope).await
+}
+
+/// Deletes a block that contains none; a trigger takes it out of the index.
+pub(super) async fn remove(db: &mut SqliteConnection, number: i64) -> Result<(), NotesError> {
+    sqlx::query("DELETE FROM notes_blocks WHERE number = $1")
+        .bind(number)
+        .execute(db)
+        .await
+        .map(drop)
+        .map_err(failed_to("delete a block"))
+}
+
+async fn index(
+    db: &mut SqliteConnection,
+    number: i64,
+    content: &str,
+    scope: &str,
+) -> Result<(), NotesError> {
+    let searched = words(content);
+    sqlx::query("INSERT INTO notes_words (rowid, one, two, scope) VALUES ($1, $2, $3, $4)")
+        .bind(number)
+        .bind(searched.one)
+        .bind(searched.two)
+        .bind(scope)
+        .execute(db)
+        .await
+        .map(drop)
+        .map_err(failed_to("index a block"))
+}

@@ -1,0 +1,227 @@
+//! Where a session stands: what it shows, what is focused and selected, and the way back.
+use madang_actors::protocol::SessionId;
+use serde_json::json;
+
+use super::{
+    super::{
+        block::{Block, BlockId},
+        history::{History, Place},
+        page::{Page, PageId},
+        rules::Violation,
+    },
+    NotesError, NotesRepository,
+    error::failed_to,
+};
+
+/// Where a session stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Context {
+    /// What it shows; `None` before it showed anything.
+    pub place: Option<Place>,
+    /// The page that is open.
+    pub page: Option<Page>,
+    /// The block of that page that has the focus.
+    pub focused: Option<Block>,
+    /// The blocks of that page that are selected.
+    pub selected: Vec<Block>,
+}
+
+/// The row of a session.
+#[derive(Debug, Default)]
+struct Standing {
+    history: History,
+    focused: Option<String>,
+    selected: Vec<String>,
+}
+
+/// Which way along the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To what was shown before.
+    Back,
+    /// To what was shown before going back.
+    Forward,
+}
+
+impl NotesRepository<'_> {
+    /// Tells where a session stands. Blocks that are gone, or not on the open page, are neither focused nor selected.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    pub async fn context(&mut self, session: &SessionId) -> Result<Context, NotesError> {
+        let standing = self.standing(session).await?;
+        let place = standing.history.current();
+        let page = match place {
+            Some(Place::Page(id)) => found(self.page(&id.to_string()).await)?,
+            Some(Place::Index | Place::Directory(_)) | None => None,
+        };
+        let (mut focused, mut selected) = (None, Vec::new());
+        if let Some(page) = &page {
+            let is_there = |block: &Block| block.page_id == page.id;
+            if let Some(id) = &standing.focused {
+                focused = found(self.block(id).await)?.filter(is_there);
+            }
+            for id in &standing.selected {
+                selected.extend(found(self.block(id).await)?.filter(is_there));
+            }
+        }
+        Ok(Context { place, page, focused, selected })
+    }
+
+    /// Shows a place. What was focused and selected on another page is so no more.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`].
+    pub async fn visit(&mut self, session: &SessionId, place: Place) -> Result<(), NotesError> {
+        let mut standing = self.standing(session).await?;
+        if standing.history.current() != Some(place) {
+            standing.history.visit(place);
+            self.arrive(session, place, standing.history).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes along the history, past what is gone.
+    ///
+    /// # Errors
+    /// [`Violation::NoHistory`].
+    pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Place, NotesError> {
+        let Standing { mut history, .. } = self.standing(session).await?;
+        let there = self.existing(&history).await?;
+        let is_there = |place| match place {
+            Place::Index => true,
+            Place::Directory(id) | Place::Page(id) => there.contains(&id.to_string()),
+        };
+        let place = match way {
+            Way::Back => history.back(is_there),
+            Way::Forward => history.forward(is_there),
+        };
+        let place = place.ok_or(Violation::NoHistory)?;
+        self.arrive(session, place, history).await?;
+        Ok(place)
+    }
+
+    /// Gives the page that is open, or was last before the index or a directory was shown.
+    ///
+    /// # Errors
+    /// [`Violation::NoPageOpen`].
+    pub async fn last_page(&mut self, session: &SessionId) -> Result<PageId, NotesError> {
+        let Standing { mut history, .. } = self.standing(session).await?;
+        let is_page = |place| matches!(place, Place::Page(_));
+        match history.current() {
+            Some(Place::Page(id)) => Ok(id),
+            Some(Place::Index | Place::Directory(_)) | None => match history.back(is_page) {
+                Some(Place::Page(id)) => Ok(id),
+                Some(Place::Index | Place::Directory(_)) | None => {
+                    Err(Violation::NoPageOpen.into())
+                }
+            },
+        }
+    }
+
+    /// Sets what is focused and selected on the open page, for a screen.
+    ///
+    /// # Errors
+    /// [`Violation::NoPageOpen`]; [`Violation::UnknownBlock`] for blocks that are not on that page.
+    pub async fn focus(
+        &mut self,
+        session: &SessionId,
+        focused: Option<BlockId>,
+        selected: &[BlockId],
+    ) -> Result<(), NotesError> {
+        let page = self.context(session).await?.page.ok_or(Violation::NoPageOpen)?;
+        for id in focused.iter().chain(selected) {
+            let block = self.block(&id.to_string()).await?;
+            if block.page_id != page.id {
+                return Err(Violation::UnknownBlock { id: id.to_string() }.into());
+            }
+        }
+        let history = self.standing(session).await?.history;
+        self.save(session, &history, focused, selected).await
+    }
+
+    /// The page or directory of each of these that is there still.
+    async fn existing(&mut self, history: &History) -> Result<Vec<String>, NotesError> {
+        let page = |place: &Place| match place {
+            Place::Index => None,
+            Place::Directory(id) | Place::Page(id) => Some(*id),
+        };
+        let ids: Vec<_> = history.visits().iter().filter_map(page).collect();
+        sqlx::query_scalar(
+            "SELECT id FROM notes_pages WHERE user_id = $1 AND id IN (SELECT value FROM json_each($2))",
+        )
+        .bind(self.user.as_str())
+        .bind(json!(ids).to_string())
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("look up visited pages"))
+    }
+
+    async fn arrive(
+        &mut self,
+        session: &SessionId,
+        place: Place,
+        history: History,
+    ) -> Result<(), NotesError> {
+        self.save(session, &history, None, &[]).await?;
+        let page = match place {
+            Place::Index => None,
+            Place::Directory(id) | Place::Page(id) => Some(id),
+        };
+        self.navigated(session, page).await
+    }
+
+    async fn save(
+        &mut self,
+        session: &SessionId,
+        history: &History,
+        focused: Option<BlockId>,
+        selected: &[BlockId],
+    ) -> Result<(), NotesError> {
+        sqlx::query(
+            "INSERT INTO notes_contexts (user_id, session_id, history, focused_block, selected_blocks)
+             VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (user_id, session_id) DO UPDATE SET history = excluded.history,
+                focused_block = excluded.focused_block, selected_blocks = excluded.selected_blocks",
+        )
+        .bind(self.user.as_str())
+        .bind(session.as_str())
+        .bind(json!(history).to_string())
+        .bind(focused.map(|id| id.to_string()))
+        .bind(json!(selected).to_string())
+        .execute(&mut *self.db)
+        .await
+        .map(drop)
+        .map_err(failed_to("write down where a session stands"))
+    }
+
+    async fn standing(&mut self, session: &SessionId) -> Result<Standing, NotesError> {
+        let row: Option<(String, Option<String>, String)> = sqlx::query_as(
+            "SELECT history, focused_block, selected_blocks FROM notes_contexts
+             WHERE user_id = $1 AND session_id = $2",
+        )
+        .bind(self.user.as_str())
+        .bind(session.as_str())
+        .fetch_optional(&mut *self.db)
+        .await
+        .map_err(failed_to("read where a session stands"))?;
+        let Some((history, focused, selected)) = row else { return Ok(Standing::default()) };
+        let corrupt = |_| NotesError::Corrupt { what: "where a session stands" };
+        Ok(Standing {
+            history: serde_json::from_str(&history).map_err(corrupt)?,
+            focused,
+            selected: serde_json::from_str(&selected).map_err(corrupt)?,
+        })
+    }
+}
+
+/// What was not found is not there.
+fn found<T>(result: Result<T, NotesError>) -> Result<Option<T>, NotesError> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(NotesError::Rule(Violation::UnknownPage { .. } | Violation::UnknownBlock { .. })) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,141 @@
+//! All blocks of a page at once: read in reading order, and replaced by what an edit outside made of them.
+use std::collections::{HashMap, HashSet};
+
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use super::{
+    super::{
+        block::{BlockId, Line},
+        page::Page,
+        rules::{Nesting, Violation, judge_content},
+        tree::{Node, reading_order},
+    },
+    NotesError, NotesRepository, Part,
+    blocks::{insert, remove, write_content},
+    error::failed_to,
+    place::Siblings,
+    row::block_id,
+};
+
+/// A line that a page is to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedLine {
+    /// The block that it was before; `None` for a new one.
+    pub id: Option<BlockId>,
+    /// How far it is indented, in columns or levels: it lies in the last line before that is indented less.
+    pub indent: usize,
+    /// Its text.
+    pub content: String,
+}
+
+type Row = (i64, Option<i64>, String, String);
+
+impl NotesRepository<'_> {
+    /// Reads the blocks of a page in reading order: at most `limit` of them, from `offset` on.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    pub async fn lines(
+        &mut self,
+        page: &Page,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Part<Line>, NotesError> {
+        let rows = rows(self.db, page).await?;
+        let items = in_order(&rows)
+            .into_iter()
+            .skip(offset)
+            .take(limit)
+            .map(|(place, depth)| {
+                let (_, _, id, content) = &rows[place];
+                Ok(Line { id: block_id(id)?, depth, content: content.clone() })
+            })
+            .collect::<Result<Vec<_>, NotesError>>()?;
+        Ok(Part { items, total: rows.len() })
+    }
+
+    /// Makes a page say just this. Blocks that stay keep their ids; those that are not mentioned are deleted.
+    ///
+    /// # Errors
+    /// The first rule that does not hold; what was written until then must be undone by the caller.
+    pub async fn replace_lines(
+        &mut self,
+        page: &Page,
+        lines: &[ImportedLine],
+    ) -> Result<(), NotesError> {
+        lines.iter().try_for_each(|line| judge_content(&line.content))?;
+        let before: HashMap<String, Row> =
+            rows(self.db, page).await?.into_iter().map(|row| (row.2.clone(), row)).collect();
+        let mentioned: HashSet<String> =
+            lines.iter().filter_map(|line| line.id).map(|id| id.to_string()).collect();
+        // First away from one another, so that nothing is in the way of what moves or goes.
+        sqlx::query("UPDATE notes_blocks SET parent = NULL WHERE page = $1 AND parent IS NOT NULL")
+            .bind(page.number)
+            .execute(&mut *self.db)
+            .await
+            .map_err(failed_to("take blocks apart"))?;
+        let scope = self.scope_of(page.number);
+        let mut changed = Vec::new();
+        for (number, _, id, _) in before.values().filter(|row| !mentioned.contains(&row.2)) {
+            remove(self.db, *number).await?;
+            changed.push(block_id(id)?);
+        }
+        let mut nesting = Nesting::<i64>::default();
+        for (place, line) in (1_u32..).zip(lines) {
+            let indent = u32::try_from(line.indent).map_err(|_| Violation::TooDeep)?;
+            let siblings = Siblings { page: page.number, parent: nesting.parent(indent)? };
+            let known = line.id.and_then(|id| Some((id, before.get(&id.to_string())?)));
+            let number = match known {
+                Some((id, (number, _, _, content))) => {
+                    if *content != line.content {
+                        write_content(self.db, *number, &line.content, &scope).await?;
+                        changed.push(id);
+                    }
+                    put(self.db, *number, siblings.parent, place).await?;
+                    *number
+                }
+                None => {
+                    let id = BlockId(Uuid::now_v7());
+                    changed.push(id);
+                    insert(self.db, siblings, place.into(), &line.content, &scope, id).await?
+                }
+            };
+            nesting.came(indent, Some(number));
+        }
+        self.blocks_changed(page.id, &changed).await
+    }
+}
+
+async fn rows(db: &mut SqliteConnection, page: &Page) -> Result<Vec<Row>, NotesError> {
+    sqlx::query_as(
+        "SELECT number, parent, id, content FROM notes_blocks WHERE page = $1
+         ORDER BY parent, position, number",
+    )
+    .bind(page.number)
+    .fetch_all(db)
+    .await
+    .map_err(failed_to("read the blocks of a page"))
+}
+
+fn in_order(rows: &[Row]) -> Vec<(usize, usize)> {
+    let nodes: Vec<_> =
+        rows.iter().map(|(number, parent, ..)| Node { number: *number, parent: *parent }).collect();
+    reading_order(&nodes)
+}
+
+async fn put(
+    db: &mut SqliteConnection,
+    number: i64,
+    parent: Option<i64>,
+    place: u32,
+) -> Result<(), NotesError> {
+    sqlx::query("UPDATE notes_blocks SET parent = $1, position = $2 WHERE number = $3")
+        .bind(parent)
+        .bind(f64::from(place))
+        .bind(number)
+        .execute(db)
+        .await
+        .map(drop)
+        .map_err(failed_to("put a block into its place"))
+}

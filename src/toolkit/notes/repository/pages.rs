@@ -1,0 +1,200 @@
+//! Pages: found, listed, created.
+use uuid::Uuid;
+
+use super::{
+    super::{
+        file_name::{file_name, unlike},
+        fold::fold,
+        page::{Page, PageId},
+        rules::{Violation, judge_title},
+        search::{Scope, expression, rank, words},
+    },
+    MAX_HITS, NotesError, NotesRepository, Part,
+    error::failed_to,
+    row::{PageRow, pages},
+};
+
+impl NotesRepository<'_> {
+    /// Gives a page by its id.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownPage`] also for pages of others, and for what is no id.
+    pub async fn page(&mut self, id: &str) -> Result<Page, NotesError> {
+        let unknown = || Violation::UnknownPage { name: id.to_owned() };
+        let parsed = PageId::parse(id).ok_or_else(unknown)?;
+        let row: Option<PageRow> =
+            sqlx::query_as(pages!("WHERE page.id = $1 AND page.user_id = $2"))
+                .bind(parsed.to_string())
+                .bind(self.user.as_str())
+                .fetch_optional(&mut *self.db)
+                .await
+                .map_err(failed_to("look up a page"))?;
+        row.ok_or_else(unknown)?.try_into()
+    }
+
+    /// Gives the page of this title, whatever its case; the oldest where there are several.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownPage`].
+    pub async fn page_titled(&mut self, title: &str) -> Result<Page, NotesError> {
+        let row: Option<PageRow> = sqlx::query_as(pages!(
+            "WHERE page.user_id = $1 AND page.title_key = $2 ORDER BY page.number LIMIT 1"
+        ))
+        .bind(self.user.as_str())
+        .bind(fold(title))
+        .fetch_optional(&mut *self.db)
+        .await
+        .map_err(failed_to("look up a title"))?;
+        row.ok_or_else(|| Violation::UnknownPage { name: title.to_owned() })?.try_into()
+    }
+
+    /// Finds pages by words of their titles, the best first.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    pub async fn query_pages(
+        &mut self,
+        query: &str,
+        limit: usize,
+    ) -> Result<Part<Page>, NotesError> {
+        let Some(expression) = expression(query, Scope::User(self.user.as_str())) else {
+            return Ok(Part { items: Vec::new(), total: 0 });
+        };
+        let rows: Vec<PageRow> = sqlx::query_as(pages!(
+            "JOIN notes_title_words ON notes_title_words.rowid = page.number
+             WHERE notes_title_words MATCH $1 ORDER BY notes_title_words.rowid DESC LIMIT $2"
+        ))
+        .bind(expression)
+        .bind(MAX_HITS)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("search titles"))?;
+        let mut items = rows.into_iter().map(Page::try_from).collect::<Result<Vec<_>, _>>()?;
+        let total = items.len();
+        items.sort_by_cached_key(|page| rank(query, &page.title));
+        items.truncate(limit);
+        Ok(Part { items, total })
+    }
+
+    /// Lists pages by title, with or without those that contain pages.
+    ///
+    /// # Errors
+    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    pub async fn list_pages(
+        &mut self,
+        directories: Directories,
+        offset: u32,
+        limit: u32,
+    ) -> Result<Part<Page>, NotesError> {
+        let includes = directories == Directories::Included;
+        let rows: Vec<PageRow> = sqlx::query_as(pages!(
+            "WHERE page.user_id = $1
+                AND ($2 OR NOT EXISTS (SELECT 1 FROM notes_pages inside WHERE inside.parent = page.number))
+             ORDER BY page.title_key, page.number LIMIT $3 OFFSET $4"
+        ))
+        .bind(self.user.as_str())
+        .bind(includes)
+        .bind(limit)
+        .bind(offset)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("list pages"))?;
+        let total: u32 = sqlx::query_scalar(
+            "SELECT count(*) FROM notes_pages page WHERE user_id = $1
+                AND ($2 OR NOT EXISTS (SELECT 1 FROM notes_pages inside WHERE inside.parent = page.number))",
+        )
+        .bind(self.user.as_str())
+        .bind(includes)
+        .fetch_one(&mut *self.db)
+        .await
+        .map_err(failed_to("count pages"))?;
+        let items = rows.into_iter().map(Page::try_from).collect::<Result<Vec<_>, _>>()?;
+        Ok(Part { items, total: total as usize })
+    }
+
+    /// Creates an empty page, on the outermost level or inside of another one, which is a directory from then on.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: title, a parent of this user, levels.
+    pub async fn create_page(
+        &mut self,
+        title: &str,
+        parent: Option<&str>,
+    ) -> Result<Page, NotesError> {
+        judge_title(title)?;
+        let parent = match parent {
+            Some(id) => Some(self.page(id).await?),
+            None => None,
+        };
+        let inside = parent.as_ref().map(|parent| parent.number);
+        let name = self.free_file_name(title, inside).await?;
+        let id = PageId(Uuid::now_v7());
+        let number: i64 = sqlx::query_scalar(
+            "INSERT INTO notes_pages (id, user_id, parent, title, title_key, file_name, file_key)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number",
+        )
+        .bind(id.to_string())
+        .bind(self.user.as_str())
+        .bind(inside)
+        .bind(title)
+        .bind(fold(title))
+        .bind(&name)
+        .bind(fold(&name))
+        .fetch_one(&mut *self.db)
+        .await
+        .map_err(failed_to("create a page"))?;
+        let searched = words(title);
+        sqlx::query(
+            "INSERT INTO notes_title_words (rowid, one, two, scope) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(number)
+        .bind(searched.one)
+        .bind(searched.two)
+        .bind(self.scope_of(number))
+        .execute(&mut *self.db)
+        .await
+        .map_err(failed_to("index a title"))?;
+        self.page_changed(id).await?;
+        Ok(Page {
+            id,
+            title: title.to_owned(),
+            parent_id: parent.map(|parent| parent.id),
+            is_directory: false,
+            block_count: 0,
+            number,
+        })
+    }
+
+    /// The name of the title's file, unlike those beside it.
+    async fn free_file_name(
+        &mut self,
+        title: &str,
+        inside: Option<i64>,
+    ) -> Result<String, NotesError> {
+        let name = file_name(title);
+        let key = fold(&name);
+        // Only names that begin alike can be in the way.
+        let taken: Vec<String> = sqlx::query_scalar(
+            "SELECT file_key FROM notes_pages
+             WHERE user_id = $1 AND coalesce(parent, 0) = coalesce($2, 0) AND file_key >= $3 AND file_key < $4",
+        )
+        .bind(self.user.as_str())
+        .bind(inside)
+        .bind(&key)
+        .bind(format!("{key}\u{10ffff}"))
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("look for a free file name"))?;
+        let taken: std::collections::HashSet<String> = taken.into_iter().collect();
+        Ok(unlike(name, |key| taken.contains(key)))
+    }
+}
+
+/// Whether pages that contain pages are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Directories {
+    /// They are.
+    Included,
+    /// They are not.
+    LeftOut,
+}

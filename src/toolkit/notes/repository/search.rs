@@ -1,0 +1,66 @@
+//! Blocks by what they say.
+use super::{
+    super::{
+        block::BlockId,
+        page::PageId,
+        search::{Scope, expression, rank},
+    },
+    MAX_HITS, NotesError, NotesRepository, Part,
+    error::failed_to,
+    row::{block_id, page_id},
+};
+
+/// A block that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockHit {
+    /// Its id.
+    pub id: BlockId,
+    /// Its page.
+    pub page_id: PageId,
+    /// The title of its page.
+    pub page_title: String,
+    /// Its text.
+    pub content: String,
+}
+
+impl NotesRepository<'_> {
+    /// Finds blocks by what they say, the best first: those that have every word of the query, in the whole workspace or on
+    /// one page. Of more than [`MAX_HITS`] the newest are looked at. A query without a letter, digit or emoji finds none.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownPage`](super::super::rules::Violation::UnknownPage).
+    pub async fn query_blocks(
+        &mut self,
+        query: &str,
+        page: Option<&str>,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Part<BlockHit>, NotesError> {
+        let scope = match page {
+            Some(id) => Scope::Page(self.page(id).await?.number),
+            None => Scope::User(self.user.as_str()),
+        };
+        let Some(expression) = expression(query, scope) else {
+            return Ok(Part { items: Vec::new(), total: 0 });
+        };
+        let rows: Vec<(String, String, String, String)> = sqlx::query_as(
+            "SELECT block.id, page.id, page.title, block.content
+             FROM notes_words JOIN notes_blocks block ON block.number = notes_words.rowid
+                JOIN notes_pages page ON page.number = block.page
+             WHERE notes_words MATCH $1 ORDER BY notes_words.rowid DESC LIMIT $2",
+        )
+        .bind(expression)
+        .bind(MAX_HITS)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("search blocks"))?;
+        let total = rows.len();
+        let mut rows = rows;
+        rows.sort_by_cached_key(|(.., content)| rank(query, content));
+        let items =
+            rows.into_iter().skip(offset).take(limit).map(|(id, of, page_title, content)| {
+                Ok(BlockHit { id: block_id(&id)?, page_id: page_id(&of)?, page_title, content })
+            });
+        Ok(Part { items: items.collect::<Result<_, NotesError>>()?, total })
+    }
+}

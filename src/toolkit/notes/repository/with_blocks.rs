@@ -1,0 +1,111 @@
+//! A page with its first blocks, of which some may fail.
+use std::collections::HashMap;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{
+    super::{
+        block::{BlockId, NewBlock},
+        page::Page,
+        rules::{Nesting, Violation, judge_content},
+    },
+    NotesError, NotesRepository,
+    blocks::insert,
+    place::Siblings,
+};
+use crate::store::savepoint;
+
+/// A page with those of its blocks that could be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadePage {
+    /// The page.
+    pub page: Page,
+    /// The blocks, in order.
+    pub blocks: Vec<MadeBlock>,
+    /// Which ones could not be made.
+    pub failed: Vec<FailedBlock>,
+}
+
+/// A block that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MadeBlock {
+    /// Its id.
+    pub id: BlockId,
+    /// The block that it lies in.
+    pub parent_id: Option<BlockId>,
+    /// Its text.
+    pub content: String,
+}
+
+/// A block that could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailedBlock {
+    /// Which one, from 0.
+    pub index: usize,
+    /// The code of the rule that does not hold.
+    pub code: &'static str,
+}
+
+impl NotesRepository<'_> {
+    /// Creates a page with blocks, each after the one before and nested by its indent ([`Nesting`]). One that breaks a rule
+    /// does not keep the others from being made.
+    ///
+    /// # Errors
+    /// As of [`create_page`](Self::create_page); [`Violation::NoBlocksCreated`] where blocks were asked for and none could
+    /// be made. What was written must be undone then, which the end of a tool's call does.
+    pub async fn create_page_with_blocks(
+        &mut self,
+        title: &str,
+        parent: Option<&str>,
+        wanted: Vec<NewBlock>,
+    ) -> Result<MadePage, NotesError> {
+        let mut page = self.create_page(title, parent).await?;
+        let (requested, scope) = (wanted.len(), self.scope_of(page.number));
+        let (mut blocks, mut failed) = (Vec::new(), Vec::new());
+        let mut nesting = Nesting::<(i64, BlockId)>::default();
+        let mut last_places: HashMap<Option<i64>, f64> = HashMap::new();
+        for (index, NewBlock { content, indent }) in wanted.into_iter().enumerate() {
+            let made = match nesting.parent(indent).and_then(|parent| {
+                judge_content(&content)?;
+                Ok(parent)
+            }) {
+                Ok(parent) => {
+                    let siblings =
+                        Siblings { page: page.number, parent: parent.map(|(number, _)| number) };
+                    let place = last_places.get(&siblings.parent).map_or(1.0, |last| last + 1.0);
+                    let id = BlockId(Uuid::now_v7());
+                    let made = savepoint(self.db, async |db| {
+                        insert(db, siblings, place, &content, &scope, id).await
+                    });
+                    made.await.map(|number| {
+                        last_places.insert(siblings.parent, place);
+                        (number, id, parent.map(|(_, id)| id))
+                    })
+                }
+                Err(violation) => Err(NotesError::Rule(violation)),
+            };
+            match made {
+                Ok((number, id, parent_id)) => {
+                    nesting.came(indent, Some((number, id)));
+                    blocks.push(MadeBlock { id, parent_id, content });
+                }
+                Err(NotesError::Rule(violation)) => {
+                    nesting.came(indent, None);
+                    failed.push(FailedBlock { index, code: violation.code() });
+                }
+                Err(error @ (NotesError::Database { .. } | NotesError::Corrupt { .. })) => {
+                    return Err(error);
+                }
+            }
+        }
+        if blocks.is_empty() && requested > 0 {
+            return Err(Violation::NoBlocksCreated { requested }.into());
+        }
+        page.block_count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+        let ids: Vec<_> = blocks.iter().map(|block| block.id).collect();
+        self.blocks_changed(page.id, &ids).await?;
+        Ok(MadePage { page, blocks, failed })
+    }
+}

@@ -1,0 +1,13 @@
+//! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
+//!
+//! The one repository calls them before it writes, so a screen, a command and a chat get the same verdict. What can be
+//! said in SQL stands in the tables as well.
+mod nesting;
+mod path;
+mod text;
+mod violation;
+
+pub use nesting::Nesting;
+pub use path::parse_path;
+pub use text::{judge_content, judge_title};
+pub use violation::Violation;

@@ -1,0 +1,107 @@
+//! Where blocks with indents are nested.
+use super::{super::page::MAX_LEVELS, Violation};
+
+/// Where blocks that come one after the other, each with its indent, are nested: inside of the last block before with a
+/// smaller indent. So a jump by several levels goes one level down, equal indents lie side by side, and what would lie in
+/// a block that could not be made lies in the nearest one around it that could.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nesting<T> {
+    /// The blocks around the next one, the outermost first; `None` for one that could not be made.
+    open: Vec<(u32, Option<T>)>,
+}
+
+impl<T> Default for Nesting<T> {
+    fn default() -> Self {
+        Self { open: Vec::new() }
+    }
+}
+
+impl<T: Clone> Nesting<T> {
+    /// The block that the next one lies in; `None` on the outermost level.
+    ///
+    /// # Errors
+    /// [`Violation::TooDeep`].
+    pub fn parent(&mut self, indent: u32) -> Result<Option<T>, Violation> {
+        while self.open.last().is_some_and(|(inner, _)| *inner >= indent) {
+            self.open.pop();
+        }
+        let mut made = self.open.iter().rev().filter_map(|(_, block)| block.clone());
+        let parent = made.next();
+        if made.count() + usize::from(parent.is_some()) >= MAX_LEVELS {
+            return Err(Violation::TooDeep);
+        }
+        Ok(parent)
+    }
+
+    /// Tells what became of the block of this indent.
+    pub fn came(&mut self, indent: u32, block: Option<T>) {
+        // Nothing can lie in what is deeper than anything that can be made.
+        if self.open.len() <= MAX_LEVELS {
+            self.open.push((indent, block));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The parent of each block by its place; blocks with a `!` could not be made.
+    fn check(blocks: &[(u32, bool)]) -> Vec<Option<usize>> {
+        let mut nesting = Nesting::default();
+        let mut parents = Vec::new();
+        for (place, (indent, is_made)) in blocks.iter().enumerate() {
+            parents.push(nesting.parent(*indent).unwrap());
+            nesting.came(*indent, is_made.then_some(place));
+        }
+        parents
+    }
+
+    fn made(indents: &[u32]) -> Vec<(u32, bool)> {
+        indents.iter().map(|indent| (*indent, true)).collect()
+    }
+
+    #[test]
+    fn the_daily_note_is_truly_nested() {
+        let parents = check(&made(&[0, 1, 1, 0, 1, 2]));
+        assert_eq!(parents, [None, Some(0), Some(0), None, Some(3), Some(4)]);
+    }
+
+    #[test]
+    fn a_deeper_jump_is_one_level_and_equal_indents_lie_side_by_side() {
+        assert_eq!(check(&made(&[0, 5, 5, 3])), [None, Some(0), Some(0), Some(0)]);
+        assert_eq!(check(&made(&[4, 4, 5])), [None, None, Some(1)]);
+        assert_eq!(check(&made(&[u32::MAX, u32::MAX])), [None, None]);
+    }
+
+    #[test]
+    fn children_of_what_could_not_be_made_go_to_the_nearest_block_around_it() {
+        let blocks = [(0, true), (1, false), (2, true), (0, false), (1, true)];
+        assert_eq!(check(&blocks), [None, Some(0), Some(0), None, None]);
+    }
+
+    #[test]
+    fn a_hundred_levels_are_fine_and_more_than_the_bound_are_not() {
+        let mut nesting = Nesting::default();
+        for indent in 0..200_u32 {
+            let parent = nesting.parent(indent);
+            let fits = (indent as usize) < MAX_LEVELS;
+            assert_eq!(parent.is_ok(), fits, "{indent}");
+            nesting.came(indent, fits.then_some(indent));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_parent_came_before_and_lies_less_deep(blocks in prop::collection::vec((0..12_u32, any::<bool>()), 0..40)) {
+            for (place, parent) in check(&blocks).into_iter().enumerate() {
+                let Some(parent) = parent else { continue };
+                prop_assert!(parent < place);
+                prop_assert!(blocks[parent].0 < blocks[place].0);
+                prop_assert!(blocks[parent].1, "it was made");
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a path of the workspace may look like.
+use super::Violation;
+
+/// Takes a path apart into the names on the way, the outermost first; none for the workspace itself. The ending `.md` of
+/// the last one is left out.
+///
+/// # Errors
+/// [`Violation::OutsideWorkspace`] for whatever leads, or could lead, out of the workspace.
+pub fn parse_path(path: &str) -> Result<Vec<&str>, Violation> {
+    let is_drive =
+        path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+    let is_home = path == "~" || path.starts_with("~/");
+    if is_drive || is_home || path.starts_with(['/', '\\']) || path.contains('\0') {
+        return Err(Violation::OutsideWorkspace);
+    }
+    let mut names = Vec::new();
+    for name in path.split(['/', '\\']).map(str::trim) {
+        match name {
+            "" | "." => {}
+            ".." => return Err(Violation::OutsideWorkspace),
+            name => names.push(name),
+        }
+    }
+    if let Some(last) = names.last_mut()
+        && let Some(stem) = last.strip_suffix(".md").filter(|stem| !stem.is_empty())
+    {
+        *last = stem;
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_what_is_on_the_way() {
+        assert_eq!(parse_path("프로젝트/마당.md").unwrap(), ["프로젝트", "마당"]);
+        assert_eq!(parse_path("./a//b/").unwrap(), ["a", "b"]);
+        assert_eq!(parse_path("a\\b").unwrap(), ["a", "b"]);
+        assert_eq!(parse_path(".").unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_workspace() {
+        for path in [
+            "..",
+            "a/../..",
+            "/etc/passwd",
+            "\\\\server\\x",
+            "C:\\Windows",
+            "c:x",
+            "~/x",
+            "a\0b",
+            "a/ .. /b",
+        ] {
+            assert_eq!(parse_path(path), Err(Violation::OutsideWorkspace), "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What is searched: how a text becomes words for SQLite's full-text index, how a query becomes one of its expressions, and
+//! which hits are best. Pure.
+//!
+//! Korean words run on into their endings, so a query means any part of a word. Runs of syllables are kept twice: as
+//! single syllables and as overlapping pairs. A query of one syllable looks for a single one, a longer one for a phrase of
+//! pairs. Words of other scripts are found by their beginnings.
+use super::fold::fold;
+
+/// The columns of a text in the index.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// Words, and single syllables.
+    pub(super) one: String,
+    /// Pairs of syllables.
+    pub(super) two: String,
+}
+
+/// Takes a text apart for the index.
+pub(super) fn words(text: &str) -> Words {
+    let mut words = Words::default();
+    for run in runs(&fold(text)) {
+        match run {
+            Run::Word(word) => push(&mut words.one, word),
+            Run::Syllables(syllables) => {
+                for syllable in each(&syllables, 1) {
+                    push(&mut words.one, &syllable);
+                }
+                for pair in each(&syllables, 2) {
+                    push(&mut words.two, &pair);
+                }
+            }
+        }
+    }
+    words
+}
+
+/// Whose texts are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope<'a> {
+    User(&'a str),
+    Page(i64),
+}
+
+impl Scope<'_> {
+    /// The word that stands for it in the index.
+    pub(super) fn word(self) -> String {
+        match self {
+            // Any text may be a user's name; a word of the index is letters and digits.
+            Self::User(user) => {
+                user.bytes().fold(String::from("u"), |word, byte| format!("{word}{byte:02x}"))
+            }
+            Self::Page(number) => format!("p{number}"),
+        }
+    }
+}
+
+/// The expression that finds what has every word of a query; `None` where the query has no word.
+pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
+    let query = fold(query);
+    let parts: Vec<_> = runs(&query)
+        .into_iter()
+        .map(|run| match run {
+            Run::Word(word) => format!("one : \"{word}\" *"),
+            Run::Syllables(syllables) if syllables.len() == 1 => {
+                format!("one : \"{}\"", each(&syllables, 1).concat())
+            }
+            Run::Syllables(syllables) => format!("two : \"{}\"", each(&syllables, 2).join(" ")),
+        })
+        .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    Some(format!("{} AND scope : \"{}\"", parts.join(" AND "), scope.word()))
+}
+
+/// How good a hit is; the smallest is the best: the text itself, then its beginning, then the beginning of a word, then
+/// anything; the shorter text before the longer.
+pub(super) fn rank(query: &str, text: &str) -> (u8, usize) {
+    let (query, text) = (fold(query), fold(text));
+    let kind = match text.find(&query) {
+        Some(0) if text.len() == query.len() => 0,
+        Some(0) => 1,
+        Some(at) if !text[..at].ends_with(char::is_alphanumeric) => 2,
+        Some(_) => 3,
+        None => 4,
+    };
+    (kind, text.chars().count())
+}
+
+enum Run<'a> {
+    Word(&'a str),
+    Syllables(Vec<char>),
+}
+
+/// The words of a folded text, and its runs of syllables.
+fn runs(text: &str) -> Vec<Run<'_>> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let (mut word, mut was_syllable) = (None, false);
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        let is_syllable = is_syllable(c);
+        let is_word = c.is_alphanumeric() && !is_syllable;
+        match (word, is_word) {
+            (None, true) => word = Some(at),
+            (Some(from), false) => {
+                runs.push(Run::Word(&text[from..at]));
+                word = None;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+        match runs.last_mut() {
+            Some(Run::Syllables(run)) if is_syllable && was_syllable => run.push(c),
+            Some(_) | None if is_syllable => runs.push(Run::Syllables(vec![c])),
+            Some(_) | None => {}
+        }
+        was_syllable = is_syllable;
+    }
+    runs
+}
+
+/// Each so many neighbours of a run.
+fn each(syllables: &[char], count: usize) -> Vec<String> {
+    syllables.windows(count).map(String::from_iter).collect()
+}
+
+fn push(column: &mut String, word: &str) {
+    if !column.is_empty() {
+        column.push(' ');
+    }
+    column.push_str(word);
+}
+
+/// Hangul, Han, kana, scripts of south-east Asia without spaces, and emoji: each of these says something by itself.
+const fn is_syllable(c: char) -> bool {
+    matches!(c,
+        '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7ff}'
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}'
+        | '\u{0e01}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, one: &str, two: &str) {
+        assert_eq!(words(text), Words { one: one.to_owned(), two: two.to_owned() }, "{text}");
+    }
+
+    #[test]
+    fn words_stay_whole_and_runs_of_syllables_are_taken_apart() {
+        check("Plan for 2026", "plan for 2026", "");
+        check("마당극 a", "마 당 극 a", "마당 당극");
+        check("ABC회사", "abc 회 사", "회사");
+        check("- [x] **할** 일", "x 할 일", "");
+        check("🎭🎉", "🎭 🎉", "🎭🎉");
+        check("", "", "");
+    }
+
+    #[test]
+    fn a_query_asks_for_every_word_within_its_scope() {
+        let expression = |query| expression(query, Scope::Page(7));
+        assert_eq!(expression("마").unwrap(), r#"one : "마" AND scope : "p7""#);
+        assert_eq!(expression("마당").unwrap(), r#"two : "마당" AND scope : "p7""#);
+        assert_eq!(
+            expression("마당극 Plan").unwrap(),
+            r#"two : "마당 당극" AND one : "plan" * AND scope : "p7""#
+        );
+        assert_eq!(expression(r#" "*" OR ( "#).unwrap(), r#"one : "or" * AND scope : "p7""#);
+        assert_eq!(expression("?!"), None);
+    }
+
+    #[test]
+    fn the_word_of_a_user_is_letters_and_digits_only() {
+        assert_eq!(Scope::User("kim \"*").word(), "u6b696d20222a");
+    }
+
+    #[test]
+    fn the_text_itself_is_best_then_its_beginning_then_a_word_in_it() {
+        let texts = ["오늘 큰마당", "큰 마당", "마당극", "마당", "마 당"];
+        let mut ranked = texts;
+        ranked.sort_by_key(|text| rank("마당", text));
+        assert_eq!(ranked, ["마당", "마당극", "큰 마당", "오늘 큰마당", "마 당"]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Every sentence of the toolkit that a person may see, in Korean and English.
+use madang_actors::protocol::Locale;
+
+use super::{
+    block::MAX_CONTENT_CHARS,
+    page::{MAX_LEVELS, MAX_PAGE_BLOCKS, MAX_TITLE_CHARS},
+    rules::Violation,
+};
+
+/// So many characters of a block are shown in a question.
+const SHOWN_CHARS: usize = 60;
+
+/// Says why a rule does not hold.
+pub(super) fn reason(violation: &Violation, locale: Locale) -> String {
+    match locale {
+        Locale::Ko => korean(violation),
+        Locale::En => english(violation),
+    }
+}
+
+/// What a person reads when a page was made.
+pub(super) fn page_created(locale: Locale) -> &'static str {
+    locale.pick("✅ 페이지를 성공적으로 생성했습니다.", "✅ The page was created.")
+}
+
+/// What a person reads when something else was done.
+pub(super) fn done(locale: Locale) -> &'static str {
+    locale.pick("✅ 완료했습니다", "✅ Done")
+}
+
+/// What a person reads when nothing was done.
+pub(super) fn failed(reason: &str, locale: Locale) -> String {
+    match locale {
+        Locale::Ko => format!("❌ 오류: {reason}"),
+        Locale::En => format!("❌ Error: {reason}"),
+    }
+}
+
+/// Says what will happen when a block is deleted.
+pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> String {
+    let shown: String = content.chars().take(SHOWN_CHARS).collect();
+    let rest = if content.chars().nth(SHOWN_CHARS).is_some() { "…" } else { "" };
+    match (locale, children) {
+        (Locale::Ko, 0) => format!("블록 '{shown}{rest}'을(를) 삭제합니다. 하위 블록은 없습니다."),
+        (Locale::Ko, count) => {
+            format!(
+                "블록 '{shown}{rest}'을(를) 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다."
+            )
+        }
+        (Locale::En, 0) => format!("Deletes the block '{shown}{rest}', which contains no others."),
+        (Locale::En, 1) => {
+            format!("Deletes the block '{shown}{rest}'; the 1 block in it moves up a level.")
+        }
+        (Locale::En, count) => {
+            format!("Deletes the block '{shown}{rest}'; the {count} blocks in it move up a level.")
+        }
+    }
+}
+
+/// Says what will happen when a block is deleted that nobody can find.
+pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
+    locale.pick(
+        "블록을 삭제합니다. 그런 블록을 찾을 수 없습니다.",
+        "Deletes a block that cannot be found.",
+    )
+}
+
+fn korean(violation: &Violation) -> String {
+    match violation {
+        Violation::UnknownPage { name } => format!("'{name}' 페이지를 찾을 수 없습니다."),
+        Violation::UnknownBlock { id } => format!("'{id}' 블록을 찾을 수 없습니다."),
+        Violation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
+        Violation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
+        Violation::ControlInTitle => "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned(),
+        Violation::Newline => "블록은 한 줄이어야 합니다. 줄마다 블록을 만들어 주세요.".to_owned(),
+        Violation::LongContent => format!("블록에는 {MAX_CONTENT_CHARS}자까지 쓸 수 있습니다."),
+        Violation::TooDeep => format!("{MAX_LEVELS}단계보다 깊게 넣을 수 없습니다."),
+        Violation::PageFull => {
+            format!("한 페이지에는 블록을 {MAX_PAGE_BLOCKS}개까지 둘 수 있습니다.")
+        }
+        Violation::Cycle => "자기 자신이나 자기 안에 있는 것 속으로 옮길 수 없습니다.".to_owned(),
+        Violation::OneOf { names: [one, other] } => {
+            format!("{one}와(과) {other} 가운데 하나만 주어야 합니다.")
+        }
+        Violation::NotSibling { id } => format!("'{id}' 블록은 그 자리에 있지 않습니다."),
+        Violation::NoPageOpen => "열린 페이지가 없습니다.".to_owned(),
+        Violation::NoHistory => "더 이동할 기록이 없습니다.".to_owned(),
+        Violation::NoBlocksCreated { requested } => {
+            format!("블록 {requested}개를 하나도 만들지 못해서 페이지를 만들지 않았습니다.")
+        }
+        Violation::OutsideWorkspace => "작업 공간 밖의 경로는 열 수 없습니다.".to_owned(),
+    }
+}
+
+fn english(violation: &Violation) -> String {
+    match violation {
+        Violation::UnknownPage { name } => format!("there is no page '{name}'."),
+        Violation::UnknownBlock { id } => format!("there is no block '{id}'."),
+        Violation::BlankTitle => "the title is blank.".to_owned(),
+        Violation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
+        Violation::ControlInTitle => {
+            "a title has no line breaks and no control characters.".to_owned()
+        }
+        Violation::Newline => "a block is one line: make a block for each line.".to_owned(),
+        Violation::LongContent => format!("a block has at most {MAX_CONTENT_CHARS} characters."),
+        Violation::TooDeep => format!("nothing can be nested deeper than {MAX_LEVELS} levels."),
+        Violation::PageFull => format!("a page has at most {MAX_PAGE_BLOCKS} blocks."),
+        Violation::Cycle => "nothing can be moved into itself or into what it contains.".to_owned(),
+        Violation::OneOf { names: [one, other] } => format!("give one of {one} and {other}."),
+        Violation::NotSibling { id } => format!("the block '{id}' does not lie there."),
+        Violation::NoPageOpen => "no page is open.".to_owned(),
+        Violation::NoHistory => "there is nothing to go to.".to_owned(),
+        Violation::NoBlocksCreated { requested } => format!(
+            "none of the {requested} blocks could be created, so the page was not created either."
+        ),
+        Violation::OutsideWorkspace => "the path leads out of the workspace.".to_owned(),
+    }
+}

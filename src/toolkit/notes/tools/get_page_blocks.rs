@@ -1,0 +1,64 @@
+//! `get_page_blocks`: reads the blocks of a page in order.
+use madang_actors::port::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{block::Line, page::PageId},
+    BLOCK, fault, notes,
+};
+use crate::tool::{self, ToolContext, ToolResult};
+
+/// So many blocks are given at once.
+const MAX_LINES: usize = 1_000;
+
+pub(super) fn tool() -> impl Tool {
+    tool::reading(
+        "get_page_blocks",
+        "Read the blocks of a page in order, with their depth.",
+        get_page_blocks,
+    )
+    .category(BLOCK)
+    .idempotent()
+    .narrower("get_block")
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// Id of the page.
+    #[schemars(length(min = 1, max = 64))]
+    page_id: String,
+    /// How many blocks to skip.
+    #[serde(default)]
+    offset: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageBlocks {
+    page_id: PageId,
+    page_title: String,
+    count: usize,
+    total: usize,
+    items: Vec<Line>,
+}
+
+async fn get_page_blocks(
+    arguments: Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<PageBlocks> {
+    let mut notes = notes(db, ctx);
+    let page = notes.page(&arguments.page_id).await.map_err(fault(ctx))?;
+    let lines = notes.lines(&page, arguments.offset as usize, MAX_LINES).await;
+    let lines = lines.map_err(fault(ctx))?;
+    Ok(PageBlocks {
+        page_id: page.id,
+        page_title: page.title,
+        count: lines.items.len(),
+        total: lines.total,
+        items: lines.items,
+    })
+}

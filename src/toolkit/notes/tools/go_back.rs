@@ -1,0 +1,22 @@
+//! `go_back`: goes back to what was shown before.
+use madang_actors::port::Tool;
+use sqlx::SqliteConnection;
+
+use super::{super::repository::Way, NAVIGATION, fault, notes, shown::Shown, told};
+use crate::tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolResult};
+
+pub(super) fn tool() -> impl Tool {
+    tool::transactional("go_back", "Go back to the place before.", go_back)
+        .category(NAVIGATION)
+        .effect(EffectPolicy::Write)
+}
+
+async fn go_back(
+    _: NoArguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let place = notes.travel(&ctx.session, Way::Back).await.map_err(fault(ctx))?;
+    told(Shown::of(place, &mut notes).await.map_err(fault(ctx))?, ctx)
+}

@@ -1,0 +1,46 @@
+//! `insert_block_below_current`: inserts a block where the person is.
+use madang_actors::port::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{repository::Inside, rules::Violation},
+    BLOCK, Created, fault, notes, told,
+};
+use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+
+pub(super) fn tool() -> impl Tool {
+    tool::transactional(
+        "insert_block_below_current",
+        "Insert a block below the focused one, or at the end of the open page.",
+        insert_block_below_current,
+    )
+    .category(BLOCK)
+    .effect(EffectPolicy::Write)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// One line of text.
+    content: String,
+}
+
+async fn insert_block_below_current(
+    arguments: Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<ToolOutcome> {
+    let mut notes = notes(db, ctx);
+    let context = notes.context(&ctx.session).await.map_err(fault(ctx))?;
+    let inserted = match (&context.focused, &context.page) {
+        (Some(block), _) => notes.insert_below(&block.id.to_string(), &arguments.content).await,
+        (None, Some(page)) => {
+            let id = page.id.to_string();
+            notes.create_block(Inside::Page(&id), None, &arguments.content).await
+        }
+        (None, None) => Err(Violation::NoPageOpen.into()),
+    };
+    told(Created::from(inserted.map_err(fault(ctx))?), ctx)
+}

@@ -1,0 +1,160 @@
+//! The tools of the toolkit: pages, blocks, context, navigation.
+mod append_to_block;
+mod create_block;
+mod create_page;
+mod create_page_with_blocks;
+mod delete_block;
+mod get_block;
+mod get_current_context;
+mod get_page_blocks;
+mod go_back;
+mod go_forward;
+mod insert_block_below;
+mod insert_block_below_current;
+mod list_pages;
+mod navigate_to_path;
+mod open_page;
+mod ping;
+mod query_blocks;
+mod query_pages;
+mod shown;
+mod switch_to_index;
+mod switch_to_note_view;
+mod update_block;
+
+use std::sync::Arc;
+
+use madang_actors::port::{Tool, ToolContext, ToolFault, ToolResult};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::SqliteConnection;
+
+use super::{
+    block::{Block, BlockId},
+    page::PageId,
+    repository::{NotesError, NotesRepository, Part},
+    texts,
+};
+use crate::tool::ToolOutcome;
+
+/// Gives the tools of the toolkit, to be registered with `register_all`.
+///
+/// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
+#[must_use]
+pub fn tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(open_page::tool()),
+        Arc::new(query_pages::tool()),
+        Arc::new(list_pages::tool()),
+        Arc::new(create_page::tool()),
+        Arc::new(create_page_with_blocks::tool()),
+        Arc::new(get_block::tool()),
+        Arc::new(update_block::tool()),
+        Arc::new(create_block::tool()),
+        Arc::new(delete_block::tool()),
+        Arc::new(query_blocks::tool()),
+        Arc::new(get_page_blocks::tool()),
+        Arc::new(insert_block_below_current::tool()),
+        Arc::new(insert_block_below::tool()),
+        Arc::new(append_to_block::tool()),
+        Arc::new(get_current_context::tool()),
+        Arc::new(switch_to_index::tool()),
+        Arc::new(switch_to_note_view::tool()),
+        Arc::new(navigate_to_path::tool()),
+        Arc::new(go_back::tool()),
+        Arc::new(go_forward::tool()),
+        Arc::new(ping::tool()),
+    ]
+}
+
+/// The category of the tools about pages.
+const PAGE: &str = "page";
+/// The category of the tools about blocks.
+const BLOCK: &str = "block";
+/// The category of the tool that tells where the session stands.
+const CONTEXT: &str = "context";
+/// The category of the tools that go somewhere. They write, though only where their session stands, and never ask.
+const NAVIGATION: &str = "navigation";
+/// The category of what is about none of these.
+const UTILITY: &str = "utility";
+
+/// What a person reads of an outcome, in its metadata: `madang chat` shows it in place of the data.
+const FEEDBACK: &str = "feedback";
+
+/// The notes of the user of this call.
+fn notes<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> NotesRepository<'a> {
+    NotesRepository::new(db, &ctx.user)
+}
+
+/// A success, with what a person reads of it.
+fn told(data: impl Serialize, ctx: &ToolContext) -> ToolResult<ToolOutcome> {
+    told_as(texts::done(ctx.locale), data)
+}
+
+fn told_as(feedback: &'static str, data: impl Serialize) -> ToolResult<ToolOutcome> {
+    let data = serde_json::to_value(data)?;
+    Ok(ToolOutcome::ok(data).with_metadata(FEEDBACK, Value::from(feedback)))
+}
+
+/// A broken rule is told as it is; of anything else only the type.
+fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
+    let locale = ctx.locale;
+    move |error| match error {
+        NotesError::Rule(violation) => {
+            let reason = violation.reason(locale);
+            let feedback = texts::failed(&reason, locale);
+            let mut fault = ToolFault::rule(violation.code(), reason);
+            if let ToolFault::Rule(rule) = &mut fault {
+                rule.metadata.insert(FEEDBACK.to_owned(), Value::from(feedback));
+            }
+            fault
+        }
+        error @ (NotesError::Database { .. } | NotesError::Corrupt { .. }) => error.into(),
+    }
+}
+
+/// A part of a list.
+#[derive(Debug, Serialize)]
+struct Rows<T> {
+    count: usize,
+    total: usize,
+    items: Vec<T>,
+}
+
+impl<T> From<Part<T>> for Rows<T> {
+    fn from(Part { items, total }: Part<T>) -> Self {
+        Self { count: items.len(), total, items }
+    }
+}
+
+/// A block that was created.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created {
+    id: BlockId,
+    content: String,
+    page_id: PageId,
+    parent_id: Option<BlockId>,
+}
+
+impl From<Block> for Created {
+    fn from(Block { id, content, page_id, parent_id, .. }: Block) -> Self {
+        Self { id, content, page_id, parent_id }
+    }
+}
+
+/// A block whose content was changed.
+#[derive(Debug, Serialize)]
+struct Changed {
+    id: BlockId,
+    content: String,
+}
+
+impl From<Block> for Changed {
+    fn from(Block { id, content, .. }: Block) -> Self {
+        Self { id, content }
+    }
+}
+
+#[cfg(test)]
+mod tests;

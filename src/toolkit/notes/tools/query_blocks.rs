@@ -1,0 +1,65 @@
+//! `query_blocks`: searches what blocks say.
+use madang_actors::port::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{block::BlockId, page::PageId, repository::BlockHit},
+    BLOCK, Rows, fault, notes,
+};
+use crate::tool::{self, ToolContext, ToolResult};
+
+pub(super) fn tool() -> impl Tool {
+    tool::reading("query_blocks", "Search the text of blocks, best hits first.", query_blocks)
+        .category(BLOCK)
+        .idempotent()
+        .narrower("get_block")
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// Words to look for, Korean or English.
+    #[schemars(length(min = 1, max = 200))]
+    query: String,
+    /// Only blocks of this page.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    page_id: Option<String>,
+    /// How many blocks to return at most.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: u8,
+    /// How many hits to skip.
+    #[serde(default)]
+    offset: u32,
+}
+
+fn default_limit() -> u8 {
+    20
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hit {
+    id: BlockId,
+    page_id: PageId,
+    page_title: String,
+    content: String,
+}
+
+async fn query_blocks(
+    arguments: Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Rows<Hit>> {
+    let Arguments { query, page_id, limit, offset } = arguments;
+    let mut notes = notes(db, ctx);
+    let found = notes.query_blocks(&query, page_id.as_deref(), offset as usize, limit.into());
+    let found = found.await.map_err(fault(ctx))?;
+    let hit =
+        |BlockHit { id, page_id, page_title, content }| Hit { id, page_id, page_title, content };
+    let items: Vec<_> = found.items.into_iter().map(hit).collect();
+    Ok(Rows { count: items.len(), total: found.total, items })
+}

@@ -1,0 +1,40 @@
+//! `query_pages`: finds pages by words of their titles.
+use madang_actors::port::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sqlx::SqliteConnection;
+
+use super::super::page::Page;
+use super::{PAGE, Rows, fault, notes};
+use crate::tool::{self, ToolContext, ToolResult};
+
+pub(super) fn tool() -> impl Tool {
+    tool::reading("query_pages", "Search pages by words of their titles.", query_pages)
+        .category(PAGE)
+        .idempotent()
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// What to look for.
+    #[schemars(length(min = 1, max = 200))]
+    query: String,
+    /// How many pages to return at most.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 50))]
+    limit: u8,
+}
+
+fn default_limit() -> u8 {
+    10
+}
+
+async fn query_pages(
+    arguments: Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Rows<Page>> {
+    let found = notes(db, ctx).query_pages(&arguments.query, arguments.limit.into()).await;
+    found.map(Rows::from).map_err(fault(ctx))
+}

@@ -1,0 +1,45 @@
+//! What a session shows, as the tools that navigate tell it.
+use serde::Serialize;
+
+use super::super::{
+    history::Place,
+    page::PageId,
+    repository::{NotesError, NotesRepository, TreeRow},
+};
+
+/// So many pages of the tree are given.
+const MAX_ROWS: usize = 500;
+
+/// What a session shows.
+#[derive(Debug, Serialize)]
+#[serde(tag = "view", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(super) enum Shown {
+    Index { count: usize, total: usize, items: Vec<TreeRow> },
+    Directory { page_id: PageId, page_title: String, path: String },
+    Page { page_id: PageId, page_title: String, path: String, block_count: u32 },
+}
+
+impl Shown {
+    pub(super) async fn of(
+        place: Place,
+        notes: &mut NotesRepository<'_>,
+    ) -> Result<Self, NotesError> {
+        Ok(match place {
+            Place::Index => {
+                let tree = notes.tree(MAX_ROWS).await?;
+                Self::Index { count: tree.items.len(), total: tree.total, items: tree.items }
+            }
+            Place::Directory(id) => {
+                let page = notes.page(&id.to_string()).await?;
+                let path = notes.path_of(&page).await?;
+                Self::Directory { page_id: page.id, page_title: page.title, path }
+            }
+            Place::Page(id) => {
+                let page = notes.page(&id.to_string()).await?;
+                let path = notes.path_of(&page).await?;
+                let block_count = page.block_count;
+                Self::Page { page_id: page.id, page_title: page.title, path, block_count }
+            }
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! The notes toolkit on a real database, through the runtime: seed 003's checks by name, and what spec section 6 adds.
+
+mod seed;
+mod standing;
+
+use madang::{
+    Call, CallReport, ChatModel, Confirm, Decision, Locale, Runtime, UserId, store::SqliteStore,
+    testing::ScriptedModel, toolkit::notes,
+};
+use serde_json::Value;
+
+use crate::support::kind;
+
+/// A runtime with the tools of notes, and its store.
+pub(crate) async fn house(model: impl ChatModel) -> (Runtime, SqliteStore) {
+    let store = SqliteStore::in_memory([&*notes::MIGRATIONS]).await.unwrap();
+    let builder = Runtime::builder().model(model).store(store.clone()).tools(notes::tools());
+    (builder.start().await.unwrap(), store)
+}
+
+async fn silent() -> (Runtime, SqliteStore) {
+    house(ScriptedModel::new([])).await
+}
+
+async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {
+    call_as(runtime, "kim", name, arguments).await
+}
+
+async fn call_as(runtime: &Runtime, user: &str, name: &str, arguments: Value) -> CallReport {
+    let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
+        .confirm(Confirm::Always(Decision::Approve));
+    runtime.dispatch(call).await.unwrap()
+}
+
+/// The data of a success.
+async fn done(runtime: &Runtime, name: &str, arguments: Value) -> Value {
+    let report = call(runtime, name, arguments).await;
+    assert_eq!(kind(&report), "ok", "{name}: {}", report.envelope);
+    report.outcome().unwrap().to_value()["output"].clone()
+}
+
+fn feedback(report: &CallReport) -> String {
+    let metadata = report.outcome().unwrap().metadata();
+    metadata.get("feedback").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The page in lines, each with two spaces for a level.
+async fn shown(runtime: &Runtime, page: &Value) -> Vec<String> {
+    let data = done(runtime, "get_page_blocks", serde_json::json!({ "pageId": page })).await;
+    let items = data["items"].as_array().unwrap();
+    items
+        .iter()
+        .map(|item| {
+            let depth = usize::try_from(item["depth"].as_u64().unwrap()).unwrap();
+            format!("{}{}", "  ".repeat(depth), item["content"].as_str().unwrap())
+        })
+        .collect()
+}
+
+fn english(name: &str, arguments: &Value) -> Call {
+    Call::new(UserId::new("kim").unwrap(), name, arguments.to_string()).locale(Locale::En)
+}
