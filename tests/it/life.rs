@@ -134,6 +134,28 @@ async fn seed_002_only_what_must_be_confirmed_asks() {
     runtime.shutdown().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_question_calls_a_habit_by_its_name_and_one_that_is_not_there_by_its_number() {
+    let runtime = runtime(ScriptedModel::new([])).await;
+    let habit = data(&call(&runtime, "add_habit", add("morning-light")).await)["habit_id"].clone();
+    for (user, expected) in [
+        ("kim", "' 습관의 오늘 기록을 완료로 남깁니다."),
+        ("lee", "1번 습관의 오늘 기록을 완료로 남깁니다."),
+    ] {
+        let (said, question) = tokio::sync::oneshot::channel();
+        let said = std::sync::Mutex::new(Some(said));
+        let asks = Confirm::Ask(Box::new(move |question| {
+            said.lock().unwrap().take().unwrap().send(question.consequence).unwrap();
+            Box::pin(async { Some(Decision::Deny) })
+        }));
+        let arguments = json!({ "habit_id": habit, "value": "done" });
+        call_as(&runtime, user, "log_tracker_entry", arguments, asks).await;
+        let consequence = question.await.unwrap();
+        assert!(consequence.ends_with(expected), "{consequence}");
+    }
+    runtime.shutdown().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
     let runtime = runtime(ScriptedModel::new([])).await;

@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// checksum is right. HF_TOKEN opens what is not open to everybody, HF_ENDPOINT names another hub, and
     /// HF_HUB_OFFLINE=1 asks none.
     Fetch(Fetch),
+    /// Work on notes without a model.
+    #[command(subcommand)]
+    Notes(Notes),
     /// Drive many chats at once, let much go wrong, and count what was promised.
     ///
     /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. A book that is kept apart
@@ -104,6 +107,8 @@ pub(crate) struct Chat {
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
     pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,
@@ -138,9 +143,31 @@ pub(crate) struct Call {
     pub(crate) database: Database,
     #[command(flatten)]
     pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Notes {
+    /// Compare all pages with the files of the workspace, repair either side, and print what was done as JSON.
+    ///
+    /// A file that was edited becomes the page; where the page has changed as well, the edit is kept beside it.
+    Sync(Sync),
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Sync {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
 }
 
 #[derive(Debug, Options)]
@@ -304,6 +331,13 @@ pub(crate) struct Database {
 }
 
 #[derive(Debug, Options)]
+pub(crate) struct Workspace {
+    /// Where the notes of this user are kept as Markdown files. Without it, in a folder beside the database.
+    #[arg(long = "workspace", value_name = "PATH")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Debug, Options)]
 pub(crate) struct Person {
     /// Whose chats and habits. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user)]
@@ -358,12 +392,6 @@ enum Answer {
 enum Language {
     Ko,
     En,
-}
-
-impl Default for Toolkits {
-    fn default() -> Self {
-        Self { names: vec![Toolkit::Life] }
-    }
 }
 
 impl Chat {

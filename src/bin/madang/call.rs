@@ -4,12 +4,13 @@ use std::pin::pin;
 
 use madang::{
     Call, CallReport, Confirm, Runtime, SessionError, ShutdownError, testing::ScriptedModel,
+    toolkit::notes::mirror::Mirror,
 };
 
 use crate::{
     args,
     failure::Failure,
-    output, setup,
+    notes, output, setup,
     signals::{Asked, Signals},
     texts::Text,
     whole::{self, Unusable},
@@ -23,15 +24,17 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // From here on there is something to leave in order.
     let mut signals = Signals::new()?;
-    let (toolkits, locale) = (args::Toolkits::default(), wanted.locale());
-    let store = setup::store(&wanted.database, &toolkits).await?;
+    let locale = wanted.locale();
+    let store = setup::store(&wanted.database, &wanted.toolkits).await?;
+    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     // Nobody asks the model.
-    let builder = setup::builder(store, &toolkits, locale).model(ScriptedModel::new([]));
+    let builder = setup::builder(store, &wanted.toolkits, locale).model(ScriptedModel::new([]));
     let runtime = builder.start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call =
         Call::new(wanted.person.user(), wanted.name, arguments).confirm(confirm).locale(locale);
-    let Ended { report, asked, is_down } = carry_out(&runtime, call, signals.next()).await;
+    let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
         Some(report) => output::line(&report.map_err(Failure::of)?.envelope)?,
         None if is_down.is_ok() => output::remark(&Text::NotBegun.in_locale(locale)),
@@ -58,12 +61,21 @@ struct Ended {
 
 /// Dispatches the call and shuts the runtime down behind it; or around it, where the program is asked to end before: a
 /// handler that runs finishes, and a call that has not begun does not.
-async fn carry_out(runtime: &Runtime, call: Call, asked: impl Future<Output = Asked>) -> Ended {
+async fn carry_out(
+    runtime: &Runtime,
+    mirror: Option<Mirror>,
+    call: Call,
+    asked: impl Future<Output = Asked>,
+) -> Ended {
     let mut dispatched = pin!(runtime.dispatch(call));
     let asked = tokio::select! {
         biased;
         asked = asked => asked,
         report = &mut dispatched => {
+            // While the store is open: what the call wrote is in its file when the program ends.
+            if let Some(mirror) = mirror {
+                mirror.stop().await;
+            }
             let is_down = runtime.shutdown().await;
             return Ended { report: Some(report), asked: None, is_down };
         }
@@ -165,7 +177,7 @@ mod tests {
     async fn a_program_that_is_not_asked_to_end_prints_what_became_of_the_call() {
         let (runtime, store, gate) = house(EffectPolicy::Write).await;
         gate.open.add_permits(1);
-        let ended = carry_out(&runtime, call(Confirm::Nobody), pending()).await;
+        let ended = carry_out(&runtime, None, call(Confirm::Nobody), pending()).await;
         assert_eq!((ended.asked, ended.is_down), (None, Ok(())));
         assert_eq!(ended.report.unwrap().unwrap().record.effect, Effect::Committed);
         assert_eq!(effects(&store).await, [Some(Effect::Committed)]);
@@ -180,7 +192,8 @@ mod tests {
             ask.send(Asked::Terminate).unwrap();
         };
         let asked = async { asked.await.unwrap() };
-        let (ended, ()) = tokio::join!(carry_out(&runtime, call(Confirm::Nobody), asked), driver);
+        let (ended, ()) =
+            tokio::join!(carry_out(&runtime, None, call(Confirm::Nobody), asked), driver);
         assert_eq!((ended.asked, ended.is_down), (Some(Asked::Terminate), Ok(())));
         let record = ended.report.unwrap().unwrap().record;
         assert_eq!((record.effect, record.result), (Effect::Committed, CallResult::Discarded));
@@ -197,7 +210,7 @@ mod tests {
             ask.send(Asked::Interrupt).unwrap();
             Box::pin(pending::<Option<Decision>>())
         }));
-        let ended = carry_out(&runtime, call(never), async { asked.await.unwrap() }).await;
+        let ended = carry_out(&runtime, None, call(never), async { asked.await.unwrap() }).await;
         assert_eq!((ended.asked, ended.is_down), (Some(Asked::Interrupt), Ok(())));
         let outcome = ended.report.unwrap().unwrap().record.outcome;
         assert_eq!(outcome, Some(ToolOutcome::cancelled(CancelReason::Dismissed)));
@@ -210,7 +223,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_does_not_begin_in_a_program_that_was_asked_to_end_before() {
         let (runtime, store, gate) = house(EffectPolicy::Write).await;
-        let ended = carry_out(&runtime, call(Confirm::Nobody), ready(Asked::Terminate)).await;
+        let ended = carry_out(&runtime, None, call(Confirm::Nobody), ready(Asked::Terminate)).await;
         assert!(ended.report.is_none() && ended.is_down.is_ok());
         assert_eq!((effects(&store).await, gate.begun.available_permits()), (vec![], 0));
     }

@@ -12,6 +12,7 @@ mod fetch;
 mod hub;
 mod ledger;
 mod model;
+mod notes;
 mod output;
 #[cfg(feature = "llama")]
 mod progress;
@@ -74,6 +75,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,
             Command::Fetch(wanted) => fetch::run(&wanted).await,
+            Command::Notes(wanted) => notes::run(wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,
             Command::BenchModel(wanted) => Box::pin(bench_model::run(wanted)).await,
             Command::Eval(wanted) => Box::pin(eval::run(wanted)).await,

@@ -23,14 +23,10 @@ pub(crate) async fn store(
     database: &Database,
     toolkits: &Toolkits,
 ) -> Result<SqliteStore, Failure> {
-    let path = match &database.path {
-        Some(path) => path.clone(),
-        None => {
-            let path = usual_path(|name| env::var_os(name).map(PathBuf::from))?;
-            create_folder_of(&path)?;
-            path
-        }
-    };
+    let path = database_path(database)?;
+    if database.path.is_none() {
+        create_folder_of(&path)?;
+    }
     let migrations = toolkits.names.iter().map(|toolkit| match toolkit {
         Toolkit::Life => &*life::MIGRATIONS,
         Toolkit::Notes => &*notes::MIGRATIONS,
@@ -38,12 +34,17 @@ pub(crate) async fn store(
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
 }
 
+/// Where the database lies.
+pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
+    match &database.path {
+        Some(path) => Ok(path.clone()),
+        None => usual_path(|name| env::var_os(name).map(PathBuf::from)),
+    }
+}
+
 /// Opens the database to read, beside whoever holds it.
 pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Failure> {
-    let path = match &database.path {
-        Some(path) => path.clone(),
-        None => usual_path(|name| env::var_os(name).map(PathBuf::from))?,
-    };
+    let path = database_path(database)?;
     SqliteStore::open_read_only(&path).await.map_err(Failure::of)
 }
 

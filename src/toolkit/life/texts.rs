@@ -31,15 +31,33 @@ pub(super) fn will_log(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
+    let name = match locale {
+        Locale::Ko => format!("{habit}번"),
+        Locale::En => format!("habit {habit}"),
+    };
+    will_record(&name, value, date, locale)
+}
+
+/// The same with what the habit is called.
+pub(super) fn will_log_of(
+    title: &str,
+    value: TrackerValue,
+    date: Option<&str>,
+    locale: Locale,
+) -> String {
+    will_record(&format!("'{title}'"), value, date, locale)
+}
+
+fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Locale) -> String {
     let date = date.unwrap_or(locale.pick("오늘", "today"));
     match (locale, value) {
         (Locale::Ko, TrackerValue::Done) => {
-            format!("{habit}번 습관의 {date} 기록을 완료로 남깁니다.")
+            format!("{name} 습관의 {date} 기록을 완료로 남깁니다.")
         }
         (Locale::Ko, TrackerValue::Blank) => {
-            format!("{habit}번 습관의 {date} 기록을 빈칸으로 남깁니다.")
+            format!("{name} 습관의 {date} 기록을 빈칸으로 남깁니다.")
         }
-        (Locale::En, _) => format!("Records habit {habit} as {} for {date}.", value.as_str()),
+        (Locale::En, _) => format!("Records {name} as {} for {date}.", value.as_str()),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The toolkit `notes`: pages of nested blocks, mirrored as Markdown files.
 //!
 //! Read [`rules`] first, then [`repository`], which asks them before it writes; [`tools()`] gives what a model may call.
-//! [`Changes`] tells a screen what changed;
+//! [`Changes`] tells a screen what changed; `mirror` keeps a folder of Markdown files.
 pub mod block;
 mod changes;
 mod file_name;
 mod fold;
 pub mod history;
+#[cfg(unix)]
+pub mod mirror;
 mod order;
 pub mod page;
 pub mod repository;

@@ -15,6 +15,8 @@ mod engine;
 mod eval;
 #[cfg(all(feature = "hub", unix))]
 mod hub;
+#[cfg(unix)]
+mod notes;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]

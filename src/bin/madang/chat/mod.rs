@@ -20,7 +20,7 @@ use madang::{Asker, Runtime, Session, SessionError, SessionId, TurnOptions};
 use uuid::Uuid;
 
 use crate::{
-    args::Chat, failure::Failure, model::Model, output, setup, signals::Signals, texts::Text,
+    args::Chat, failure::Failure, model::Model, notes, output, setup, signals::Signals, texts::Text,
 };
 use talk::{Answers, Talk};
 
@@ -30,9 +30,14 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     let model = Model::load(&wanted.which, wanted.locale()).await?;
     let name = model.name();
     let store = setup::store(&wanted.database, &wanted.toolkits).await?;
+    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
     let builder = setup::builder(store, &wanted.toolkits, wanted.locale());
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;
+    if let Some(mirror) = mirror {
+        mirror.stop().await;
+    }
     let ended = runtime.shutdown().await;
     talked?;
     ended.map_err(Failure::of)

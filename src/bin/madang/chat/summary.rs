@@ -28,6 +28,11 @@ fn approval(record: &CallRecord, locale: Locale) -> Option<String> {
 }
 
 fn ending(record: &CallRecord, locale: Locale) -> String {
+    // What a tool has to say to the person goes before the data, which is for the model.
+    let feedback = record.outcome.as_ref().and_then(|outcome| outcome.metadata().get("feedback"));
+    if let Some(feedback) = feedback.and_then(Value::as_str) {
+        return printable(feedback).into_owned();
+    }
     match &record.outcome {
         Some(ToolOutcome::Ok(ok)) => given(&ok.data, locale),
         Some(ToolOutcome::Err(error)) => {
@@ -121,6 +126,12 @@ mod tests {
         let cut =
             format!(r#"look {{"a":"{}… -> You did not allow it."#, "가".repeat(MAX_CHARS - 6));
         assert_eq!(line(json!({"a": "가".repeat(200)}), Some(denied)), cut);
+        let told = ToolOutcome::ok(json!({"id": 7}));
+        check(
+            json!({}),
+            Some(told.with_metadata("feedback", json!("✅ 완료했습니다"))),
+            &expect!["look {} -> ✅ 완료했습니다"],
+        );
         check(
             json!({}),
             None,

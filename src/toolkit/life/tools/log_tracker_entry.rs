@@ -11,7 +11,7 @@ use super::{
         texts,
         today::{parse_day, today},
     },
-    HABIT, habits,
+    HABIT, habits, title,
 };
 use crate::tool::{self, ToolContext, ToolResult};
 
@@ -24,6 +24,7 @@ pub(super) fn tool() -> impl Tool {
     .category(HABIT)
     .idempotent()
     .asks(|arguments: &Arguments| arguments.value == TrackerValue::Done)
+    .consequence_from(seen)
     .consequence(consequence)
 }
 
@@ -64,6 +65,17 @@ async fn log_tracker_entry(
         NewEntry { habit: arguments.habit_id, date, value: arguments.value, note: arguments.note };
     habits(db, ctx).log(&entry).await.map_err(|error| error.into_fault(ctx.locale))?;
     Ok(Logged { habit_id: entry.habit, date: date.to_string(), value: entry.value })
+}
+
+/// With the habit's name, where it is the user's.
+async fn seen(
+    arguments: &Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let habit = habits(db, ctx).habit(arguments.habit_id).await?;
+    let title = title(&habit.origin, ctx.locale);
+    Ok(texts::will_log_of(title, arguments.value, arguments.date.as_deref(), ctx.locale))
 }
 
 fn consequence(arguments: &Arguments, locale: Locale) -> String {

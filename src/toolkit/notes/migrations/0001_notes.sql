@@ -147,6 +147,12 @@ BEGIN
     UPDATE notes_files SET changes = changes + 1 WHERE page = OLD.page;
 END;
 
+-- Which workspace is a user's: the folder has the same word in a file of its own.
+CREATE TABLE notes_workspaces (
+    user_id TEXT PRIMARY KEY,
+    id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- A new place among the neighbours alone is no change: rebalancing keeps the order.
 CREATE TRIGGER notes_blocks_changed AFTER UPDATE OF parent, content ON notes_blocks
 BEGIN

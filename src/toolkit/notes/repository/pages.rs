@@ -48,6 +48,21 @@ impl NotesRepository<'_> {
         row.ok_or_else(|| Violation::UnknownPage { name: title.to_owned() })?.try_into()
     }
 
+    /// Gives a page by its number in the tables.
+    #[cfg(unix)]
+    pub(in super::super) async fn page_numbered(
+        &mut self,
+        number: i64,
+    ) -> Result<Page, NotesError> {
+        let row: PageRow = sqlx::query_as(pages!("WHERE page.number = $1 AND page.user_id = $2"))
+            .bind(number)
+            .bind(self.user.as_str())
+            .fetch_one(&mut *self.db)
+            .await
+            .map_err(failed_to("read a page"))?;
+        row.try_into()
+    }
+
     /// Finds pages by words of their titles, the best first.
     ///
     /// # Errors

@@ -1,0 +1,239 @@
+//! What the store says of pages and their files: which are to be written, and what was written last.
+use std::collections::HashSet;
+
+use madang_actors::{
+    port::{Reader, Store, StoreError, Transaction},
+    protocol::UserId,
+};
+use sha2::{Digest, Sha256};
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use super::{
+    super::{
+        page::{MAX_PAGE_BLOCKS, Page},
+        repository::{ImportedLine, NotesError, NotesRepository},
+    },
+    markdown::render,
+    plan::{Hash, Kept},
+    report::MirrorError,
+    steps::Steps,
+};
+use crate::store::SqliteStore;
+
+/// So many pages are gone through at once.
+const AT_ONCE: u32 = 64;
+
+/// The notes of one user in a store.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) store: SqliteStore,
+    pub(super) user: UserId,
+    pub(super) steps: Steps,
+}
+
+/// Which pages are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that have changed since their files were written.
+    Changed,
+    /// All of them.
+    All,
+}
+
+/// A page and its file.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) page: Page,
+    /// Folders and file.
+    pub(super) path: Vec<String>,
+    /// The count of its changes that `text` has.
+    pub(super) changes: i64,
+    pub(super) kept: Kept,
+    pub(super) text: String,
+    pub(super) wanted: Hash,
+}
+
+/// What is to be written down of a page's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It is about to become this.
+    Coming(Hash),
+    /// It is this, as of so many changes.
+    Written(Hash, i64),
+}
+
+/// How the import of an edit ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Imported {
+    /// The page is what the file was.
+    Done,
+    /// The page has changed in between; it must be looked at again.
+    Changed,
+    /// The page cannot become that.
+    Refused,
+}
+
+pub(super) fn hash(bytes: &[u8]) -> Hash {
+    Sha256::digest(bytes).into()
+}
+
+impl Entry {
+    pub(super) fn name(&self) -> String {
+        self.path.join("/")
+    }
+}
+
+impl Book {
+    /// Gives the word that says whose workspace a folder is.
+    pub(super) async fn claim(&self) -> Result<String, MirrorError> {
+        let mut transaction = self.store.begin().await?;
+        let db = write_on(&mut *transaction)?;
+        sqlx::query(
+            "INSERT INTO notes_workspaces (user_id, id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+        )
+        .bind(self.user.as_str())
+        .bind(Uuid::now_v7().to_string())
+        .execute(&mut *db)
+        .await
+        .map_err(NotesError::from)?;
+        let id: String = sqlx::query_scalar("SELECT id FROM notes_workspaces WHERE user_id = $1")
+            .bind(self.user.as_str())
+            .fetch_one(db)
+            .await
+            .map_err(NotesError::from)?;
+        transaction.commit().await?;
+        Ok(id)
+    }
+
+    /// Reads the next pages behind this number, with what their files should say.
+    pub(super) async fn read(&self, which: Which, after: i64) -> Result<Vec<Entry>, MirrorError> {
+        let mut reader = self.store.reader().await?;
+        let db = read_on(&mut *reader)?;
+        let rows: Vec<(i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>)> = sqlx::query_as(
+            "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
+             FROM notes_files file JOIN notes_pages page ON page.number = file.page
+             WHERE page.user_id = $1 AND file.page > $2 AND ($3 OR file.changes <> file.mirrored)
+             ORDER BY file.page LIMIT $4",
+        )
+        .bind(self.user.as_str())
+        .bind(after)
+        .bind(which == Which::All)
+        .bind(AT_ONCE)
+        .fetch_all(&mut *db)
+        .await
+        .map_err(NotesError::from)?;
+        let mut notes = NotesRepository::new(db, &self.user);
+        let mut entries = Vec::with_capacity(rows.len());
+        for (number, changes, mirrored, written, coming) in rows {
+            let page = notes.page_numbered(number).await?;
+            let mut path: Vec<_> =
+                notes.path_of(&page).await?.split('/').map(str::to_owned).collect();
+            if let Some(name) = path.last_mut() {
+                name.push_str(".md");
+            }
+            let text = render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items);
+            let as_hash = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| bytes.try_into().ok());
+            let kept = Kept {
+                written: as_hash(written),
+                coming: as_hash(coming),
+                is_changed: changes != mirrored,
+            };
+            let wanted = hash(text.as_bytes());
+            entries.push(Entry { page, path, changes, kept, text, wanted });
+        }
+        Ok(entries)
+    }
+
+    /// Reads what any file of the user was, or was about to become.
+    pub(super) async fn hashes(&self) -> Result<HashSet<Hash>, MirrorError> {
+        let mut reader = self.store.reader().await?;
+        let rows: Vec<Vec<u8>> = sqlx::query_scalar(
+            "SELECT written FROM notes_files WHERE written IS NOT NULL
+             UNION SELECT coming FROM notes_files WHERE coming IS NOT NULL",
+        )
+        .fetch_all(read_on(&mut *reader)?)
+        .await
+        .map_err(NotesError::from)?;
+        Ok(rows.into_iter().filter_map(|bytes| bytes.try_into().ok()).collect())
+    }
+
+    /// Writes down what becomes of files, in one transaction.
+    pub(super) async fn mark(&self, marks: &[(i64, Mark)]) -> Result<(), MirrorError> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        self.steps.before("mark").map_err(MirrorError::Step)?;
+        let mut transaction = self.store.begin().await?;
+        let db = write_on(&mut *transaction)?;
+        for (page, mark) in marks {
+            let query = match mark {
+                Mark::Coming(hash) => {
+                    sqlx::query("UPDATE notes_files SET coming = $2 WHERE page = $1")
+                        .bind(page)
+                        .bind(hash.to_vec())
+                }
+                Mark::Written(hash, changes) => sqlx::query(
+                    "UPDATE notes_files SET written = $2, coming = NULL, mirrored = $3 WHERE page = $1",
+                )
+                .bind(page)
+                .bind(hash.to_vec())
+                .bind(changes),
+            };
+            query.execute(&mut *db).await.map_err(NotesError::from)?;
+        }
+        transaction.commit().await?;
+        self.steps.before("marked").map_err(MirrorError::Step)
+    }
+
+    /// Makes a page what somebody made of its file, unless the page has changed since it was read.
+    pub(super) async fn import(
+        &self,
+        entry: &Entry,
+        file: Hash,
+        lines: &[ImportedLine],
+    ) -> Result<Imported, MirrorError> {
+        self.steps.before("import").map_err(MirrorError::Step)?;
+        let mut transaction = self.store.begin().await?;
+        let db = write_on(&mut *transaction)?;
+        let number = entry.page.number;
+        let changes: i64 = sqlx::query_scalar("SELECT changes FROM notes_files WHERE page = $1")
+            .bind(number)
+            .fetch_one(&mut *db)
+            .await
+            .map_err(NotesError::from)?;
+        if changes != entry.changes {
+            return Ok(Imported::Changed);
+        }
+        match NotesRepository::new(&mut *db, &self.user).replace_lines(&entry.page, lines).await {
+            Ok(()) => {}
+            // Not committed, nothing of it ever happened.
+            Err(NotesError::Rule(_)) => return Ok(Imported::Refused),
+            Err(error) => return Err(error.into()),
+        }
+        sqlx::query("UPDATE notes_files SET written = $2, coming = NULL WHERE page = $1")
+            .bind(number)
+            .bind(file.to_vec())
+            .execute(db)
+            .await
+            .map_err(NotesError::from)?;
+        transaction.commit().await?;
+        self.steps.before("imported").map_err(MirrorError::Step)?;
+        Ok(Imported::Done)
+    }
+}
+
+/// The store lends another kind of connection.
+#[derive(Debug, thiserror::Error)]
+#[error("the store lends no connection of SQLite")]
+struct OtherConnection;
+
+pub(super) fn read_on(reader: &mut dyn Reader) -> Result<&mut SqliteConnection, StoreError> {
+    reader.connection().downcast_mut().ok_or_else(|| StoreError::unavailable(OtherConnection))
+}
+
+pub(super) fn write_on(
+    transaction: &mut dyn Transaction,
+) -> Result<&mut SqliteConnection, StoreError> {
+    transaction.connection().downcast_mut().ok_or_else(|| StoreError::unavailable(OtherConnection))
+}

@@ -1,0 +1,304 @@
+//! The workspace folder: files read and written one name at a time from the folder itself, so that no link on the way, and
+//! no name, leads out of it.
+use std::{
+    ffi::OsStr,
+    fs::{DirBuilder, File},
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    },
+    path::Path,
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, mkdirat, open, openat, renameat,
+        unlinkat,
+    },
+    io::Errno,
+};
+use uuid::Uuid;
+
+use super::{
+    book::hash,
+    plan::{Found, Hash},
+    rename::{exchange, rename_new},
+    steps::Steps,
+};
+
+/// The most bytes of a file that are read.
+const MAX_BYTES: u64 = 16 << 20;
+/// The most copies that are kept beside one file.
+const MAX_COPIES: usize = 10_000;
+/// The file that says whose workspace it is.
+const CLAIM: &str = ".madang-workspace";
+/// How the names of files begin that are being written; they can be thrown away.
+const WRITING: &str = ".madang-writing-";
+/// How the names of files begin that are written and about to change places with what was there.
+const READY: &str = ".madang-ready-";
+
+/// A workspace folder that is open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    root: OwnedFd,
+    steps: Steps,
+}
+
+/// How a file was put into its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placed {
+    Done,
+    /// Somebody changed what is there in between. It is there still.
+    Raced,
+}
+
+impl Folder {
+    /// Opens the folder, and creates it where there is none, for this user's eyes only.
+    pub(super) fn open(path: &Path, steps: Steps) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        let root = open(path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { root, steps })
+    }
+
+    /// Takes the folder for whoever has this word, unless it is somebody else's; says whether it is theirs now.
+    pub(super) fn claim(&self, word: &str) -> io::Result<bool> {
+        let name = [CLAIM.to_owned()];
+        if let Placed::Done = match self.read(&name)? {
+            Found::Absent => self.write(&name, word.as_bytes(), None)?,
+            Found::File { .. } | Found::Odd => Placed::Raced,
+        } {
+            return Ok(true);
+        }
+        Ok(is(&self.read(&name)?, &hash(word.as_bytes())))
+    }
+
+    /// Looks at what stands at a path.
+    pub(super) fn read(&self, path: &[String]) -> io::Result<Found> {
+        let Some((name, folders)) = path.split_last() else { return Ok(Found::Odd) };
+        let folder = match self.folder(folders, Missing::Leave) {
+            Ok(Some(folder)) => folder,
+            Ok(None) => return Ok(Found::Absent),
+            Err(errno) => return odd(errno),
+        };
+        read(&folder, name)
+    }
+
+    /// Writes a file: whole, and safely on the disk before it takes its place, in one step. It goes over a file that says
+    /// `over`, or where there is none; what anybody else put there stays.
+    pub(super) fn write(
+        &self,
+        path: &[String],
+        text: &[u8],
+        over: Option<Hash>,
+    ) -> io::Result<Placed> {
+        let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
+        self.steps.before("folders")?;
+        let folder = self.folder(folders, Missing::Create)?.ok_or(Errno::NOENT)?;
+        let id = Uuid::now_v7();
+        let (writing, ready) = (format!("{WRITING}{id}.tmp"), format!("{READY}{id}.tmp"));
+        self.steps.before("create")?;
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(openat(&folder, &*writing, flags, Mode::from_raw_mode(0o666))?);
+        self.steps.before("write")?;
+        file.write_all(text)?;
+        self.steps.before("sync")?;
+        file.sync_all()?;
+        drop(file);
+        self.steps.before("ready")?;
+        renameat(&folder, &*writing, &folder, &*ready)?;
+        self.steps.before("place")?;
+        let placed = match over {
+            None => self.place_new(&folder, &ready, name),
+            Some(over) => self.place_over(&folder, &ready, name, Sides { ours: hash(text), over }),
+        }?;
+        self.steps.before("sync folder")?;
+        fsync(&folder)?;
+        Ok(placed)
+    }
+
+    /// Gives what stands at a path another name beside it, and says which.
+    pub(super) fn keep_beside(&self, path: &[String]) -> io::Result<String> {
+        let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
+        let folder = self.folder(folders, Missing::Leave)?.ok_or(Errno::NOENT)?;
+        let stem = name.strip_suffix(".md").unwrap_or(name);
+        self.steps.before("keep beside")?;
+        for number in 1..=MAX_COPIES {
+            let copy = match number {
+                1 => format!("{stem} (conflict).md"),
+                number => format!("{stem} (conflict {number}).md"),
+            };
+            match rename_new(&folder, name, &copy) {
+                Ok(()) => {
+                    fsync(&folder)?;
+                    self.steps.before("kept beside")?;
+                    let mut at = folders.to_vec();
+                    at.push(copy);
+                    return Ok(at.join("/"));
+                }
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(Errno::EXIST.into())
+    }
+
+    /// Clears away what a process left that ended while it wrote here. What could be somebody's edit is kept, under the
+    /// names that are given back.
+    pub(super) fn sweep(
+        &self,
+        folders: &[String],
+        is_ours: impl Fn(&Hash) -> bool,
+    ) -> io::Result<Vec<String>> {
+        let folder = match self.folder(folders, Missing::Leave) {
+            Ok(Some(folder)) => folder,
+            Ok(None) | Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Vec::new()),
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut kept = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if name.starts_with(WRITING) {
+                unlinkat(&folder, name, AtFlags::empty())?;
+            } else if name.starts_with(READY) {
+                match read(&folder, name)? {
+                    Found::File { hash, .. } if is_ours(&hash) => {
+                        unlinkat(&folder, name, AtFlags::empty())?;
+                    }
+                    Found::File { .. } => kept.push(recover(&folder, name)?),
+                    Found::Absent | Found::Odd => {}
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    fn place_new(&self, folder: &OwnedFd, ready: &str, name: &str) -> io::Result<Placed> {
+        match rename_new(folder, ready, name) {
+            Ok(()) => Ok(Placed::Done),
+            Err(Errno::EXIST) => {
+                self.steps.before("remove")?;
+                unlinkat(folder, ready, AtFlags::empty())?;
+                Ok(Placed::Raced)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Lets both files change places, and looks whether what was there is what was expected: an edit that slipped in goes
+    /// back to its place.
+    fn place_over(
+        &self,
+        folder: &OwnedFd,
+        ready: &str,
+        name: &str,
+        Sides { ours, over }: Sides,
+    ) -> io::Result<Placed> {
+        match exchange(folder, ready, name) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return self.place_new(folder, ready, name),
+            // This file system cannot: a look right before, and the moment in between is left open.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                if !is(&read(folder, name)?, &over) {
+                    unlinkat(folder, ready, AtFlags::empty())?;
+                    return Ok(Placed::Raced);
+                }
+                renameat(folder, ready, folder, name)?;
+                return Ok(Placed::Done);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+        self.steps.before("look")?;
+        let placed = if is(&read(folder, ready)?, &over) {
+            Placed::Done
+        } else {
+            exchange(folder, ready, name)?;
+            if !is(&read(folder, ready)?, &ours) {
+                // Somebody wrote once more, over ours.
+                recover(folder, ready)?;
+                return Ok(Placed::Raced);
+            }
+            Placed::Raced
+        };
+        self.steps.before("remove")?;
+        unlinkat(folder, ready, AtFlags::empty())?;
+        Ok(placed)
+    }
+
+    /// Opens a folder by its names, the outermost first. A link on the way is an error.
+    fn folder(&self, names: &[String], missing: Missing) -> Result<Option<OwnedFd>, Errno> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+        let mut at = openat(&self.root, ".", flags, Mode::empty())?;
+        for name in names {
+            at = match (openat(&at, name.as_str(), flags, Mode::empty()), missing) {
+                (Ok(inner), _) => inner,
+                (Err(Errno::NOENT), Missing::Leave) => return Ok(None),
+                (Err(Errno::NOENT), Missing::Create) => {
+                    match mkdirat(&at, name.as_str(), Mode::from_raw_mode(0o777)) {
+                        Ok(()) => fsync(&at)?,
+                        Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    openat(&at, name.as_str(), flags, Mode::empty())?
+                }
+                (Err(errno), _) => return Err(errno),
+            };
+        }
+        Ok(Some(at))
+    }
+}
+
+/// What becomes of a folder that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Create,
+    Leave,
+}
+
+/// What is written, and what it goes over.
+#[derive(Debug, Clone, Copy)]
+struct Sides {
+    ours: Hash,
+    over: Hash,
+}
+
+fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
+    // A pipe would be waited for for ever without NONBLOCK.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(Found::Absent),
+        Err(errno) => return odd(errno),
+    };
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Ok(Found::Odd);
+    }
+    let mut bytes = Vec::new();
+    File::from(file).take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    let hash = hash(&bytes);
+    let is_too_much = bytes.len() as u64 > MAX_BYTES;
+    let text = String::from_utf8(bytes).ok().filter(|_| !is_too_much);
+    Ok(Found::File { hash, text })
+}
+
+/// What is no file, or behind no folder.
+fn odd(errno: Errno) -> io::Result<Found> {
+    match errno {
+        Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK => Ok(Found::Odd),
+        errno => Err(errno.into()),
+    }
+}
+
+fn is(found: &Found, expected: &Hash) -> bool {
+    matches!(found, Found::File { hash, .. } if hash == expected)
+}
+
+/// Keeps a file that could be somebody's edit.
+fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
+    let kept = format!("recovered {}.md", Uuid::now_v7());
+    rename_new(folder, name, &kept)?;
+    fsync(folder)?;
+    Ok(kept)
+}

@@ -1,0 +1,43 @@
+//! The Markdown mirror: each page of a user as a file, in folders that follow the tree.
+//!
+//! The store is the truth. A change of a page counts up a mark in the very transaction of the change; the mirror writes
+//! the marked pages after the commit, in a task of its own, and nobody waits for it. A file that somebody edited becomes
+//! the page, or is kept beside where the page has changed as well: nothing is overwritten that the mirror did not write.
+//!
+//! `plan` decides, `markdown` and `diff` translate, `book` reads and writes the marks, `folder` touches files: one that is
+//! reached through a link, or that is no plain file, is left alone.
+mod book;
+mod diff;
+mod folder;
+mod markdown;
+mod pass;
+mod plan;
+mod rename;
+mod report;
+mod steps;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use madang_actors::protocol::UserId;
+
+pub use pass::sync;
+pub use report::{MirrorError, Report};
+pub use task::Mirror;
+
+/// Where the workspace of a user lies where nobody says: in a folder beside the database.
+#[must_use]
+pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
+    let safe = super::file_name::file_name(user.as_str());
+    let name = if safe == user.as_str() {
+        safe
+    } else {
+        // Two users whose names look alike to a file system are two all the same.
+        let hash = book::hash(user.as_str().as_bytes());
+        let mark: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{safe} {mark}")
+    };
+    database.with_extension("notes").join(name)
+}

@@ -1,0 +1,259 @@
+//! One way through the pages: look at each file, decide, carry it out, write it down.
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use madang_actors::protocol::UserId;
+use tokio::task::spawn_blocking;
+use tracing::warn;
+
+use super::{
+    super::{block::Line, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
+    book::{Book, Entry, Imported, Mark, Which},
+    diff::imported,
+    folder::{Folder, Placed},
+    markdown::parse,
+    plan::{Hash, Step, step},
+    report::{MirrorError, Report},
+    steps::Steps,
+};
+use crate::store::SqliteStore;
+
+/// So often changed pages are looked for again after all were gone through: an import changes its page, and what raced
+/// with an edit is looked at anew.
+const MAX_ROUNDS: usize = 4;
+
+/// Compares all pages of a user with the files of a workspace and repairs either side, once.
+///
+/// # Errors
+/// [`MirrorError`]; what was done until then stays.
+pub async fn sync(
+    store: &SqliteStore,
+    user: UserId,
+    workspace: &Path,
+) -> Result<Report, MirrorError> {
+    Pass::open(store, user, workspace, Steps::default()).await?.reconcile().await
+}
+
+/// A user's notes and their workspace.
+#[derive(Debug)]
+pub(super) struct Pass {
+    book: Book,
+    folder: Arc<Folder>,
+}
+
+impl Pass {
+    pub(super) async fn open(
+        store: &SqliteStore,
+        user: UserId,
+        workspace: &Path,
+        steps: Steps,
+    ) -> Result<Self, MirrorError> {
+        let (path, opening): (PathBuf, _) = (workspace.to_owned(), steps.clone());
+        let book = Book { store: store.clone(), user, steps };
+        let claim = book.claim().await?;
+        let opened = spawn_blocking(move || {
+            let opened = Folder::open(&path, opening).and_then(|folder| {
+                let is_its_own = folder.claim(&claim)?;
+                Ok(is_its_own.then_some(folder))
+            });
+            match opened {
+                Ok(Some(folder)) => Ok(folder),
+                Ok(None) => Err(MirrorError::Foreign { path }),
+                Err(cause) => Err(MirrorError::Workspace { path, cause }),
+            }
+        });
+        let folder = opened.await.map_err(|_| MirrorError::Ending)??;
+        Ok(Self { book, folder: Arc::new(folder) })
+    }
+
+    /// Goes through all pages, then through those that changed by that.
+    pub(super) async fn reconcile(&self) -> Result<Report, MirrorError> {
+        let mut report = Report { kept_beside: self.sweep().await?, ..Report::default() };
+        report.add(self.through(Which::All).await?);
+        report.add(self.catch_up().await?);
+        Ok(report)
+    }
+
+    /// Goes through the pages that have changed, until there are none or nothing comes of it.
+    pub(super) async fn catch_up(&self) -> Result<Report, MirrorError> {
+        let mut report = Report::default();
+        for _ in 0..MAX_ROUNDS {
+            let round = self.through(Which::Changed).await?;
+            let is_over = round.written.is_empty()
+                && round.imported.is_empty()
+                && round.kept_beside.is_empty();
+            report.add(round);
+            if is_over {
+                break;
+            }
+        }
+        Ok(report)
+    }
+
+    async fn through(&self, which: Which) -> Result<Report, MirrorError> {
+        let (mut report, mut after) = (Report::default(), 0);
+        loop {
+            let entries = self.book.read(which, after).await?;
+            let Some(last) = entries.last() else { return Ok(report) };
+            after = last.page.number;
+            self.some(entries, &mut report).await?;
+        }
+    }
+
+    /// Some pages: what comes of their files is written down in one transaction before, and in one behind.
+    async fn some(&self, entries: Vec<Entry>, report: &mut Report) -> Result<(), MirrorError> {
+        let folder = self.folder.clone();
+        let looked = spawn_blocking(move || {
+            let look = |entry: Entry| {
+                let found = folder.read(&entry.path);
+                let step = found.map(|found| step(found, entry.kept, entry.wanted));
+                (entry, step)
+            };
+            entries.into_iter().map(look).collect::<Vec<_>>()
+        });
+        let (mut marks, mut writes) = (Vec::new(), Vec::new());
+        for (entry, step) in looked.await.map_err(|_| MirrorError::Ending)? {
+            let number = entry.page.number;
+            match step {
+                Ok(Step::Nothing) => {}
+                Ok(Step::Settle) => {
+                    marks.push((number, Mark::Written(entry.wanted, entry.changes)))
+                }
+                Ok(Step::Write { over }) => writes.push((entry, Over::Ours(over))),
+                Ok(Step::KeepBeside { .. }) => writes.push((entry, Over::TheirsKept)),
+                Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
+                    Imported::Done => report.imported.push(entry.name()),
+                    Imported::Changed => {}
+                    Imported::Refused => writes.push((entry, Over::TheirsKept)),
+                },
+                Ok(Step::Blocked) => {
+                    warn!(
+                        file = entry.name(),
+                        "what stands at the place of a page's file is no file"
+                    );
+                    report.blocked.push(entry.name());
+                }
+                Err(error) => failed(&entry, &error, report),
+            }
+        }
+        marks.extend(
+            writes.iter().map(|(entry, _)| (entry.page.number, Mark::Coming(entry.wanted))),
+        );
+        self.book.mark(&marks).await?;
+        let written = self.write(writes, report).await?;
+        self.book.mark(&written).await
+    }
+
+    async fn import(&self, entry: &Entry, file: Hash, text: &str) -> Result<Imported, MirrorError> {
+        let after = parse(text);
+        if after.len() > MAX_PAGE_BLOCKS {
+            return Ok(Imported::Refused);
+        }
+        let before = self.lines_of(entry).await?;
+        self.book.import(entry, file, &imported(&before, after)).await
+    }
+
+    async fn lines_of(&self, entry: &Entry) -> Result<Vec<Line>, MirrorError> {
+        use madang_actors::port::Store;
+        let mut reader = self.book.store.reader().await?;
+        let db = super::book::read_on(&mut *reader)?;
+        let mut notes = NotesRepository::new(db, &self.book.user);
+        Ok(notes.lines(&entry.page, 0, MAX_PAGE_BLOCKS).await?.items)
+    }
+
+    /// Writes the files, and gives what is to be written down of them.
+    async fn write(
+        &self,
+        writes: Vec<(Entry, Over)>,
+        report: &mut Report,
+    ) -> Result<Vec<(i64, Mark)>, MirrorError> {
+        let folder = self.folder.clone();
+        let writing = spawn_blocking(move || {
+            let write = |(entry, over): (Entry, Over)| {
+                let placed = place(&folder, &entry, over);
+                (entry, placed)
+            };
+            writes.into_iter().map(write).collect::<Vec<_>>()
+        });
+        let mut marks = Vec::new();
+        for (entry, Attempt { kept, placed }) in writing.await.map_err(|_| MirrorError::Ending)? {
+            if let Some(kept) = kept {
+                warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
+                report.kept_beside.push(kept);
+            }
+            match placed {
+                Ok(Placed::Done) => {
+                    report.written.push(entry.name());
+                    marks.push((entry.page.number, Mark::Written(entry.wanted, entry.changes)));
+                }
+                // It stays marked, and is looked at again.
+                Ok(Placed::Raced) => {}
+                Err(error) => failed(&entry, &error, report),
+            }
+        }
+        Ok(marks)
+    }
+
+    /// Clears away what a process left that ended while it wrote, in the folders of all pages.
+    async fn sweep(&self) -> Result<Vec<String>, MirrorError> {
+        let mut folders = BTreeSet::from([Vec::new()]);
+        let mut after = 0;
+        loop {
+            let entries = self.book.read(Which::All, after).await?;
+            let Some(last) = entries.last() else { break };
+            after = last.page.number;
+            folders.extend(entries.into_iter().map(|entry| {
+                let mut path = entry.path;
+                path.pop();
+                path
+            }));
+        }
+        let (folder, ours) = (self.folder.clone(), self.book.hashes().await?);
+        let sweeping = spawn_blocking(move || {
+            let mut kept = Vec::new();
+            for names in folders {
+                match folder.sweep(&names, |hash| ours.contains(hash)) {
+                    Ok(names) => kept.extend(names),
+                    Err(error) => warn!(%error, "a folder could not be cleared"),
+                }
+            }
+            kept
+        });
+        sweeping.await.map_err(|_| MirrorError::Ending)
+    }
+}
+
+/// What a file goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// What was written before, or nothing.
+    Ours(Option<Hash>),
+    /// Nothing, once what is there was given another name.
+    TheirsKept,
+}
+
+/// How it went with a file.
+struct Attempt {
+    kept: Option<String>,
+    placed: io::Result<Placed>,
+}
+
+fn place(folder: &Folder, entry: &Entry, over: Over) -> Attempt {
+    let (kept, over) = match over {
+        Over::Ours(over) => (None, over),
+        Over::TheirsKept => match folder.keep_beside(&entry.path) {
+            Ok(kept) => (Some(kept), None),
+            Err(error) => return Attempt { kept: None, placed: Err(error) },
+        },
+    };
+    Attempt { kept, placed: folder.write(&entry.path, entry.text.as_bytes(), over) }
+}
+
+fn failed(entry: &Entry, error: &io::Error, report: &mut Report) {
+    warn!(file = entry.name(), %error, "a page's file could not be read or written");
+    report.failed.push(entry.name());
+}

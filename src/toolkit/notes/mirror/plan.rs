@@ -1,0 +1,112 @@
+//! What is to be done about a page's file: a function from what is there, what was written and what is wanted. Pure.
+
+/// The SHA-256 of a file.
+pub(super) type Hash = [u8; 32];
+
+/// What stands at the place of a page's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File {
+        hash: Hash,
+        /// What it says; `None` where that is no text, or too much.
+        text: Option<String>,
+    },
+    /// Something that is no plain file, or lies behind such a thing: a link, a folder. It is never touched.
+    Odd,
+}
+
+/// What the book says of a page and its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// What was written last.
+    pub(super) written: Option<Hash>,
+    /// What was being written when the process ended.
+    pub(super) coming: Option<Hash>,
+    /// The page has changed since it was written.
+    pub(super) is_changed: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing: file, page and book agree.
+    Nothing,
+    /// The file is as wanted: write that down.
+    Settle,
+    /// Write the file in place of this one of ours, or where there is none.
+    Write { over: Option<Hash> },
+    /// Make the page what somebody made of its file.
+    Import { hash: Hash, text: String },
+    /// Somebody made something else of the file, and the page cannot become that: keep it beside, and write the page.
+    KeepBeside { hash: Hash },
+    /// Leave it: what is there is no file.
+    Blocked,
+}
+
+/// Decides. A file that is neither what was written nor what was being written is somebody's edit: it becomes the page
+/// where the page has not changed, and is kept beside it where both have.
+pub(super) fn step(found: Found, kept: Kept, wanted: Hash) -> Step {
+    match found {
+        Found::Odd => Step::Blocked,
+        Found::Absent => Step::Write { over: None },
+        Found::File { hash, .. } if hash == wanted => {
+            let is_settled = !kept.is_changed && kept.written == Some(wanted);
+            if is_settled { Step::Nothing } else { Step::Settle }
+        }
+        Found::File { hash, .. } if kept.written == Some(hash) || kept.coming == Some(hash) => {
+            Step::Write { over: Some(hash) }
+        }
+        Found::File { hash, text: Some(text) } if !kept.is_changed && kept.written.is_some() => {
+            Step::Import { hash, text }
+        }
+        Found::File { hash, .. } => Step::KeepBeside { hash },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Hash = [1; 32];
+    const BEFORE: Hash = [2; 32];
+    const EDITED: Hash = [3; 32];
+
+    fn kept(written: Option<Hash>, coming: Option<Hash>, is_changed: bool) -> Kept {
+        Kept { written, coming, is_changed }
+    }
+
+    fn file(hash: Hash) -> Found {
+        Found::File { hash, text: Some("x".to_owned()) }
+    }
+
+    #[test]
+    fn our_own_files_are_written_over_and_nobody_elses() {
+        for (found, kept, expected) in [
+            (Found::Absent, kept(None, None, true), Step::Write { over: None }),
+            (Found::Absent, kept(Some(WANTED), None, false), Step::Write { over: None }),
+            (file(WANTED), kept(Some(WANTED), None, false), Step::Nothing),
+            (file(WANTED), kept(Some(BEFORE), Some(WANTED), true), Step::Settle),
+            (file(WANTED), kept(None, None, true), Step::Settle),
+            (file(BEFORE), kept(Some(BEFORE), None, true), Step::Write { over: Some(BEFORE) }),
+            (file(BEFORE), kept(None, Some(BEFORE), true), Step::Write { over: Some(BEFORE) }),
+            (
+                file(EDITED),
+                kept(Some(WANTED), None, false),
+                Step::Import { hash: EDITED, text: "x".to_owned() },
+            ),
+            (file(EDITED), kept(Some(BEFORE), None, true), Step::KeepBeside { hash: EDITED }),
+            (file(EDITED), kept(None, None, true), Step::KeepBeside { hash: EDITED }),
+            (
+                Found::File { hash: EDITED, text: None },
+                kept(Some(WANTED), None, false),
+                Step::KeepBeside { hash: EDITED },
+            ),
+            (Found::Odd, kept(Some(WANTED), None, true), Step::Blocked),
+        ] {
+            assert_eq!(step(found.clone(), kept, WANTED), expected, "{found:?} {kept:?}");
+        }
+    }
+}

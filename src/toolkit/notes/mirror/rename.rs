@@ -1,0 +1,43 @@
+//! Renaming without replacing, and two files changing places: in one step where the system can.
+use std::os::fd::OwnedFd;
+
+use rustix::io::{Errno, Result};
+
+/// Renames a file unless something has that name already.
+pub(super) fn rename_new(folder: &OwnedFd, from: &str, to: &str) -> Result<()> {
+    match in_one_step(folder, from, to, Way::New) {
+        // A second name, which is refused where there is one, and then the first goes.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            use rustix::fs::{AtFlags, linkat, unlinkat};
+            linkat(folder, from, folder, to, AtFlags::empty())?;
+            unlinkat(folder, from, AtFlags::empty())
+        }
+        ended => ended,
+    }
+}
+
+/// Lets two files change places.
+pub(super) fn exchange(folder: &OwnedFd, one: &str, other: &str) -> Result<()> {
+    in_one_step(folder, one, other, Way::Exchange)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    New,
+    Exchange,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn in_one_step(folder: &OwnedFd, from: &str, to: &str, way: Way) -> Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    let flags = match way {
+        Way::New => RenameFlags::NOREPLACE,
+        Way::Exchange => RenameFlags::EXCHANGE,
+    };
+    renameat_with(folder, from, folder, to, flags)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn in_one_step(_: &OwnedFd, _: &str, _: &str, _: Way) -> Result<()> {
+    Err(Errno::NOSYS)
+}

@@ -1,0 +1,27 @@
+//! The steps between a commit and its file, at each of which a test may let the process end.
+use std::{fmt, io, sync::Arc};
+
+type Before = dyn Fn(&'static str) -> io::Result<()> + Send + Sync;
+
+/// What is asked before each step. Nothing, but in tests.
+#[derive(Clone, Default)]
+pub(super) struct Steps(Option<Arc<Before>>);
+
+impl Steps {
+    #[cfg(test)]
+    pub(super) fn asking(
+        before: impl Fn(&'static str) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(before)))
+    }
+
+    pub(super) fn before(&self, step: &'static str) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |before| before(step))
+    }
+}
+
+impl fmt::Debug for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Steps")
+    }
+}

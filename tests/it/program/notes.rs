@@ -1,0 +1,73 @@
+//! Notes: a chat and a call leave Markdown files, which an edit may change.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::Home;
+
+fn daily_note() -> Value {
+    let blocks = [
+        ("## 오늘의 주요 활동", 0),
+        ("- [x] 작업 완료", 1),
+        ("- [ ] 산책", 1),
+        ("## 메모", 0),
+        ("회의", 1),
+        ("다음 주로 미룸", 2),
+    ];
+    let blocks = blocks.map(|(content, indent)| json!({ "content": content, "indent": indent }));
+    json!({ "title": "2026-01-25 일일 노트", "blocks": blocks })
+}
+
+const DAILY_NOTE: &str = "- ## 오늘의 주요 활동
+  - - [x] 작업 완료
+  - - [ ] 산책
+- ## 메모
+  - 회의
+    - 다음 주로 미룸
+";
+
+#[test]
+fn the_daily_note_of_a_chat_is_a_markdown_file_when_the_program_ends() {
+    let home = Home::new();
+    let call =
+        json!({ "tool_calls": [{ "name": "create_page_with_blocks", "arguments": daily_note() }] });
+    let script = [call, json!({ "text": "만들었어요." })];
+    let ended =
+        home.chat(&script, &["--toolkit", "life,notes", "--locale", "ko"], "일일 노트 만들어줘\n");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("-> ✅ 페이지를 성공적으로 생성했습니다."), "{ended:?}");
+    let file = home.path("data/madang/madang.notes/kim/2026-01-25 일일 노트.md");
+    assert_eq!(fs::read_to_string(file).unwrap(), DAILY_NOTE);
+}
+
+#[test]
+fn an_edit_made_outside_is_in_the_page_after_a_sync() {
+    let home = Home::new();
+    let arguments = daily_note().to_string();
+    let to = ["--toolkit", "notes", "--workspace", "mine"];
+    let made = home.run(&[&["call", "create_page_with_blocks", "-"], &to[..]].concat(), arguments);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let file = home.path("mine/2026-01-25 일일 노트.md");
+    assert_eq!(fs::read_to_string(&file).unwrap(), DAILY_NOTE);
+    fs::write(&file, DAILY_NOTE.replace("[ ] 산책", "[x] 산책")).unwrap();
+    let synced = home.run(&["notes", "sync", "--workspace", "mine"], "");
+    assert_eq!(synced.code, Some(0), "{synced:?}");
+    let report: Value = serde_json::from_str(&synced.out).unwrap();
+    assert_eq!(report["imported"], json!(["2026-01-25 일일 노트.md"]));
+    let found = home.run(&[&["call", "query_blocks", r#"{"query":"산책"}"#], &to[..]].concat(), "");
+    assert!(found.out.contains("[x] 산책"), "{found:?}");
+    let foreign = home.run(&["notes", "sync", "--workspace", "mine", "--user", "lee"], "");
+    assert_eq!((foreign.code, foreign.out.as_str()), (Some(1), ""));
+    assert!(foreign.err.contains("give another folder"), "{foreign:?}");
+}
+
+#[test]
+fn a_rule_that_does_not_hold_is_told_as_an_error_to_the_person() {
+    let home = Home::new();
+    let call =
+        json!({ "tool_calls": [{ "name": "open_page", "arguments": { "pageTitle": "없는 것" } }] });
+    let script = [call, json!({ "text": "없어요." })];
+    let ended = home.chat(&script, &["--toolkit", "notes", "--locale", "ko"], "없는 것 열어줘\n");
+    assert!(ended.out.contains("-> ❌ 오류: '없는 것' 페이지를 찾을 수 없습니다."), "{ended:?}");
+}
