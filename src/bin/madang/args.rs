@@ -5,7 +5,11 @@ use std::{env, path::PathBuf};
 use clap::{Args as Options, Parser, Subcommand, ValueEnum, value_parser};
 use madang::{Decision, Digest, Locale, SessionId, UserId};
 
-use crate::{hub::HubName, stress::Bug};
+use crate::{
+    hub::HubName,
+    notes::{Notes, Workspace},
+    stress::Bug,
+};
 
 /// An assistant with tools, in the terminal.
 ///
@@ -150,24 +154,6 @@ pub(crate) struct Call {
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Notes {
-    /// Compare all pages with the files of the workspace, repair either side, and print what was done as JSON.
-    ///
-    /// A file that was edited becomes the page; where the page has changed as well, the edit is kept beside it.
-    Sync(Sync),
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct Sync {
-    #[command(flatten)]
-    pub(crate) database: Database,
-    #[command(flatten)]
-    pub(crate) person: Person,
-    #[command(flatten)]
-    pub(crate) workspace: Workspace,
 }
 
 #[derive(Debug, Options)]
@@ -328,13 +314,6 @@ pub(crate) struct Database {
     /// The database file. Without it, `madang/madang.db` among the user's data.
     #[arg(long = "db", value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-}
-
-#[derive(Debug, Options)]
-pub(crate) struct Workspace {
-    /// Where the notes of this user are kept as Markdown files. Without it, in a folder beside the database.
-    #[arg(long = "workspace", value_name = "PATH")]
-    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Options)]

@@ -4,13 +4,13 @@ use std::pin::pin;
 
 use madang::{
     Call, CallReport, Confirm, Runtime, SessionError, ShutdownError, testing::ScriptedModel,
-    toolkit::notes::mirror::Mirror,
 };
 
 use crate::{
     args,
     failure::Failure,
-    notes, output, setup,
+    notes::{self, Mirror},
+    output, setup,
     signals::{Asked, Signals},
     texts::Text,
     whole::{self, Unusable},

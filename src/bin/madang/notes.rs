@@ -2,42 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use madang::{
-    UserId,
-    store::SqliteStore,
-    toolkit::notes::mirror::{Mirror, MirrorError, Report, sync, workspace_beside},
-};
-use serde_json::json;
+use clap::{Args as Options, Subcommand};
+use madang::{UserId, store::SqliteStore};
 
 use crate::{
-    args::{Notes, Sync, Toolkit, Toolkits, Workspace},
+    args::{Database, Person, Toolkit, Toolkits},
     failure::Failure,
-    output, setup,
 };
 
-/// Compares once, and prints what was done.
-pub(crate) async fn run(Notes::Sync(wanted): Notes) -> Result<(), Failure> {
-    use madang::Store as _;
-    let Sync { database, person, workspace } = wanted;
-    let (path, user) = (setup::database_path(&database)?, person.user());
-    let store = setup::store(&database, &Toolkits { names: vec![Toolkit::Notes] }).await?;
-    let folder = folder(&workspace, &path, &user);
-    let done = sync(&store, user, &folder).await;
-    store.close().await;
-    let Report { written, imported, kept_beside, blocked, failed } = done.map_err(Failure::of)?;
-    let is_whole = failed.is_empty();
-    let report = json!({
-        "workspace": folder, "written": written, "imported": imported, "keptBeside": kept_beside,
-        "blocked": blocked, "failed": failed,
-    });
-    output::line(&report.to_string())?;
-    if is_whole {
-        Ok(())
-    } else {
-        Err(Failure::new(
-            "some files could not be read or written: look at their permissions and try again",
-        ))
-    }
+#[derive(Debug, Subcommand)]
+pub(crate) enum Notes {
+    /// Compare all pages with the files of the workspace, repair either side, and print what was done as JSON.
+    ///
+    /// A file that was edited becomes the page; where the page has changed as well, the edit is kept beside it.
+    Sync(Sync),
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Sync {
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    person: Person,
+    #[command(flatten)]
+    workspace: Workspace,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Workspace {
+    /// Where the notes of this user are kept as Markdown files. Without it, in a folder beside the database.
+    #[arg(long = "workspace", value_name = "PATH")]
+    folder: Option<PathBuf>,
 }
 
 /// Begins to write the user's notes as files, where the toolkit is among these.
@@ -47,21 +42,107 @@ pub(crate) async fn mirror(
     workspace: &Workspace,
     (database, user): (&Path, UserId),
 ) -> Result<Option<Mirror>, Failure> {
-    if !toolkits.names.contains(&Toolkit::Notes) {
-        return Ok(None);
-    }
-    let folder = folder(workspace, database, &user);
-    match Mirror::start(store, user, &folder).await {
-        Ok(mirror) => Ok(Some(mirror)),
-        Err(error @ (MirrorError::Workspace { .. } | MirrorError::Foreign { .. })) => {
-            Err(Failure::of(error))
-        }
-        Err(error) => {
-            Err(Failure::because("failed to begin writing notes as files: try again", error))
-        }
+    if toolkits.names.contains(&Toolkit::Notes) {
+        files::start(store, workspace.folder.as_deref(), database, user).await
+    } else {
+        Ok(None)
     }
 }
 
-fn folder(workspace: &Workspace, database: &Path, user: &UserId) -> PathBuf {
-    workspace.folder.clone().unwrap_or_else(|| workspace_beside(database, user))
+pub(crate) use files::{Mirror, run};
+
+#[cfg(unix)]
+mod files {
+    use madang::{
+        Store as _,
+        toolkit::notes::mirror::{MirrorError, Report, sync, workspace_beside},
+    };
+    use serde_json::json;
+
+    pub(crate) use madang::toolkit::notes::mirror::Mirror;
+
+    use super::{Failure, Notes, Path, PathBuf, SqliteStore, Sync, Toolkit, Toolkits, UserId};
+    use crate::{output, setup};
+
+    /// Compares once, and prints what was done.
+    pub(crate) async fn run(Notes::Sync(wanted): Notes) -> Result<(), Failure> {
+        let Sync { database, person, workspace } = wanted;
+        let (path, user) = (setup::database_path(&database)?, person.user());
+        let store = setup::store(&database, &Toolkits { names: vec![Toolkit::Notes] }).await?;
+        let folder = folder(workspace.folder.as_deref(), &path, &user);
+        let done = sync(&store, user, &folder).await;
+        store.close().await;
+        let Report { written, imported, kept_beside, blocked, failed } =
+            done.map_err(Failure::of)?;
+        let is_whole = failed.is_empty();
+        let report = json!({
+            "workspace": folder, "written": written, "imported": imported,
+            "keptBeside": kept_beside, "blocked": blocked, "failed": failed,
+        });
+        output::line(&report.to_string())?;
+        if is_whole {
+            return Ok(());
+        }
+        Err(Failure::new(
+            "some files could not be read or written: look at their permissions and try again",
+        ))
+    }
+
+    pub(super) async fn start(
+        store: &SqliteStore,
+        workspace: Option<&Path>,
+        database: &Path,
+        user: UserId,
+    ) -> Result<Option<Mirror>, Failure> {
+        let folder = folder(workspace, database, &user);
+        match Mirror::start(store, user, &folder).await {
+            Ok(mirror) => Ok(Some(mirror)),
+            Err(error @ (MirrorError::Workspace { .. } | MirrorError::Foreign { .. })) => {
+                Err(Failure::of(error))
+            }
+            Err(error) => {
+                Err(Failure::because("failed to begin writing notes as files: try again", error))
+            }
+        }
+    }
+
+    fn folder(workspace: Option<&Path>, database: &Path, user: &UserId) -> PathBuf {
+        workspace.map_or_else(|| workspace_beside(database, user), Path::to_owned)
+    }
+}
+
+/// Without the mirror, which needs a Unix system.
+#[cfg(not(unix))]
+mod files {
+    use super::{Failure, Notes, Path, SqliteStore, UserId};
+
+    /// There is none here.
+    #[derive(Debug)]
+    pub(crate) enum Mirror {}
+
+    impl Mirror {
+        pub(crate) async fn stop(self) {
+            match self {}
+        }
+    }
+
+    #[expect(clippy::unused_async, reason = "where there is a mirror it waits")]
+    pub(crate) async fn run(_: Notes) -> Result<(), Failure> {
+        Err(Failure::new("notes are not kept as files on this system: use one that is a Unix"))
+    }
+
+    #[expect(clippy::unused_async, reason = "where there is a mirror it waits")]
+    pub(super) async fn start(
+        _: &SqliteStore,
+        workspace: Option<&Path>,
+        _: &Path,
+        _: UserId,
+    ) -> Result<Option<Mirror>, Failure> {
+        match workspace {
+            Some(_) => Err(Failure::new(
+                "notes are not kept as files on this system: leave --workspace out",
+            )),
+            None => Ok(None),
+        }
+    }
 }

@@ -73,18 +73,21 @@ pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     Some(format!("{} AND scope : \"{}\"", parts.join(" AND "), scope.word()))
 }
 
-/// How good a hit is; the smallest is the best: the text itself, then its beginning, then the beginning of a word, then
-/// anything; the shorter text before the longer.
-pub(super) fn rank(query: &str, text: &str) -> (u8, usize) {
-    let (query, text) = (fold(query), fold(text));
-    let kind = match text.find(&query) {
-        Some(0) if text.len() == query.len() => 0,
-        Some(0) => 1,
-        Some(at) if !text[..at].ends_with(char::is_alphanumeric) => 2,
-        Some(_) => 3,
-        None => 4,
-    };
-    (kind, text.chars().count())
+/// Says how good hits of a query are; the smallest is the best: the text itself, then its beginning, then the beginning of a
+/// word, then anything; the shorter text before the longer.
+pub(super) fn ranking(query: &str) -> impl Fn(&str) -> (u8, usize) {
+    let query = fold(query);
+    move |text| {
+        let text = fold(text);
+        let kind = match text.find(&query) {
+            Some(0) if text.len() == query.len() => 0,
+            Some(0) => 1,
+            Some(at) if !text[..at].ends_with(char::is_alphanumeric) => 2,
+            Some(_) => 3,
+            None => 4,
+        };
+        (kind, text.chars().count())
+    }
 }
 
 enum Run<'a> {
@@ -180,7 +183,7 @@ mod tests {
     fn the_text_itself_is_best_then_its_beginning_then_a_word_in_it() {
         let texts = ["오늘 큰마당", "큰 마당", "마당극", "마당", "마 당"];
         let mut ranked = texts;
-        ranked.sort_by_key(|text| rank("마당", text));
+        ranked.sort_by_key(|text| ranking("마당")(text));
         assert_eq!(ranked, ["마당", "마당극", "큰 마당", "오늘 큰마당", "마 당"]);
     }
 }

@@ -32,6 +32,9 @@ pub(super) struct Book {
     pub(super) steps: Steps,
 }
 
+/// A page, its changes and those that are mirrored, what was written and what was being written.
+type Row = (i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Which pages are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
@@ -110,7 +113,7 @@ impl Book {
     pub(super) async fn read(&self, which: Which, after: i64) -> Result<Vec<Entry>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let db = read_on(&mut *reader)?;
-        let rows: Vec<(i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>)> = sqlx::query_as(
+        let rows: Vec<Row> = sqlx::query_as(
             "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
              FROM notes_files file JOIN notes_pages page ON page.number = file.page
              WHERE page.user_id = $1 AND file.page > $2 AND ($3 OR file.changes <> file.mirrored)

@@ -232,7 +232,20 @@ pub(super) async fn insert(
     scope: &str,
     id: BlockId,
 ) -> Result<i64, NotesError> {
-    let number: i64 = sqlx::query_scalar(
+    let number = insert_row(db, siblings, position, content, id).await?;
+    index(db, number, content, scope).await?;
+    Ok(number)
+}
+
+/// Inserts a block that nobody finds yet, and gives its number.
+pub(super) async fn insert_row(
+    db: &mut SqliteConnection,
+    siblings: Siblings,
+    position: f64,
+    content: &str,
+    id: BlockId,
+) -> Result<i64, NotesError> {
+    sqlx::query_scalar(
         "INSERT INTO notes_blocks (id, page, parent, position, content)
          VALUES ($1, $2, $3, $4, $5) RETURNING number",
     )
@@ -241,11 +254,9 @@ pub(super) async fn insert(
     .bind(siblings.parent)
     .bind(position)
     .bind(content)
-    .fetch_one(&mut *db)
+    .fetch_one(db)
     .await
-    .map_err(failed_to("create a block"))?;
-    index(db, number, content, scope).await?;
-    Ok(number)
+    .map_err(failed_to("create a block"))
 }
 
 /// Replaces the content of a block, and its words.
@@ -279,7 +290,8 @@ pub(super) async fn remove(db: &mut SqliteConnection, number: i64) -> Result<(),
         .map_err(failed_to("delete a block"))
 }
 
-async fn index(
+/// Lets a block be found by what it says.
+pub(super) async fn index(
     db: &mut SqliteConnection,
     number: i64,
     content: &str,

@@ -7,7 +7,7 @@ use super::{
         fold::fold,
         page::{Page, PageId},
         rules::{Violation, judge_title},
-        search::{Scope, expression, rank, words},
+        search::{Scope, expression, ranking, words},
     },
     MAX_HITS, NotesError, NotesRepository, Part,
     error::failed_to,
@@ -86,7 +86,8 @@ impl NotesRepository<'_> {
         .map_err(failed_to("search titles"))?;
         let mut items = rows.into_iter().map(Page::try_from).collect::<Result<Vec<_>, _>>()?;
         let total = items.len();
-        items.sort_by_cached_key(|page| rank(query, &page.title));
+        let rank = ranking(query);
+        items.sort_by_cached_key(|page| rank(&page.title));
         items.truncate(limit);
         Ok(Part { items, total })
     }

@@ -3,7 +3,7 @@ use super::{
     super::{
         block::BlockId,
         page::PageId,
-        search::{Scope, expression, rank},
+        search::{Scope, expression, ranking},
     },
     MAX_HITS, NotesError, NotesRepository, Part,
     error::failed_to,
@@ -43,7 +43,7 @@ impl NotesRepository<'_> {
         let Some(expression) = expression(query, scope) else {
             return Ok(Part { items: Vec::new(), total: 0 });
         };
-        let rows: Vec<(String, String, String, String)> = sqlx::query_as(
+        let mut rows: Vec<(String, String, String, String)> = sqlx::query_as(
             "SELECT block.id, page.id, page.title, block.content
              FROM notes_words JOIN notes_blocks block ON block.number = notes_words.rowid
                 JOIN notes_pages page ON page.number = block.page
@@ -55,8 +55,8 @@ impl NotesRepository<'_> {
         .await
         .map_err(failed_to("search blocks"))?;
         let total = rows.len();
-        let mut rows = rows;
-        rows.sort_by_cached_key(|(.., content)| rank(query, content));
+        let rank = ranking(query);
+        rows.sort_by_cached_key(|(.., content)| rank(content));
         let items =
             rows.into_iter().skip(offset).take(limit).map(|(id, of, page_title, content)| {
                 Ok(BlockHit { id: block_id(&id)?, page_id: page_id(&of)?, page_title, content })

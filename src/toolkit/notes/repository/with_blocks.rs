@@ -11,7 +11,7 @@ use super::{
         rules::{Nesting, Violation, judge_content},
     },
     NotesError, NotesRepository,
-    blocks::insert,
+    blocks::{index, insert_row},
     place::Siblings,
 };
 use crate::store::savepoint;
@@ -63,7 +63,7 @@ impl NotesRepository<'_> {
     ) -> Result<MadePage, NotesError> {
         let mut page = self.create_page(title, parent).await?;
         let (requested, scope) = (wanted.len(), self.scope_of(page.number));
-        let (mut blocks, mut failed) = (Vec::new(), Vec::new());
+        let (mut blocks, mut numbers, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut nesting = Nesting::<(i64, BlockId)>::default();
         let mut last_places: HashMap<Option<i64>, f64> = HashMap::new();
         for (index, NewBlock { content, indent }) in wanted.into_iter().enumerate() {
@@ -77,7 +77,7 @@ impl NotesRepository<'_> {
                     let place = last_places.get(&siblings.parent).map_or(1.0, |last| last + 1.0);
                     let id = BlockId(Uuid::now_v7());
                     let made = savepoint(self.db, async |db| {
-                        insert(db, siblings, place, &content, &scope, id).await
+                        insert_row(db, siblings, place, &content, id).await
                     });
                     made.await.map(|number| {
                         last_places.insert(siblings.parent, place);
@@ -88,6 +88,7 @@ impl NotesRepository<'_> {
             };
             match made {
                 Ok((number, id, parent_id)) => {
+                    numbers.push(number);
                     nesting.came(indent, Some((number, id)));
                     blocks.push(MadeBlock { id, parent_id, content });
                 }
@@ -102,6 +103,10 @@ impl NotesRepository<'_> {
         }
         if blocks.is_empty() && requested > 0 {
             return Err(Violation::NoBlocksCreated { requested }.into());
+        }
+        // Behind the savepoints: the index would write itself to the disk at the beginning of each.
+        for (number, MadeBlock { content, .. }) in numbers.into_iter().zip(&blocks) {
+            index(self.db, number, content, &scope).await?;
         }
         page.block_count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
         let ids: Vec<_> = blocks.iter().map(|block| block.id).collect();

@@ -48,14 +48,16 @@ impl Desk {
     async fn done(&mut self, name: &str, arguments: Value) -> Value {
         match self.call(name, arguments).await {
             ToolOutcome::Ok(ok) => ok.data,
-            other => panic!("{name}: {other:?}"),
+            other @ (ToolOutcome::Err(_) | ToolOutcome::Cancelled(_)) => {
+                panic!("{name}: {other:?}")
+            }
         }
     }
 
     async fn refused(&mut self, name: &str, arguments: Value) -> String {
         match self.call(name, arguments).await {
             ToolOutcome::Err(error) => error.code.into_owned(),
-            other => panic!("{name}: {other:?}"),
+            other @ (ToolOutcome::Ok(_) | ToolOutcome::Cancelled(_)) => panic!("{name}: {other:?}"),
         }
     }
 }
