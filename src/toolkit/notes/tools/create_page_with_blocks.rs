@@ -36,7 +36,7 @@ struct Arguments {
     #[schemars(with = "String", length(min = 1, max = 64))]
     parent_id: Option<String>,
     /// The blocks in reading order.
-    #[schemars(length(max = 500))]
+    #[schemars(length(max = 200))]
     blocks: Vec<Wanted>,
 }
 
