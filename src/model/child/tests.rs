@@ -26,7 +26,7 @@ pub(super) fn request(text: &str) -> CompletionRequest {
 }
 
 /// Plays a story, one line after the other. Pings are every 10 ms; two silent ones, or four without progress, are a hang.
-fn check(story: &str, expected: Expect) {
+fn check(story: &str, expected: &Expect) {
     let ms = Duration::from_millis;
     let mut now = Instant::now();
     let restarts = Restarts::new(ms(100), ms(1_000), ms(5_000));
@@ -79,7 +79,7 @@ fn what_is_asked_waits_for_the_child_and_for_a_place() {
          starts
          ends 2
          withdraw 3",
-        expect![[r#"
+        &expect![[r#"
             ask 1 a -> []
             begins -> [Start]
             ask 2 b -> []
@@ -104,7 +104,7 @@ fn a_death_ends_what_was_shown_and_asks_the_rest_again_one_at_a_time_before_all_
          starts
          ends 1
          ends 3",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             ask 2 b -> [Ask(2)]
@@ -128,7 +128,7 @@ fn a_death_ends_what_was_shown_and_asks_the_rest_again_one_at_a_time_before_all_
          ends 1
          ends 2
          ends 3",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             ask 2 b -> [Ask(2)]
@@ -157,7 +157,7 @@ fn whoever_runs_when_a_second_child_dies_is_refused_and_those_beside_it_are_not(
          ends 2
          ask 3 boom
          ask 4 b",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 boom -> [Ask(1)]
             ask 2 b -> [Ask(2)]
@@ -187,7 +187,7 @@ fn who_asks_what_took_a_child_down_runs_alone_and_is_forgiven_when_it_ends_well(
          ends 2
          ends 3
          ask 5 boom",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 boom -> [Ask(1)]
             shows 1 -> []
@@ -213,7 +213,7 @@ fn the_same_question_of_two_people_is_one_culprit() {
          dies
          starts
          dies",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 boom -> [Ask(1)]
             ask 2 boom -> [Ask(2)]
@@ -238,7 +238,7 @@ fn what_nobody_wants_is_not_asked_again() {
          dies
          starts
          withdraw 9",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             ask 2 b -> [Ask(2)]
@@ -262,7 +262,7 @@ fn a_child_that_hangs_is_killed() {
          waits 10
          waits 10
          waits 10",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             waits 10 -> [Ping]
             answers -> []
@@ -288,7 +288,7 @@ fn a_child_that_hangs_is_killed() {
          waits 10
          answers
          waits 10",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             waits 10 -> [Ping]
@@ -317,7 +317,7 @@ fn a_long_pause_of_the_program_is_one_ping_and_no_hang() {
          waits 3600000
          answers
          waits 10",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             waits 3600000 -> [Ping]
@@ -345,7 +345,7 @@ fn children_that_cannot_load_are_given_up_until_somebody_asks() {
          dies
          ask 3 c
          waits 1000",
-        expect![[r#"
+        &expect![[r#"
             starts -> [Start]
             ask 1 a -> [Ask(1)]
             dies -> []

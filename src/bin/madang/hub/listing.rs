@@ -110,7 +110,7 @@ mod tests {
 
     const COMMIT: &str = "0123456789abcdef0123456789ABCDEF01234567";
 
-    fn read(sibling: Value) -> Result<Listing, BadListing> {
+    fn read(sibling: &Value) -> Result<Listing, BadListing> {
         Listing::read(
             json!({ "sha": COMMIT, "siblings": [sibling], "tags": [] }).to_string().as_bytes(),
         )
@@ -152,7 +152,7 @@ mod tests {
             "m\n.gguf",
             "m\0.gguf",
         ] {
-            let found = read(json!({ "rfilename": name }));
+            let found = read(&json!({ "rfilename": name }));
             assert!(matches!(found, Err(BadListing::Leads(_))), "{name:?}: {found:?}");
         }
     }
@@ -161,7 +161,7 @@ mod tests {
     fn what_is_no_hash_never_names_a_file() {
         for hash in ["", "..", "../../x", &"g".repeat(64), &"a".repeat(63)] {
             let lfs = json!({ "rfilename": "m.gguf", "lfs": { "sha256": hash, "size": 1 } });
-            assert!(matches!(read(lfs), Err(BadListing::NoHash(_))), "{hash}");
+            assert!(matches!(read(&lfs), Err(BadListing::NoHash(_))), "{hash}");
             let listing = json!({ "sha": hash, "siblings": [] }).to_string();
             assert!(
                 matches!(Listing::read(listing.as_bytes()), Err(BadListing::NoHash(_))),
