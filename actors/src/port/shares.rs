@@ -1,6 +1,10 @@
 //! How the model's time is shared out between users.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+};
 
 use crate::protocol::UserId;
 
@@ -15,7 +19,7 @@ impl Shares {
     /// The most that a share can be; the least is 1. Wider apart, whoever has the least would wait for minutes.
     pub const MOST: u32 = 100;
 
-    /// Asks a function, each time a user wishes for a completion. It must not block.
+    /// Asks a function, each time a user wishes for a completion. It must not block; where it panics the share is 1.
     pub fn new(share: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(share)))
     }
@@ -23,7 +27,10 @@ impl Shares {
     /// The share of a user, from 1 to [`MOST`](Self::MOST); 1 where nothing else was said.
     #[must_use]
     pub fn of(&self, user: &UserId) -> u32 {
-        self.0.as_ref().map_or(1, |share| share(user).clamp(1, Self::MOST))
+        let Some(share) = &self.0 else { return 1 };
+        // A panic here would end what serves everybody.
+        let asked = panic::catch_unwind(AssertUnwindSafe(|| share(user)));
+        asked.unwrap_or(1).clamp(1, Self::MOST)
     }
 }
 

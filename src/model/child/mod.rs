@@ -62,7 +62,7 @@ use supervision::Counts;
 ///
 /// It belongs to an OS thread of its own. Dropping it lets the process end, kills it where that takes longer than
 /// [`ChildOptions::end_within`], and blocks the thread meanwhile. If this process ends without that, however it does, so
-/// does the other.
+/// does the other: by the end of its input, and on Linux, once it has loaded its model, by the kernel even if it hangs.
 pub struct ChildModel {
     info: ModelInfo,
     commands: Option<mpsc::UnboundedSender<Command>>,

@@ -38,7 +38,9 @@ pub struct Served {
 type Reporting = Box<dyn Fn() -> Report + Send + Sync>;
 
 impl Served {
-    /// A model of which nothing is told but what it streams.
+    /// A model of which nothing is told but what it streams. Where it can be silent for long while it works, as when it
+    /// writes a tool call, give [`reporting`](Self::reporting) its progress: otherwise it is taken for hung after
+    /// [`ChildOptions::still_after`](super::ChildOptions::still_after).
     pub fn new(model: impl ChatModel) -> Self {
         Self::reporting(model, |_| Report { progress: None, figures: Value::Null })
     }
@@ -124,6 +126,9 @@ pub async fn serve<E: Error + Send + 'static>(
 /// So many questions may wait to be begun; whoever asks has asked for far fewer at once.
 const MAX_UNREAD: usize = 1_024;
 
+/// The kind of error of a completion whose model panicked.
+const PANIC: &str = "Panic";
+
 /// How long an end may take.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
@@ -139,7 +144,7 @@ async fn answer(model: Arc<dyn ChatModel>, teller: &Teller, asked: &mut mpsc::Re
                 // A model that panics ends its own completion only.
                 Err(panicked) => {
                     if let Some((id, _)) = open.remove(&panicked.id()) {
-                        let error = ModelError::failed_by(ModelError::ENGINE_DIED, panicked);
+                        let error = ModelError::failed_by(PANIC, panicked);
                         teller.tell(&Tell::Ended { id, result: Err(Failure::from(&error)) });
                     }
                 }

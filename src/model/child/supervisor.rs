@@ -205,9 +205,12 @@ impl Supervisor {
     }
 
     async fn carry_out(&mut self, mut effects: Vec<Effect>) {
-        while !effects.is_empty() {
+        loop {
             let counts = self.supervision.counts();
             self.see(|seen| seen.stats.count(counts));
+            if effects.is_empty() {
+                return;
+            }
             let mut more = Vec::new();
             for effect in effects {
                 match effect {

@@ -7,6 +7,7 @@ use madang::{
     model::child::{ChildError, ChildModel, ChildOptions},
 };
 use tempfile::TempDir;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -89,11 +90,13 @@ async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_a
 }
 
 #[tokio::test]
-async fn a_model_that_panics_costs_its_process_and_nobody_else() {
-    let (house, folder) = (House::with(impatient).await, tempfile::tempdir().unwrap());
-    let steps = format!("{};say after all", once(&folder, "panic", "panic"));
-    assert_eq!(house.ask(steps).await.1.unwrap().text, "after all");
-    assert_eq!(house.stats().died, 1);
+async fn a_model_that_panics_ends_its_own_completion_only() {
+    let house = House::with(impatient).await;
+    let (panicked, beside) =
+        tokio::join!(house.ask("say a;wait 50;panic"), house.ask("say b;wait 300;say c"));
+    assert_eq!(kind(&panicked.1), "Panic");
+    assert_eq!(beside.1.unwrap().text, "bc");
+    assert_eq!(house.stats().died, 0);
     house.close().await;
 }
 
@@ -141,13 +144,17 @@ async fn a_model_that_hangs_is_dropped_within_its_bound() {
         let model = std::sync::Arc::clone(&house.model);
         let asked = tokio::spawn(async move {
             let deltas = madang::Deltas::new(move |_| begins.notify_one());
-            let request = super::request(format!("say a;wait 5;{how}"));
+            let request = super::request(format!("say a;{how}"));
             madang::ChatModel::complete(&*model, request, deltas, Default::default()).await
         });
         began.notified().await;
         asked.abort();
         assert!(asked.await.unwrap_err().is_cancelled());
+        let began = Instant::now();
         house.close().await;
+        let took = began.elapsed();
+        assert!(took >= Duration::from_millis(200), "{how} did not hang: {took:?}");
+        assert!(took < Duration::from_secs(20), "{how} was waited for {took:?}");
     }
 }
 
@@ -168,15 +175,16 @@ fn lives_with_a_child() {
 #[tokio::test]
 async fn however_its_program_ends_the_process_ends_with_it() {
     for how in ["never", "freeze", "stop"] {
-        let mark = mark();
+        let (mark, folder) = (mark(), tempfile::tempdir().unwrap());
+        let sign = folder.path().join("sign");
         let mut program = tokio::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child::ends::lives_with_a_child", "--ignored"])
-            .env(ROLE, format!("{mark} {how}"))
+            .env(ROLE, format!("{mark} sign {};{how}", sign.display()))
             .stdout(std::process::Stdio::null())
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        until("its child is started", || !left_over(&mark).is_empty()).await;
+        until("its child does as it is asked", || sign.exists()).await;
         program.kill().await.unwrap();
         until("its child ends", || left_over(&mark).is_empty()).await;
     }

@@ -138,6 +138,7 @@ async fn act(
                     die(&how);
                 });
             }
+            "sign" => drop(File::create(rest).unwrap()),
             // Only the first process that comes by.
             "once" => {
                 let (path, how) = rest.split_once(' ').unwrap();

@@ -67,6 +67,13 @@ fn who_has_twice_the_share_is_served_twice_as_much() {
 }
 
 #[test]
+fn whose_share_cannot_be_told_has_the_least() {
+    let shares = Shares::new(|user| if user.as_str() == "a" { panic!("who?") } else { 500 });
+    let share = |user| shares.of(&UserId::new(user).unwrap());
+    assert_eq!((share("a"), share("b")), (1, Shares::MOST));
+}
+
+#[test]
 fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
     let mut queue =
         Queue::new(1_000, Shares::new(|user| if user.as_str() == "new" { 3 } else { 1 }));

@@ -21,9 +21,11 @@ use crate::{
 
 /// Asks the model, and prints what was measured.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
+    // Before signals are heard here: a download is ended by them as it stands.
+    let model = Model::load(&wanted.which, args::locale()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
-        report = measure(&wanted) => report?,
+        report = measure(&wanted, model) => report?,
         _ = signals.next() => return Err(Failure::new("interrupted: nothing was measured")),
     };
     if wanted.is_json {
@@ -36,10 +38,9 @@ pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     report.complaint().map_or(Ok(()), |complaint| Err(Failure::new(complaint)))
 }
 
-async fn measure(wanted: &BenchModel) -> Result<Report, Failure> {
+async fn measure(wanted: &BenchModel, model: Model) -> Result<Report, Failure> {
     let measures = Measures::install()?;
     let folder = setup::temporary_folder()?;
-    let model = Model::load(&wanted.which, args::locale()).await?;
     let name = model.name();
     let path = folder.path().join("bench.db");
     let store = SqliteStore::open(&path, [&*life::MIGRATIONS]).await.map_err(Failure::of)?;

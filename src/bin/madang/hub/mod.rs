@@ -120,19 +120,31 @@ async fn download(
     (commit, files): (&str, &[(&HubFile, &Content)]),
     locale: Locale,
 ) -> Result<(), Trouble> {
-    let bytes = files.iter().fold(0_u64, |sum, (_, content)| sum.saturating_add(content.bytes));
+    let link = |file: &HubFile, content: &Content| {
+        shelf
+            .put_under(commit, file, content)
+            .map_err(|cause| Trouble::Cache { path: shelf.link(commit, &file.name), cause })
+    };
+    // What another commit brought needs another name only.
+    let (here, coming): (Vec<_>, Vec<_>) =
+        files.iter().copied().partition(|(_, content)| shelf.holds(content));
+    for (file, content) in here {
+        link(file, content)?;
+    }
+    if coming.is_empty() {
+        return Ok(());
+    }
+    let bytes = coming.iter().fold(0_u64, |sum, (_, content)| sum.saturating_add(content.bytes));
     let bar = Bar::new(bytes);
     let name_shown = name.to_string();
     let size = HumanBytes(bytes).to_string();
     bar.line(&Text::Downloading { model: &name_shown, size: &size }.in_locale(locale));
     let download = Download { client, name, commit, shelf, bar: &bar };
     let mut before = 0;
-    for &(file, content) in files {
+    for (file, content) in coming {
         let waits = || bar.line(&Text::AnotherDownloads { file: &file.name }.in_locale(locale));
         download.file((file, content), before, waits).await?;
-        shelf
-            .put_under(commit, file, content)
-            .map_err(|cause| Trouble::Cache { path: shelf.link(commit, &file.name), cause })?;
+        link(file, content)?;
         before = before.saturating_add(content.bytes);
     }
     Ok(())

@@ -78,13 +78,21 @@ impl Shelf {
 
     /// The model that is here as a whole, by its first file; `None` if there is none. Asks nobody.
     pub(super) fn kept(&self, quant: Option<&str>) -> Option<PathBuf> {
-        let commit = fs::read_to_string(self.newest()).ok()?;
-        let snapshot = self.folder.join("snapshots").join(only_hash(commit.trim())?);
-        let mut names = Vec::new();
-        names_below(&snapshot, "", &mut names);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let chosen = choose(&names, quant).ok()?;
-        Some(snapshot.join(chosen.first()?))
+        let snapshots = self.folder.join("snapshots");
+        let newest = fs::read_to_string(self.newest()).ok();
+        let newest = newest.and_then(|commit| Some(snapshots.join(only_hash(commit.trim())?)));
+        newest.into_iter().chain(latest_first(&snapshots)).find_map(|snapshot| {
+            let mut names = Vec::new();
+            names_below(&snapshot, "", &mut names);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let chosen = choose(&names, quant).ok()?;
+            Some(snapshot.join(chosen.first()?))
+        })
+    }
+
+    /// Whether the content is there, whole, under whatever name.
+    pub(super) fn holds(&self, content: &Content) -> bool {
+        is_whole(&self.blob(content), content)
     }
 
     /// Gives a blob the name that it has in this commit.
@@ -174,6 +182,18 @@ fn only_hash(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit())).then_some(text)
 }
 
+/// What of every commit is here. A model may be of an older one than what came last.
+fn latest_first(snapshots: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> = fs::read_dir(snapshots)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|folder| (folder.metadata().and_then(|folder| folder.modified()).ok(), folder.path()))
+        .collect();
+    found.sort();
+    found.into_iter().rev().map(|(_, path)| path).collect()
+}
+
 /// The files below a folder, by their paths from there, as the hub writes them. Links that lead nowhere are none.
 fn names_below(folder: &Path, before: &str, names: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -234,5 +254,27 @@ mod tests {
         ] {
             assert_eq!(path, Path::new(place));
         }
+    }
+
+    #[test]
+    fn a_model_of_an_older_commit_is_still_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = |quant: &str| {
+            Shelf::new(folder.path(), &format!("some-one/a_model:{quant}").parse().unwrap())
+        };
+        let (older, newer) = ("a".repeat(40), "b".repeat(40));
+        for (commit, file) in [(&older, "m-Q4_K_M.gguf"), (&newer, "m-Q8_0.gguf")] {
+            let path = shelf("Q8_0").link(commit, file);
+            create_folder_of(&path).unwrap();
+            fs::write(path, "GGUF").unwrap();
+        }
+        create_folder_of(&shelf("Q8_0").newest()).unwrap();
+        shelf("Q8_0").is_newest(&newer).unwrap();
+        for (quant, commit) in [("Q4_K_M", &older), ("Q8_0", &newer)] {
+            let shelf = shelf(quant);
+            let file = format!("m-{quant}.gguf");
+            assert_eq!(shelf.kept(Some(quant)), Some(shelf.link(commit, &file)));
+        }
+        assert_eq!(shelf("Q2_K").kept(Some("Q2_K")), None);
     }
 }
