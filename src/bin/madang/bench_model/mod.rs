@@ -6,7 +6,7 @@ mod report;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
-use madang::{Limits, Runtime, Session, TurnEnd, store::SqliteStore, toolkit::life};
+use madang::{Limits, Runtime, Session, TurnEnd, TurnOptions, store::SqliteStore, toolkit::life};
 use tokio::{task::JoinSet, time::Instant};
 
 use self::{measures::Measures, report::Report};
@@ -83,7 +83,8 @@ async fn chat(
     let mut ends = Vec::with_capacity(turns);
     for turn in 0..turns {
         let text: Arc<str> = stress::TEXTS[(number + turn) % stress::TEXTS.len()].into();
-        let end = match session.ask(text).await {
+        // By its default nobody is there to be asked.
+        let end = match session.ask_with(text, TurnOptions::default()).await {
             Ok(turn) => turn.ended().await.ok(),
             Err(_) => None,
         };
