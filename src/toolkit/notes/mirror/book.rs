@@ -60,8 +60,9 @@ pub(super) struct Entry {
 /// What is to be written down of a page's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// It is about to become this.
-    Coming(Hash),
+    /// It is about to become this. Where what came before lies in its place and that was never written down, that is
+    /// written now: or the next end of the process would make somebody's edit of it.
+    Coming { hash: Hash, placed: Option<Hash> },
     /// It is this, as of so many changes.
     Written(Hash, i64),
 }
@@ -171,11 +172,12 @@ impl Book {
         let db = write_on(&mut *transaction)?;
         for (page, mark) in marks {
             let query = match mark {
-                Mark::Coming(hash) => {
-                    sqlx::query("UPDATE notes_files SET coming = $2 WHERE page = $1")
-                        .bind(page)
-                        .bind(hash.to_vec())
-                }
+                Mark::Coming { hash, placed } => sqlx::query(
+                    "UPDATE notes_files SET written = coalesce($3, written), coming = $2 WHERE page = $1",
+                )
+                .bind(page)
+                .bind(hash.to_vec())
+                .bind(placed.map(|hash| hash.to_vec())),
                 Mark::Written(hash, changes) => sqlx::query(
                     "UPDATE notes_files SET written = $2, coming = NULL, mirrored = $3 WHERE page = $1",
                 )

@@ -140,9 +140,7 @@ impl Pass {
                 Err(error) => failed(&entry, &error, report),
             }
         }
-        marks.extend(
-            writes.iter().map(|(entry, _)| (entry.page.number, Mark::Coming(entry.wanted))),
-        );
+        marks.extend(writes.iter().filter_map(|(entry, over)| coming(entry, *over)));
         self.book.mark(&marks).await?;
         let written = self.write(writes, report).await?;
         self.book.mark(&written).await
@@ -234,6 +232,17 @@ enum Over {
     Ours(Option<Hash>),
     /// Nothing, once what is there was given another name.
     TheirsKept,
+}
+
+/// What is to be written down before a file is written. Nothing where it stands there from a try before: a commit of
+/// its own would wake the task again at once, for as long as the file cannot be written.
+fn coming(Entry { page, kept, wanted, .. }: &Entry, over: Over) -> Option<(i64, Mark)> {
+    let placed = match over {
+        Over::Ours(over) => over.filter(|over| kept.coming == Some(*over)),
+        Over::TheirsKept => None,
+    };
+    let mark = Mark::Coming { hash: *wanted, placed };
+    (kept.coming != Some(*wanted)).then_some((page.number, mark))
 }
 
 /// How it went with a file.

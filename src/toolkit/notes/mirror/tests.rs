@@ -101,6 +101,10 @@ impl House {
         Pass::open(&self.store, self.user.clone(), &workspace, steps).await?.reconcile().await
     }
 
+    async fn open(&self, steps: Steps) -> Pass {
+        Pass::open(&self.store, self.user.clone(), &self.at(""), steps).await.unwrap()
+    }
+
     async fn sync(&self) -> Report {
         self.pass(Steps::default()).await.unwrap()
     }
@@ -330,6 +334,11 @@ fn ends_at(number: usize) -> (Steps, Arc<AtomicUsize>) {
     (steps, count)
 }
 
+/// Lets each step of this name fail.
+fn fails_at(name: &'static str) -> Steps {
+    Steps::asking(move |step| if step == name { Err(io::Error::other(step)) } else { Ok(()) })
+}
+
 #[tokio::test]
 async fn wherever_the_process_ends_the_next_start_loses_nothing() {
     for number in 0.. {
@@ -368,6 +377,42 @@ async fn wherever_the_process_ends_the_next_start_loses_nothing() {
             break;
         }
     }
+}
+
+#[tokio::test]
+async fn a_file_of_the_mirrors_own_is_known_after_two_ends_of_the_process() {
+    let house = House::new().await;
+    let page = house.page("p", None, &[(0, "a")]).await;
+    house.sync().await;
+    house.update(&page, 0, "b").await;
+    let marks = AtomicUsize::new(0);
+    let behind_the_write = Steps::asking(move |step| {
+        let is_second = step == "mark" && marks.fetch_add(1, SeqCst) == 1;
+        if is_second { Err(io::Error::other(step)) } else { Ok(()) }
+    });
+    house.pass(behind_the_write).await.unwrap_err();
+    assert_eq!(house.read("p.md"), "- b\n");
+    house.update(&page, 0, "c").await;
+    house.pass(fails_at("folders")).await.unwrap();
+    assert_eq!(house.sync().await.kept_beside, names(&[]));
+    let expected = [("p.md".to_owned(), "- c\n".to_owned())];
+    assert_eq!(house.files(), expected.into());
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_is_tried_again_without_a_commit_that_would_wake_the_task() {
+    let house = House::new().await;
+    house.page("p", None, &[(0, "a")]).await;
+    house.sync().await;
+    let page = house.page("q", None, &[(0, "a")]).await;
+    let pass = house.open(fails_at("sync")).await;
+    assert_eq!(pass.catch_up().await.unwrap().failed, names(&["q.md"]));
+    let mut commits = house.store.commits();
+    commits.borrow_and_update();
+    assert_eq!(pass.catch_up().await.unwrap().failed, names(&["q.md"]));
+    assert!(!commits.has_changed().unwrap());
+    house.update(&page, 0, "b").await;
+    assert_eq!(house.sync().await.written, names(&["q.md"]));
 }
 
 #[tokio::test]
