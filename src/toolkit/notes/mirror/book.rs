@@ -35,6 +35,19 @@ pub(super) struct Book {
 /// A page, its changes and those that are mirrored, what was written and what was being written.
 type Row = (i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
+/// Reads pages behind a number, whether they have changed or not.
+const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
+    FROM notes_files file JOIN notes_pages page ON page.number = file.page
+    WHERE page.user_id = $1 AND file.page > $2
+    ORDER BY file.page LIMIT $3";
+/// Reads the changed among them. It is asked at each commit: named, the index of changed pages is never passed over for a
+/// walk over all of them.
+pub(super) const READ_CHANGED: &str =
+    "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
+    FROM notes_files file INDEXED BY notes_files_to_write CROSS JOIN notes_pages page ON page.number = file.page
+    WHERE page.user_id = $1 AND file.page > $2 AND file.changes <> file.mirrored
+    ORDER BY file.page LIMIT $3";
+
 /// Which pages are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
@@ -114,19 +127,17 @@ impl Book {
     pub(super) async fn read(&self, which: Which, after: i64) -> Result<Vec<Entry>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let db = read_on(&mut *reader)?;
-        let rows: Vec<Row> = sqlx::query_as(
-            "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
-             FROM notes_files file JOIN notes_pages page ON page.number = file.page
-             WHERE page.user_id = $1 AND file.page > $2 AND ($3 OR file.changes <> file.mirrored)
-             ORDER BY file.page LIMIT $4",
-        )
-        .bind(self.user.as_str())
-        .bind(after)
-        .bind(which == Which::All)
-        .bind(AT_ONCE)
-        .fetch_all(&mut *db)
-        .await
-        .map_err(NotesError::from)?;
+        let query = match which {
+            Which::All => READ_ALL,
+            Which::Changed => READ_CHANGED,
+        };
+        let rows: Vec<Row> = sqlx::query_as(query)
+            .bind(self.user.as_str())
+            .bind(after)
+            .bind(AT_ONCE)
+            .fetch_all(&mut *db)
+            .await
+            .map_err(NotesError::from)?;
         let mut notes = NotesRepository::new(db, &self.user);
         let mut entries = Vec::with_capacity(rows.len());
         for (number, changes, mirrored, written, coming) in rows {

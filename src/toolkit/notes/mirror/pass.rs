@@ -17,7 +17,7 @@ use super::{
     folder::{Folder, Placed},
     markdown::parse,
     plan::{Hash, Step, step},
-    report::{MirrorError, Report},
+    report::{MirrorError, Report, Tally},
     steps::Steps,
 };
 use crate::store::SqliteStore;
@@ -72,40 +72,42 @@ impl Pass {
 
     /// Goes through all pages, then through those that changed by that.
     pub(super) async fn reconcile(&self) -> Result<Report, MirrorError> {
-        let mut report = Report { kept_beside: self.sweep().await?, ..Report::default() };
-        report.add(self.through(Which::All).await?);
-        report.add(self.catch_up().await?);
-        Ok(report)
+        let mut tally = Tally { kept_beside: self.sweep().await?, ..Tally::default() };
+        self.through(Which::All, &mut tally).await?;
+        self.rounds(&mut tally).await?;
+        Ok(tally.into())
     }
 
     /// Goes through the pages that have changed, until there are none or nothing comes of it.
     pub(super) async fn catch_up(&self) -> Result<Report, MirrorError> {
-        let mut report = Report::default();
+        let mut tally = Tally::default();
+        self.rounds(&mut tally).await?;
+        Ok(tally.into())
+    }
+
+    async fn rounds(&self, tally: &mut Tally) -> Result<(), MirrorError> {
         for _ in 0..MAX_ROUNDS {
-            let round = self.through(Which::Changed).await?;
-            let is_over = round.written.is_empty()
-                && round.imported.is_empty()
-                && round.kept_beside.is_empty();
-            report.add(round);
-            if is_over {
+            let before = tally.deeds();
+            self.through(Which::Changed, tally).await?;
+            if tally.deeds() == before {
                 break;
             }
         }
-        Ok(report)
+        Ok(())
     }
 
-    async fn through(&self, which: Which) -> Result<Report, MirrorError> {
-        let (mut report, mut after) = (Report::default(), 0);
+    async fn through(&self, which: Which, tally: &mut Tally) -> Result<(), MirrorError> {
+        let mut after = 0;
         loop {
             let entries = self.book.read(which, after).await?;
-            let Some(last) = entries.last() else { return Ok(report) };
+            let Some(last) = entries.last() else { return Ok(()) };
             after = last.page.number;
-            self.some(entries, &mut report).await?;
+            self.some(entries, tally).await?;
         }
     }
 
     /// Some pages: what comes of their files is written down in one transaction before, and in one behind.
-    async fn some(&self, entries: Vec<Entry>, report: &mut Report) -> Result<(), MirrorError> {
+    async fn some(&self, entries: Vec<Entry>, tally: &mut Tally) -> Result<(), MirrorError> {
         let folder = self.folder.clone();
         let looked = spawn_blocking(move || {
             let look = |entry: Entry| {
@@ -118,6 +120,7 @@ impl Pass {
         let (mut marks, mut writes) = (Vec::new(), Vec::new());
         for (entry, step) in looked.await.map_err(|_| MirrorError::Ending)? {
             let number = entry.page.number;
+            tally.look_at(number);
             match step {
                 Ok(Step::Nothing) => {}
                 Ok(Step::Settle) => {
@@ -126,23 +129,19 @@ impl Pass {
                 Ok(Step::Write { over }) => writes.push((entry, Over::Ours(over))),
                 Ok(Step::KeepBeside { .. }) => writes.push((entry, Over::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
-                    Imported::Done => report.imported.push(entry.name()),
+                    Imported::Done => tally.imported.push(entry.name()),
                     Imported::Changed => {}
                     Imported::Refused => writes.push((entry, Over::TheirsKept)),
                 },
                 Ok(Step::Blocked) => {
-                    warn!(
-                        file = entry.name(),
-                        "what stands at the place of a page's file is no file"
-                    );
-                    report.blocked.push(entry.name());
+                    tally.blocked.insert(number, entry.name());
                 }
-                Err(error) => failed(&entry, &error, report),
+                Err(error) => failed(&entry, &error, tally),
             }
         }
         marks.extend(writes.iter().filter_map(|(entry, over)| coming(entry, *over)));
         self.book.mark(&marks).await?;
-        let written = self.write(writes, report).await?;
+        let written = self.write(writes, tally).await?;
         self.book.mark(&written).await
     }
 
@@ -167,7 +166,7 @@ impl Pass {
     async fn write(
         &self,
         writes: Vec<(Entry, Over)>,
-        report: &mut Report,
+        tally: &mut Tally,
     ) -> Result<Vec<(i64, Mark)>, MirrorError> {
         let folder = self.folder.clone();
         let writing = spawn_blocking(move || {
@@ -181,16 +180,16 @@ impl Pass {
         for (entry, Attempt { kept, placed }) in writing.await.map_err(|_| MirrorError::Ending)? {
             if let Some(kept) = kept {
                 warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
-                report.kept_beside.push(kept);
+                tally.kept_beside.push(kept);
             }
             match placed {
                 Ok(Placed::Done) => {
-                    report.written.push(entry.name());
+                    tally.written.push(entry.name());
                     marks.push((entry.page.number, Mark::Written(entry.wanted, entry.changes)));
                 }
                 // It stays marked, and is looked at again.
                 Ok(Placed::Raced) => {}
-                Err(error) => failed(&entry, &error, report),
+                Err(error) => failed(&entry, &error, tally),
             }
         }
         Ok(marks)
@@ -262,7 +261,7 @@ fn place(folder: &Folder, entry: &Entry, over: Over) -> Attempt {
     Attempt { kept, placed: folder.write(&entry.path, entry.text.as_bytes(), over) }
 }
 
-fn failed(entry: &Entry, error: &io::Error, report: &mut Report) {
+fn failed(entry: &Entry, error: &io::Error, tally: &mut Tally) {
     warn!(file = entry.name(), %error, "a page's file could not be read or written");
-    report.failed.push(entry.name());
+    tally.failed.insert(entry.page.number, entry.name());
 }

@@ -1,5 +1,5 @@
 //! What the mirror did, and why it could not.
-use std::{io, path::PathBuf};
+use std::{collections::BTreeMap, io, path::PathBuf};
 
 use madang_actors::port::StoreError;
 
@@ -20,14 +20,35 @@ pub struct Report {
     pub failed: Vec<String>,
 }
 
-impl Report {
-    pub(super) fn add(&mut self, more: Self) {
-        self.written.extend(more.written);
-        self.imported.extend(more.imported);
-        self.kept_beside.extend(more.kept_beside);
-        // Of what stands in the way, the last look counts.
-        self.blocked = more.blocked;
-        self.failed = more.failed;
+/// What was done so far, and what stood in the way of each page at the last look at it.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) written: Vec<String>,
+    pub(super) imported: Vec<String>,
+    pub(super) kept_beside: Vec<String>,
+    /// By the number of the page.
+    pub(super) blocked: BTreeMap<i64, String>,
+    /// By the number of the page.
+    pub(super) failed: BTreeMap<i64, String>,
+}
+
+impl Tally {
+    /// The page is looked at once more: what stood in its way counts no longer.
+    pub(super) fn look_at(&mut self, page: i64) {
+        self.blocked.remove(&page);
+        self.failed.remove(&page);
+    }
+
+    /// How much was done.
+    pub(super) fn deeds(&self) -> usize {
+        self.written.len() + self.imported.len() + self.kept_beside.len()
+    }
+}
+
+impl From<Tally> for Report {
+    fn from(Tally { written, imported, kept_beside, blocked, failed }: Tally) -> Self {
+        let (blocked, failed) = (blocked.into_values().collect(), failed.into_values().collect());
+        Self { written, imported, kept_beside, blocked, failed }
     }
 }
 

@@ -1,12 +1,16 @@
 //! The task that keeps a workspace as the store has it.
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use madang_actors::protocol::UserId;
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{debug, warn};
 
 use super::{
+    book::Which,
     pass::Pass,
     report::{MirrorError, Report},
     steps::Steps,
@@ -53,38 +57,159 @@ impl Mirror {
 
 async fn follow(pass: Pass, store: SqliteStore, stop: CancellationToken) {
     let mut commits = store.commits();
-    let (mut retry, mut is_reconciled) = (RETRY.0, false);
+    let mut turns = Turns { all: Some(Instant::now()), retry: RETRY.0 };
+    let mut obstacles = Obstacles::default();
     loop {
         let is_last = stop.is_cancelled();
         // Marked before the look: what is committed behind it wakes the wait.
         commits.borrow_and_update();
-        let done = if is_reconciled { pass.catch_up().await } else { pass.reconcile().await };
-        let wait = match done {
+        let of = turns.next(Instant::now());
+        let done = match of {
+            Which::All => pass.reconcile().await,
+            Which::Changed => pass.catch_up().await,
+        };
+        let went = match done {
             Ok(report) => {
-                is_reconciled = true;
-                tell(&report);
-                retry = RETRY.0;
-                if report.failed.is_empty() { None } else { Some(RETRY.1) }
+                tell(&report, &mut obstacles);
+                if report.failed.is_empty() { Went::Well } else { Went::InPart }
             }
             Err(error) => {
                 warn!(error = &error as &dyn std::error::Error, "the mirror could not go on");
-                retry = (retry * 2).min(RETRY.1);
-                Some(retry)
+                Went::Wrong
             }
         };
+        let again = turns.took(of, went, Instant::now());
         if is_last {
             return;
         }
         tokio::select! {
             _ = commits.changed() => {}
             () = stop.cancelled() => {}
-            () = sleep(wait.unwrap_or_default()), if wait.is_some() => {}
+            () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {}
         }
     }
 }
 
-fn tell(report: &Report) {
+/// Which pages the task goes through next, and when if nothing is committed until then. Pure.
+#[derive(Debug)]
+struct Turns {
+    /// From when on all pages are to be gone through; `None` once that went well.
+    all: Option<Instant>,
+    /// How long it waits after the next error.
+    retry: Duration,
+}
+
+/// How a turn went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Went {
+    Well,
+    /// Some files could not be read or written.
+    InPart,
+    /// It ended with an error.
+    Wrong,
+}
+
+impl Turns {
+    fn next(&self, now: Instant) -> Which {
+        if self.all.is_some_and(|from| from <= now) { Which::All } else { Which::Changed }
+    }
+
+    /// Takes in how a turn went, and says when the next is due at the latest. A file that could not be read may be that
+    /// of a page that has not changed, so all are gone through again.
+    fn took(&mut self, of: Which, went: Went, now: Instant) -> Option<Instant> {
+        let again = match went {
+            Went::Well => None,
+            Went::InPart => Some(now + RETRY.1),
+            Went::Wrong => {
+                let again = now + self.retry;
+                self.retry = (self.retry * 2).min(RETRY.1);
+                return Some(again);
+            }
+        };
+        self.retry = RETRY.0;
+        match of {
+            Which::All => self.all = again,
+            Which::Changed => {}
+        }
+        // A turn with all pages that is still to come is another reason to look.
+        match (self.all, again) {
+            (Some(all), Some(again)) => Some(all.min(again)),
+            (all, again) => all.or(again),
+        }
+    }
+}
+
+/// Which pages' files have something in their way, as far as that was said. Pure.
+#[derive(Debug, Default)]
+struct Obstacles(BTreeSet<String>);
+
+impl Obstacles {
+    /// Gives those that are new, so that each is said once and not at every commit.
+    fn new_in(&mut self, report: &Report) -> Vec<String> {
+        for name in report.written.iter().chain(&report.imported) {
+            self.0.remove(name);
+        }
+        report.blocked.iter().filter(|name| self.0.insert((*name).clone())).cloned().collect()
+    }
+}
+
+fn tell(report: &Report, obstacles: &mut Obstacles) {
+    for file in obstacles.new_in(report) {
+        warn!(file, "what stands at the place of a page's file is no file");
+    }
     if *report != Report::default() {
         debug!(?report, "the mirror followed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn all_pages_are_gone_through_until_no_file_fails_but_not_at_each_commit() {
+        let start = Instant::now();
+        let mut turns = Turns { all: Some(start), retry: RETRY.0 };
+        assert_eq!(turns.next(start), Which::All);
+        let again = start + 60 * SECOND;
+        assert_eq!(turns.took(Which::All, Went::InPart, start), Some(again));
+        let committed = start + SECOND;
+        assert_eq!(turns.next(committed), Which::Changed);
+        assert_eq!(turns.took(Which::Changed, Went::Well, committed), Some(again));
+        assert_eq!(turns.next(again), Which::All);
+        assert_eq!(turns.took(Which::All, Went::Well, again), None);
+        assert_eq!(turns.next(again + SECOND), Which::Changed);
+        let failed = turns.took(Which::Changed, Went::InPart, again);
+        assert_eq!(failed, Some(again + 60 * SECOND));
+        assert_eq!(turns.next(again + 60 * SECOND), Which::Changed);
+    }
+
+    #[test]
+    fn what_is_in_the_way_of_a_file_is_said_once_until_the_file_is_written() {
+        let mut obstacles = Obstacles::default();
+        let blocked = |names: &[&str]| Report {
+            blocked: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Report::default()
+        };
+        assert_eq!(obstacles.new_in(&blocked(&["a.md"])), ["a.md"]);
+        assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["b.md"]);
+        assert_eq!(obstacles.new_in(&blocked(&["a.md"])), [""; 0]);
+        let written = Report { written: vec!["a.md".to_owned()], ..Report::default() };
+        assert_eq!(obstacles.new_in(&written), [""; 0]);
+        assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["a.md"]);
+    }
+
+    #[test]
+    fn after_errors_it_waits_twice_as_long_each_time_up_to_a_minute() {
+        let now = Instant::now();
+        let mut turns = Turns { all: Some(now), retry: RETRY.0 };
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let again = turns.took(Which::All, Went::Wrong, now);
+            assert_eq!((again, turns.next(now)), (Some(now + seconds * SECOND), Which::All));
+        }
+        assert_eq!(turns.took(Which::All, Went::Well, now), None);
+        assert_eq!(turns.took(Which::Changed, Went::Wrong, now), Some(now + SECOND));
     }
 }

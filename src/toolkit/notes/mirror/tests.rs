@@ -15,6 +15,7 @@ use madang_actors::{
     port::{Store, Transaction},
     protocol::UserId,
 };
+use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -254,6 +255,39 @@ async fn no_link_is_followed_and_nothing_outside_is_touched() {
     assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "secret");
     fs::remove_file(house.at("link.md")).unwrap();
     assert_eq!(house.sync().await.written, names(&["link.md"]), "once nothing is in the way");
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_of_a_page_that_has_not_changed_is_reported() {
+    let house = House::new().await;
+    house.page("p", None, &[(0, "a")]).await;
+    house.sync().await;
+    fs::remove_file(house.at("p.md")).unwrap();
+    symlink("nothing", house.at("p.md")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(house.sync().await.blocked, names(&["p.md"]));
+    }
+    fs::remove_file(house.at("p.md")).unwrap();
+    assert_eq!(house.pass(fails_at("sync")).await.unwrap().failed, names(&["p.md"]));
+    let report = house.sync().await;
+    assert_eq!((report.written, report.blocked, report.failed), (names(&["p.md"]), vec![], vec![]));
+}
+
+#[tokio::test]
+async fn changed_pages_are_found_by_their_index() {
+    let house = House::new().await;
+    let mut reader = house.store.reader().await.unwrap();
+    let plan: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", book::READ_CHANGED)))
+            .bind("kim")
+            .bind(0)
+            .bind(64)
+            .fetch_all(book::read_on(&mut *reader).unwrap())
+            .await
+            .unwrap();
+    let [(.., changed), (.., page)] = &plan[..] else { panic!("{plan:?}") };
+    assert!(changed.contains("USING INDEX notes_files_to_write (page>?)"), "{plan:?}");
+    assert!(page.starts_with("SEARCH page"), "{plan:?}");
 }
 
 #[tokio::test]
