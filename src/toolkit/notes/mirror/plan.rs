@@ -1,4 +1,5 @@
 //! What is to be done about a page's file: a function from what is there, what was written and what is wanted. Pure.
+use super::{book::hash, markdown::parse};
 
 /// The SHA-256 of a file.
 pub(super) type Hash = [u8; 32];
@@ -59,11 +60,18 @@ pub(super) fn step(found: Found, kept: Kept, wanted: Hash) -> Step {
         Found::File { hash, .. } if kept.written == Some(hash) || kept.coming == Some(hash) => {
             Step::Write { over: Some(hash) }
         }
-        Found::File { hash, text: Some(text) } if !kept.is_changed && kept.written.is_some() => {
+        Found::File { hash, text: Some(text) }
+            if !kept.is_changed && kept.written.is_some() && !is_emptied(&text, wanted) =>
+        {
             Step::Import { hash, text }
         }
         Found::File { hash, .. } => Step::KeepBeside { hash },
     }
+}
+
+/// A page that has lines does not become none: an emptied file is as likely an accident, and would leave no trace of them.
+fn is_emptied(text: &str, wanted: Hash) -> bool {
+    parse(text).is_empty() && wanted != hash(b"")
 }
 
 #[cfg(test)]
@@ -105,6 +113,11 @@ mod tests {
                 Step::KeepBeside { hash: EDITED },
             ),
             (Found::Odd, kept(Some(WANTED), None, true), Step::Blocked),
+            (
+                Found::File { hash: EDITED, text: Some("\n".to_owned()) },
+                kept(Some(WANTED), None, false),
+                Step::KeepBeside { hash: EDITED },
+            ),
         ] {
             assert_eq!(step(found.clone(), kept, WANTED), expected, "{found:?} {kept:?}");
         }

@@ -274,6 +274,25 @@ async fn what_stands_in_the_way_of_a_page_that_has_not_changed_is_reported() {
 }
 
 #[tokio::test]
+async fn an_emptied_file_is_kept_beside_and_the_page_stays() {
+    let house = House::new().await;
+    let page = house.page("p", None, &[(0, "a"), (1, "b")]).await;
+    house.page("empty", None, &[]).await;
+    house.sync().await;
+    for text in ["", "\u{feff}", " \r\n\n"] {
+        fs::write(house.at("p.md"), text).unwrap();
+        let report = house.sync().await;
+        assert_eq!((report.kept_beside.len(), report.imported), (1, vec![]));
+        assert_eq!(house.lines(&page).await, ["a", "  b"], "{text:?}");
+        assert_eq!(house.read("p.md"), "- a\n  - b\n");
+        assert_eq!(house.read(&report.kept_beside[0]), text);
+    }
+    fs::write(house.at("empty.md"), "\n").unwrap();
+    let report = house.sync().await;
+    assert_eq!((report.kept_beside, report.imported), (vec![], names(&["empty.md"])));
+}
+
+#[tokio::test]
 async fn changed_pages_are_found_by_their_index() {
     let house = House::new().await;
     let mut reader = house.store.reader().await.unwrap();
