@@ -18,6 +18,7 @@ use rustix::{
     },
     io::Errno,
 };
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
@@ -27,8 +28,11 @@ use super::{
     steps::Steps,
 };
 
-/// The most bytes of a file that are read.
-const MAX_BYTES: u64 = 16 << 20;
+/// The most bytes of a file that are read as text.
+const MAX_TEXT: usize = 16 << 20;
+/// The most bytes of a file that are looked at: more than the longest page has, so that a longer file is never taken for
+/// one of ours.
+const MAX_BYTES: u64 = 1 << 30;
 /// The most copies that are kept beside one file.
 const MAX_COPIES: usize = 10_000;
 /// The file that says whose workspace it is.
@@ -275,12 +279,20 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Ok(Found::Odd);
     }
+    let (mut file, mut digest) = (File::from(file).take(MAX_BYTES), Sha256::new());
     let mut bytes = Vec::new();
-    File::from(file).take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    let hash = hash(&bytes);
-    let is_too_much = bytes.len() as u64 > MAX_BYTES;
-    let text = String::from_utf8(bytes).ok().filter(|_| !is_too_much);
-    Ok(Found::File { hash, text })
+    file.by_ref().take(MAX_TEXT as u64 + 1).read_to_end(&mut bytes)?;
+    digest.update(&bytes);
+    let text = if bytes.len() > MAX_TEXT { None } else { String::from_utf8(bytes).ok() };
+    let mut more = [0; 64 << 10];
+    loop {
+        match file.read(&mut more) {
+            Ok(0) => return Ok(Found::File { hash: digest.finalize().into(), text }),
+            Ok(count) => digest.update(&more[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// What is no file, or behind no folder.

@@ -19,7 +19,13 @@ use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use super::{pass::Pass, steps::Steps, *};
+use super::{
+    folder::{Folder, Placed},
+    pass::Pass,
+    plan::Found,
+    steps::Steps,
+    *,
+};
 use crate::{
     store::SqliteStore,
     toolkit::notes::{
@@ -290,6 +296,20 @@ async fn an_emptied_file_is_kept_beside_and_the_page_stays() {
     fs::write(house.at("empty.md"), "\n").unwrap();
     let report = house.sync().await;
     assert_eq!((report.kept_beside, report.imported), (vec![], names(&["empty.md"])));
+}
+
+#[tokio::test]
+async fn a_file_longer_than_any_text_that_is_read_is_known_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, path) = (Folder::open(folder.path(), Steps::default()).unwrap(), names(&["p.md"]));
+    let mut long = vec![b'x'; 17 << 20];
+    let before = book::hash(&long);
+    assert_eq!(folder.write(&path, &long, None).unwrap(), Placed::Done);
+    assert_eq!(folder.read(&path).unwrap(), Found::File { hash: before, text: None });
+    *long.last_mut().unwrap() = b'y';
+    assert_eq!(folder.write(&path, &long, Some(before)).unwrap(), Placed::Done);
+    let after = book::hash(&long);
+    assert_eq!(folder.read(&path).unwrap(), Found::File { hash: after, text: None });
 }
 
 #[tokio::test]
