@@ -164,9 +164,13 @@ impl Book {
     pub(super) async fn hashes(&self) -> Result<HashSet<Hash>, MirrorError> {
         let mut reader = self.store.reader().await?;
         let rows: Vec<Vec<u8>> = sqlx::query_scalar(
-            "SELECT written FROM notes_files WHERE written IS NOT NULL
-             UNION SELECT coming FROM notes_files WHERE coming IS NOT NULL",
+            "WITH files AS (
+                 SELECT written, coming FROM notes_pages JOIN notes_files ON page = number WHERE user_id = $1
+             )
+             SELECT written FROM files WHERE written IS NOT NULL
+             UNION SELECT coming FROM files WHERE coming IS NOT NULL",
         )
+        .bind(self.user.as_str())
         .fetch_all(read_on(&mut *reader)?)
         .await
         .map_err(NotesError::from)?;

@@ -50,11 +50,13 @@ pub(super) struct Folder {
 }
 
 /// How a file was put into its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
     Done,
     /// Somebody changed what is there in between. It is there still.
     Raced,
+    /// Somebody changed it twice in between. One is there still, the other has this name now.
+    RacedTwice(String),
 }
 
 impl Folder {
@@ -119,7 +121,10 @@ impl Folder {
         }?;
         self.steps.before("sync folder")?;
         fsync(&folder)?;
-        Ok(placed)
+        Ok(match placed {
+            Placed::RacedTwice(kept) => Placed::RacedTwice(within(folders, kept)),
+            Placed::Done | Placed::Raced => placed,
+        })
     }
 
     /// Gives what stands at a path another name beside it, and says which.
@@ -137,9 +142,7 @@ impl Folder {
                 Ok(()) => {
                     fsync(&folder)?;
                     self.steps.before("kept beside")?;
-                    let mut at = folders.to_vec();
-                    at.push(copy);
-                    return Ok(at.join("/"));
+                    return Ok(within(folders, copy));
                 }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
@@ -171,7 +174,9 @@ impl Folder {
                     Found::File { hash, .. } if is_ours(&hash) => {
                         unlinkat(&folder, name, AtFlags::empty())?;
                     }
-                    Found::File { .. } => kept.push(recover(&folder, name)?),
+                    Found::File { .. } => {
+                        kept.push(within(folders, recover(&folder, name)?));
+                    }
                     Found::Absent | Found::Odd => {}
                 }
             }
@@ -221,8 +226,7 @@ impl Folder {
             exchange(folder, ready, name)?;
             if !is(&read(folder, ready)?, &ours) {
                 // Somebody wrote once more, over ours.
-                recover(folder, ready)?;
-                return Ok(Placed::Raced);
+                return Ok(Placed::RacedTwice(recover(folder, ready)?));
             }
             Placed::Raced
         };
@@ -307,7 +311,13 @@ fn is(found: &Found, expected: &Hash) -> bool {
     matches!(found, Found::File { hash, .. } if hash == expected)
 }
 
-/// Keeps a file that could be somebody's edit.
+fn within(folders: &[String], name: String) -> String {
+    let mut path = folders.to_vec();
+    path.push(name);
+    path.join("/")
+}
+
+/// Keeps a file that could be somebody's edit, and gives its name in the folder.
 fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
     let kept = format!("recovered {}.md", Uuid::now_v7());
     rename_new(folder, name, &kept)?;

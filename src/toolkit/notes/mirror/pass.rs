@@ -189,6 +189,10 @@ impl Pass {
                 }
                 // It stays marked, and is looked at again.
                 Ok(Placed::Raced) => {}
+                Ok(Placed::RacedTwice(kept)) => {
+                    warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
+                    tally.kept_beside.push(kept);
+                }
                 Err(error) => failed(&entry, &error, tally),
             }
         }

@@ -513,6 +513,44 @@ async fn an_edit_that_slips_in_between_look_and_write_is_not_lost() {
 }
 
 #[tokio::test]
+async fn two_edits_that_slip_in_are_both_kept_and_reported() {
+    let house = House::new().await;
+    let top = house.page("top", None, &[]).await.page.id.to_string();
+    let page = house.page("p", Some(&top), &[(0, "a")]).await;
+    house.sync().await;
+    house.update(&page, 0, "ours").await;
+    let (path, looks) = (house.at("top/p.md"), AtomicUsize::new(0));
+    let steps = Steps::asking(move |at| match at {
+        "place" if looks.load(SeqCst) == 0 => fs::write(&path, "- theirs\n"),
+        "look" if looks.fetch_add(1, SeqCst) == 0 => fs::write(&path, "- again\n"),
+        _ => Ok(()),
+    });
+    let report = house.pass(steps).await.unwrap();
+    let kept: Vec<_> = report.kept_beside.iter().map(|name| house.read(name)).collect();
+    assert_eq!(kept, ["- again\n", "- theirs\n"], "{report:?}");
+    assert_eq!(house.read("top/p.md"), "- ours\n");
+}
+
+#[tokio::test]
+async fn what_is_left_from_a_write_is_thrown_away_only_where_it_is_the_users_own() {
+    let house = House::new().await;
+    let top = house.page("top", None, &[(0, "kim's")]).await.page.id.to_string();
+    house.page("p", Some(&top), &[]).await;
+    let lee = UserId::new("lee").unwrap();
+    let mut writing = house.write().await;
+    let blocks = vec![NewBlock { content: "lee's".to_owned(), indent: 0 }];
+    writing.notes(&lee).create_page_with_blocks("p", None, blocks).await.unwrap();
+    writing.keep().await;
+    sync(&house.store, lee, &house.folder.path().join("lee")).await.unwrap();
+    house.sync().await;
+    fs::write(house.at("top/.madang-ready-1.tmp"), "- kim's\n").unwrap();
+    fs::write(house.at("top/.madang-ready-2.tmp"), "- lee's\n").unwrap();
+    let [kept] = &house.sync().await.kept_beside[..] else { panic!("one is kept") };
+    assert_eq!(house.read(kept), "- lee's\n");
+    assert_eq!(house.files().len(), 3);
+}
+
+#[tokio::test]
 async fn the_task_writes_after_the_commit_and_stops_with_everything_written() {
     let house = House::new().await;
     let page = house.page("p", None, &[(0, "a")]).await;
