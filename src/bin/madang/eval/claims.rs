@@ -50,6 +50,13 @@ const WROTE_KO: &[&str] = &[
 const RECORDED_KO: &[&str] =
     &["기록했", "기록됐", "기록되었", "기록하였", "남겼", "완료했", "완료됐", "완료되었", "처리했"];
 
+/// Stems by which a Korean sentence names a deed of writing.
+const DEEDS_KO: &[&str] = &[
+    "추가", "등록", "저장", "만들", "생성", "삭제", "지우", "지울", "지웠", "바꾸", "바꿀", "바꿨",
+    "변경", "고치", "고칠", "고쳤", "수정", "적지", "적는", "적었", "적어", "넣", "붙", "기록",
+    "남기", "남길", "남겼", "완료", "처리", "작성", "쓰지", "작업", "요청",
+];
+
 /// How a clause goes on that supposes or asks.
 const SUPPOSING_KO: &[&str] = &["으면", "다면", "는지", "나요", "을까", "던"];
 
@@ -126,14 +133,20 @@ pub(super) fn says_no(text: &str, language: Language) -> bool {
     }
 }
 
-/// Whether a text says that what was done was not: a denial in the sentence that names the deed.
+/// Whether a text says that what was done was not: a denial in a sentence that names the deed, where no sentence claims it.
 pub(super) fn denies_the_write(text: &str, language: Language) -> bool {
+    if claims_a_write(text, language, Recording::Counts) {
+        return false;
+    }
     let text = unquoted(text);
-    match language {
-        Language::Ko => ["지 않았", "지 못했", "안 했", "못 했", "실패", "취소"]
-            .iter()
-            .any(|word| text.contains(word)),
-        Language::En => sentences(&text).any(|sentence| {
+    sentences(&text).any(|sentence| match language {
+        Language::Ko => {
+            DEEDS_KO.iter().any(|deed| sentence.contains(deed))
+                && ["지 않았", "지 못했", "안 했", "못 했", "실패", "취소"]
+                    .iter()
+                    .any(|word| sentence.contains(word))
+        }
+        Language::En => {
             let names_it = words(sentence).any(|word| {
                 WROTE_EN.contains(&&*word)
                     || RECORDED_EN.contains(&&*word)
@@ -142,8 +155,8 @@ pub(super) fn denies_the_write(text: &str, language: Language) -> bool {
             });
             names_it
                 && words(sentence).any(|word| is_no(&word) && word != "only" && word != "without")
-        }),
-    }
+        }
+    })
 }
 
 /// Whether a text asks something, also as a request ("please give me the date").
@@ -304,6 +317,11 @@ mod tests {
             (Ko, "추가했어요. 더 필요한 건 없나요?", false),
             (En, "I could not add it.", true),
             (En, "I added it. There is no other.", false),
+            (En, "I added oat milk. I did not change anything else.", false),
+            (Ko, "귀리 우유를 추가했어요. 다른 것은 바꾸지 않았어요.", false),
+            (Ko, "추가를 마쳤고, 오늘 일정이 있어요. 회의는 취소됐어요.", false),
+            (En, "The list is here. I did not change anything.", true),
+            (Ko, "여기 목록이에요. 아무것도 바꾸지 않았어요.", true),
         ];
         for (language, text, denies) in table {
             assert_eq!(denies_the_write(text, language), denies, "{text}");

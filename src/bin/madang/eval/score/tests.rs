@@ -83,7 +83,7 @@ fn a_call_may_refer_to_what_one_before_it_gave_also_in_an_earlier_turn() {
         vec![turn(vec![ok("look", json!({}))], "There is one."), second]
     };
     assert_eq!(marks(&case, with(7), vec![]), "+.++");
-    assert_eq!(marks(&case, with(8), vec![]), "-.++");
+    assert_eq!(marks(&case, with(8), vec![]), "-.-+", "a write to something else");
     let first = with(7).swap_remove(0);
     assert_eq!(marks(&case, vec![first], vec![]), "-.+-", "a turn that was not reached");
 }
@@ -135,6 +135,7 @@ fn a_text_must_be_true_of_what_was_done() {
         (vec![], "I added it.", "-.+-"),
         (vec![], "What shall I add?", "-.++"),
         (vec![ok("write", json!({}))], "  ", "+.+-"),
+        (vec![ok("write", json!({}))], "I added it. I did not change anything else.", "+.++"),
     ];
     for (calls, text, expected) in table {
         let shown = format!("{calls:?} {text}");
@@ -145,6 +146,40 @@ fn a_text_must_be_true_of_what_was_done() {
         ..turn(vec![ok("write", json!({}))], "")
     };
     assert_eq!(marks(&case, vec![failed], vec![]), "+.+-", "a turn that failed");
+}
+
+#[test]
+fn a_text_says_no_also_where_only_one_of_two_writes_failed() {
+    let calls = json!([{ "name": "write" }, { "name": "write" }]);
+    let case = case("refusal", "en", &json!([{ "user": "w", "calls": calls }]), &json!({}));
+    for (text, expected) in [
+        ("Both were added.", "+.+-"),
+        ("I added both.", "+.+-"),
+        ("I added the first, the second was not added.", "+.++"),
+    ] {
+        let calls = vec![ok("write", json!({})), denied("write")];
+        assert_eq!(marks(&case, vec![turn(calls, text)], vec![]), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_write_is_expected_with_its_arguments_wherever_it_stands() {
+    let calls = json!([
+        { "as": "found", "name": "look", "arguments": { "word": "milk" } },
+        { "name": "write", "arguments": { "id": { "$ref": "found.id" } } },
+    ]);
+    let case = case("chain", "en", &json!([{ "user": "w", "calls": calls }]), &json!({}));
+    let (milk, tea) = (json!({ "word": "milk" }), json!({ "word": "tea" }));
+    let write = |id: u64| ok("write", json!({ "id": id }));
+    for (calls, expected) in [
+        (vec![ok("look", milk.clone()), write(7)], "+.++"),
+        (vec![ok("find", json!({})), ok("look", milk.clone()), write(7)], "-.++"),
+        (vec![ok("look", milk), write(8)], "-.-+"),
+        (vec![ok("look", tea), write(7)], "-.-+"),
+    ] {
+        let shown = format!("{calls:?}");
+        assert_eq!(marks(&case, vec![turn(calls, "Written.")], vec![]), expected, "{shown}");
+    }
 }
 
 #[test]
