@@ -167,7 +167,15 @@ async fn judge_all(
     let registry = setup::registry(stage.toolkits)?;
     let mut verdicts = Vec::new();
     for placed in cases {
-        let seen = Box::pin(run::run(&placed.case, stage)).await?;
+        let seen = Box::pin(run::run(&placed.case, stage)).await;
+        let seen = seen.map_err(|failure| match placed.part {
+            Part::Open => failure,
+            // What failed may say what is in the case.
+            Part::Sealed => {
+                let id = &placed.case.id;
+                Failure::new(format!("the case {id} could not be run: it is sealed"))
+            }
+        })?;
         verdicts.push(Verdict::new(placed, score::score(&placed.case, &seen, &registry)));
         bar.inc(1);
     }

@@ -51,8 +51,13 @@ async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
     cases.retain(|placed| names.iter().any(|name| name.get_name() == placed.case.toolkit));
     let verdicts = as_meant(&cases, &toolkits).await.unwrap();
     assert_eq!(verdicts.len(), cases.len());
-    let wrong: Vec<_> = verdicts.iter().filter(|verdict| !verdict.marks.are_all_right()).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    let wrong = verdicts.iter().filter(|verdict| !verdict.marks.are_all_right());
+    let told = |verdict: &Verdict| match verdict.part {
+        Part::Open => format!("{verdict:#?}"),
+        Part::Sealed => verdict.id.clone(),
+    };
+    let wrong: Vec<_> = wrong.map(told).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[tokio::test]
@@ -150,4 +155,15 @@ async fn a_setup_that_does_not_succeed_is_told_with_its_case() {
         sentence,
         r#"the case c could not be run: query_protocol in its setup gave {"status":"error","code":"not_found","reason":"The catalogue has no such item."}"#
     );
+}
+
+#[tokio::test]
+async fn of_a_sealed_case_that_cannot_be_run_only_its_id_is_told() {
+    let setup = json!([{ "name": "query_protocol", "arguments": { "id": "nowhere" } }]);
+    let mut case = case(&json!([{ "user": "Hm", "calls": [] }]), &json!({ "setup": setup }));
+    case.part = Part::Sealed;
+    let failed = judged(&[case], []).await;
+    let Err(Failure::Told { sentence, cause }) = failed else { panic!("{failed:?}") };
+    assert_eq!(sentence, "the case c could not be run: it is sealed");
+    assert!(cause.is_none());
 }
