@@ -1,4 +1,6 @@
 //! Pages: found, listed, created.
+use std::collections::HashSet;
+
 use uuid::Uuid;
 
 use super::{
@@ -63,7 +65,8 @@ impl NotesRepository<'_> {
         row.try_into()
     }
 
-    /// Finds pages by words of their titles, the best first.
+    /// Finds pages by words of their titles, the best first. Of more than [`MAX_HITS`] those of this very title and the
+    /// newest are looked at; the total counts them all.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
@@ -79,17 +82,43 @@ impl NotesRepository<'_> {
             "JOIN notes_title_words ON notes_title_words.rowid = page.number
              WHERE notes_title_words MATCH $1 ORDER BY notes_title_words.rowid DESC LIMIT $2"
         ))
-        .bind(expression)
+        .bind(&expression)
         .bind(MAX_HITS)
         .fetch_all(&mut *self.db)
         .await
         .map_err(failed_to("search titles"))?;
+        let total: u32 = sqlx::query_scalar(
+            "SELECT count(*) FROM notes_title_words WHERE notes_title_words MATCH $1",
+        )
+        .bind(expression)
+        .fetch_one(&mut *self.db)
+        .await
+        .map_err(failed_to("count titles"))?;
+        let total = total as usize;
         let mut items = rows.into_iter().map(Page::try_from).collect::<Result<Vec<_>, _>>()?;
-        let total = items.len();
+        if total > items.len() {
+            let found: HashSet<i64> = items.iter().map(|page| page.number).collect();
+            let exact = self.pages_titled(query).await?.into_iter();
+            items.extend(exact.filter(|page| !found.contains(&page.number)));
+        }
         let rank = ranking(query);
         items.sort_by_cached_key(|page| rank(&page.title));
         items.truncate(limit);
         Ok(Part { items, total })
+    }
+
+    /// Gives the pages of this title, whatever its case, the newest first.
+    async fn pages_titled(&mut self, title: &str) -> Result<Vec<Page>, NotesError> {
+        let rows: Vec<PageRow> = sqlx::query_as(pages!(
+            "WHERE page.user_id = $1 AND page.title_key = $2 ORDER BY page.number DESC LIMIT $3"
+        ))
+        .bind(self.user.as_str())
+        .bind(fold(title))
+        .bind(MAX_HITS)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("look up a title"))?;
+        rows.into_iter().map(Page::try_from).collect()
     }
 
     /// Lists pages by title, with or without those that contain pages.
@@ -201,7 +230,7 @@ impl NotesRepository<'_> {
         .fetch_all(&mut *self.db)
         .await
         .map_err(failed_to("look for a free file name"))?;
-        let taken: std::collections::HashSet<String> = taken.into_iter().collect();
+        let taken: HashSet<String> = taken.into_iter().collect();
         Ok(unlike(name, |key| taken.contains(key)))
     }
 }

@@ -95,6 +95,18 @@ async fn a_search_may_be_of_one_page_and_is_read_in_parts() {
 }
 
 #[tokio::test]
+async fn the_very_title_is_found_behind_any_number_of_newer_ones_and_all_are_counted() {
+    let (mut db, kim) = (database().await, user("kim"));
+    let mut notes = NotesRepository::new(&mut db, &kim);
+    let first = notes.create_page("Plan", None).await.unwrap();
+    for number in 0..=MAX_HITS {
+        notes.create_page(&format!("Plan {number}"), None).await.unwrap();
+    }
+    let found = notes.query_pages("plan", 2).await.unwrap();
+    assert_eq!((found.items[0].id, found.items.len(), found.total), (first.id, 2, 502));
+}
+
+#[tokio::test]
 async fn titles_are_found_the_best_first() {
     let (mut db, kim) = (database().await, user("kim"));
     let mut notes = NotesRepository::new(&mut db, &kim);
