@@ -11,7 +11,7 @@ use super::{
     NotesError, NotesRepository,
     error::failed_to,
     place::{Siblings, Spot},
-    row::{BlockRow, blocks},
+    row::{BlockRow, block_id, blocks},
 };
 
 /// What a new block lies in.
@@ -149,18 +149,28 @@ impl NotesRepository<'_> {
         self.update_block(id, &format!("{}{between}{text}", block.content)).await
     }
 
-    /// Deletes a block. Those that lie in it take its place, in their order.
+    /// Deletes a block. Those that lie in it take its place, in their order: they are told as changed too.
     ///
     /// # Errors
     /// [`Violation::UnknownBlock`].
     pub async fn delete_block(&mut self, id: &str) -> Result<(), NotesError> {
         let block = self.block(id).await?;
-        let children = self.children_of(&block).await?;
-        if children > 0 {
-            self.lift(block.number, Siblings::of(&block), children).await?;
+        let children: Vec<String> = sqlx::query_scalar(
+            "SELECT id FROM notes_blocks WHERE parent = $1 ORDER BY position, number",
+        )
+        .bind(block.number)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("read the blocks in a block"))?;
+        if !children.is_empty() {
+            self.lift(block.number, Siblings::of(&block), children.len()).await?;
         }
         remove(self.db, block.number).await?;
-        self.blocks_changed(block.page_id, &[block.id]).await
+        let mut changed = vec![block.id];
+        for id in &children {
+            changed.push(block_id(id)?);
+        }
+        self.blocks_changed(block.page_id, &changed).await
     }
 
     /// Moves the blocks in a block to between it and its next sibling.

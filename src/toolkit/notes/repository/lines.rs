@@ -1,5 +1,5 @@
 //! All blocks of a page at once: read in reading order, and replaced by what an edit outside made of them.
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use sqlx::SqliteConnection;
 use uuid::Uuid;
@@ -65,8 +65,8 @@ impl NotesRepository<'_> {
         lines: &[ImportedLine],
     ) -> Result<(), NotesError> {
         lines.iter().try_for_each(|line| judge_content(&line.content))?;
-        let before: HashMap<String, Row> =
-            rows(self.db, page).await?.into_iter().map(|row| (row.2.clone(), row)).collect();
+        let rows = rows(self.db, page).await?;
+        let before: HashMap<&str, &Row> = rows.iter().map(|row| (&*row.2, row)).collect();
         let mentioned: HashSet<String> =
             lines.iter().filter_map(|line| line.id).map(|id| id.to_string()).collect();
         // First away from one another, so that nothing is in the way of what moves or goes.
@@ -77,20 +77,26 @@ impl NotesRepository<'_> {
             .map_err(failed_to("take blocks apart"))?;
         let scope = self.scope_of(page.number);
         let mut changed = Vec::new();
-        for (number, _, id, _) in before.values().filter(|row| !mentioned.contains(&row.2)) {
+        for (number, _, id, _) in rows.iter().filter(|row| !mentioned.contains(&row.2)) {
             remove(self.db, *number).await?;
             changed.push(block_id(id)?);
         }
         let mut nesting = Nesting::<i64>::default();
+        let mut stayed = Vec::new();
         for (place, line) in (1_u32..).zip(lines) {
             let indent = u32::try_from(line.indent).map_err(|_| Violation::TooDeep)?;
             let siblings = Siblings { page: page.number, parent: nesting.parent(indent)? };
-            let known = line.id.and_then(|id| Some((id, before.get(&id.to_string())?)));
+            let known = line.id.and_then(|id| Some((id, *before.get(&*id.to_string())?)));
             let number = match known {
-                Some((id, (number, _, _, content))) => {
+                Some((id, (number, parent, _, content))) => {
                     if *content != line.content {
                         write_content(self.db, *number, &line.content, &scope).await?;
                         changed.push(id);
+                    } else if *parent != siblings.parent {
+                        changed.push(id);
+                    }
+                    if *parent == siblings.parent {
+                        stayed.push((*parent, *number, id));
                     }
                     put(self.db, *number, siblings.parent, place).await?;
                     *number
@@ -103,8 +109,26 @@ impl NotesRepository<'_> {
             };
             nesting.came(indent, Some(number));
         }
+        let told: HashSet<BlockId> = changed.iter().copied().collect();
+        changed.extend(reordered(&rows, &stayed).filter(|id| !told.contains(id)));
         self.blocks_changed(page.id, &changed).await
     }
+}
+
+/// Those of the blocks that stayed in their parent, given in their new order, that stand elsewhere among one another.
+fn reordered(
+    before: &[Row],
+    stayed: &[(Option<i64>, i64, BlockId)],
+) -> impl Iterator<Item = BlockId> {
+    let numbers: HashSet<i64> = stayed.iter().map(|(_, number, _)| *number).collect();
+    let mut order: HashMap<Option<i64>, VecDeque<i64>> = HashMap::new();
+    for (number, parent, ..) in before.iter().filter(|row| numbers.contains(&row.0)) {
+        order.entry(*parent).or_default().push_back(*number);
+    }
+    stayed.iter().filter_map(move |(parent, number, id)| {
+        let stood = order.get_mut(parent).and_then(VecDeque::pop_front);
+        (stood != Some(*number)).then_some(*id)
+    })
 }
 
 async fn rows(db: &mut SqliteConnection, page: &Page) -> Result<Vec<Row>, NotesError> {

@@ -5,7 +5,10 @@ mod searching;
 
 use sqlx::Connection;
 
-use super::{super::block::NewBlock, *};
+use super::{
+    super::block::{BlockId, NewBlock},
+    *,
+};
 use crate::toolkit::notes::{
     MIGRATIONS,
     history::Place,
@@ -38,6 +41,13 @@ fn block(indent: u32, content: &str) -> NewBlock {
 }
 
 impl NotesRepository<'_> {
+    /// The blocks that the last change tells.
+    async fn told(&mut self) -> Vec<BlockId> {
+        let last = "SELECT block_ids FROM notes_changes ORDER BY number DESC LIMIT 1";
+        let ids: String = sqlx::query_scalar(last).fetch_one(&mut *self.db).await.unwrap();
+        serde_json::from_str(&ids).unwrap()
+    }
+
     /// The page in lines, each with two spaces for a level.
     async fn shown(&mut self, page: &Page) -> Vec<String> {
         let lines = self.lines(page, 0, usize::MAX).await.unwrap();
@@ -110,6 +120,40 @@ async fn what_lies_in_a_deleted_block_takes_its_place() {
     let last = made.blocks[5].id.to_string();
     notes.delete_block(&last).await.unwrap();
     assert_eq!(notes.shown(&made.page).await, ["a", "c", "  d", "e"]);
+}
+
+#[tokio::test]
+async fn what_moves_is_told_as_changed() {
+    let (mut db, kim) = (database().await, user("kim"));
+    let mut notes = NotesRepository::new(&mut db, &kim);
+    let wanted = [(0, "a"), (1, "b"), (1, "c"), (2, "d"), (0, "e"), (0, "f"), (0, "g")];
+    let wanted = wanted.map(|(indent, content)| block(indent, content)).to_vec();
+    let made = notes.create_page_with_blocks("p", None, wanted).await.unwrap();
+    let [a, b, c, d, e, f, g] = made.blocks.iter().map(|block| block.id).collect::<Vec<_>>()[..]
+    else {
+        panic!("seven blocks")
+    };
+    notes.delete_block(&a.to_string()).await.unwrap();
+    assert_eq!(notes.told().await, [a, b, c], "those in the deleted one moved, d stays in c");
+    let line = |id, indent, content: &str| ImportedLine {
+        id: Some(id),
+        indent,
+        content: content.to_owned(),
+    };
+    let new = ImportedLine { id: None, indent: 0, content: "new".to_owned() };
+    let lines = [
+        new,
+        line(b, 0, "b"),
+        line(c, 0, "c"),
+        line(d, 0, "d!"),
+        line(f, 0, "f"),
+        line(e, 0, "e"),
+        line(g, 1, "g"),
+    ];
+    notes.replace_lines(&made.page, &lines).await.unwrap();
+    let told = notes.told().await;
+    assert_eq!(told[1..], [d, g, f, e], "changed and moved up, moved into another, reordered");
+    assert!(![a, b, c, d, e, f, g].contains(&told[0]));
 }
 
 #[tokio::test]
