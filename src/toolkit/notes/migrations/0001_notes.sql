@@ -93,8 +93,11 @@ BEGIN
     SELECT RAISE(ABORT, 'too_deep');
 END;
 
+-- One level up is no way into a cycle.
 CREATE TRIGGER notes_blocks_cycle BEFORE UPDATE OF parent ON notes_blocks
-WHEN NEW.parent IS NOT NULL AND EXISTS (
+WHEN NEW.parent IS NOT NULL
+AND NEW.parent IS NOT (SELECT parent FROM notes_blocks WHERE number = OLD.parent)
+AND EXISTS (
     WITH RECURSIVE above (number) AS (
         SELECT NEW.parent
         UNION

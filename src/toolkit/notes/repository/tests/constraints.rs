@@ -1,4 +1,9 @@
 //! What the tables refuse, whoever writes them.
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::Relaxed},
+};
+
 use super::*;
 
 /// The message of what a statement ends in.
@@ -107,4 +112,25 @@ async fn every_change_of_blocks_marks_the_file_of_its_page_and_a_new_place_alone
         sqlx::query(sql).execute(&mut db).await.unwrap();
     }
     assert_eq!(marks(&mut db).await, before + 3);
+}
+
+#[tokio::test]
+async fn what_is_lifted_out_of_a_deleted_block_costs_the_same_however_deep_it_lies() {
+    let mut costs = Vec::new();
+    for depth in [1, 100] {
+        let (mut db, kim) = (database().await, user("kim"));
+        let mut notes = NotesRepository::new(&mut db, &kim);
+        let above = (0..=depth).map(|level| block(level, "x"));
+        let wanted = above.chain((0..100).map(|_| block(depth + 1, "y"))).collect();
+        let made = notes.create_page_with_blocks("p", None, wanted).await.unwrap();
+        let id = made.blocks[depth as usize].id.to_string();
+        let steps = Arc::new(AtomicU32::new(0));
+        let counted = steps.clone();
+        let mut handle = notes.db.lock_handle().await.unwrap();
+        handle.set_progress_handler(10, move || counted.fetch_add(1, Relaxed) < u32::MAX);
+        drop(handle);
+        notes.delete_block(&id).await.unwrap();
+        costs.push(steps.load(Relaxed));
+    }
+    assert!(costs[0] > 0 && costs[1] < 2 * costs[0], "{costs:?} times 10 steps of SQLite");
 }
