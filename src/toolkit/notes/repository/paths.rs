@@ -26,29 +26,44 @@ pub struct TreeRow {
 }
 
 impl NotesRepository<'_> {
-    /// Gives the page at a path of titles or file names; `None` for the workspace itself.
+    /// Gives the page at a path of titles or file names; `None` for the workspace itself. The ending `.md` of the last name
+    /// may be that of a file: where no page is called so, it is left out.
     ///
     /// # Errors
     /// [`Violation::OutsideWorkspace`], [`Violation::UnknownPage`].
     pub async fn page_at(&mut self, path: &str) -> Result<Option<Page>, NotesError> {
         let mut found: Option<Page> = None;
-        for name in parse_path(path)? {
+        let names = parse_path(path)?;
+        for (place, name) in (1..).zip(&names) {
             let inside = found.as_ref().map(|page| page.number);
-            let row: Option<PageRow> = sqlx::query_as(pages!(
-                "WHERE page.user_id = $1 AND coalesce(page.parent, 0) = coalesce($2, 0)
-                    AND (page.file_key = $3 OR page.title_key = $3)
-                 ORDER BY page.file_key = $3 DESC, page.number LIMIT 1"
-            ))
-            .bind(self.user.as_str())
-            .bind(inside)
-            .bind(fold(name))
-            .fetch_optional(&mut *self.db)
-            .await
-            .map_err(failed_to("look up a path"))?;
+            let mut row = self.page_inside(inside, name).await?;
+            let stem = name.strip_suffix(".md").filter(|stem| !stem.is_empty());
+            if let (None, Some(stem), true) = (&row, stem, place == names.len()) {
+                row = self.page_inside(inside, stem).await?;
+            }
             let row = row.ok_or_else(|| Violation::UnknownPage { name: path.to_owned() })?;
             found = Some(row.try_into()?);
         }
         Ok(found)
+    }
+
+    /// Looks for a page by its title or file name among those in a page, or on the outermost level.
+    async fn page_inside(
+        &mut self,
+        inside: Option<i64>,
+        name: &str,
+    ) -> Result<Option<PageRow>, NotesError> {
+        sqlx::query_as(pages!(
+            "WHERE page.user_id = $1 AND coalesce(page.parent, 0) = coalesce($2, 0)
+                AND (page.file_key = $3 OR page.title_key = $3)
+             ORDER BY page.file_key = $3 DESC, page.number LIMIT 1"
+        ))
+        .bind(self.user.as_str())
+        .bind(inside)
+        .bind(fold(name))
+        .fetch_optional(&mut *self.db)
+        .await
+        .map_err(failed_to("look up a path"))
     }
 
     /// Gives the path of a page: the names of the folders it lies in, and its own.

@@ -1,8 +1,7 @@
 //! What a path of the workspace may look like.
 use super::Violation;
 
-/// Takes a path apart into the names on the way, the outermost first; none for the workspace itself. The ending `.md` of
-/// the last one is left out.
+/// Takes a path apart into the names on the way, the outermost first; none for the workspace itself.
 ///
 /// # Errors
 /// [`Violation::OutsideWorkspace`] for whatever leads, or could lead, out of the workspace.
@@ -21,11 +20,6 @@ pub fn parse_path(path: &str) -> Result<Vec<&str>, Violation> {
             name => names.push(name),
         }
     }
-    if let Some(last) = names.last_mut()
-        && let Some(stem) = last.strip_suffix(".md").filter(|stem| !stem.is_empty())
-    {
-        *last = stem;
-    }
     Ok(names)
 }
 
@@ -35,7 +29,7 @@ mod tests {
 
     #[test]
     fn a_path_names_what_is_on_the_way() {
-        assert_eq!(parse_path("프로젝트/마당.md").unwrap(), ["프로젝트", "마당"]);
+        assert_eq!(parse_path("프로젝트/마당.md").unwrap(), ["프로젝트", "마당.md"]);
         assert_eq!(parse_path("./a//b/").unwrap(), ["a", "b"]);
         assert_eq!(parse_path("a\\b").unwrap(), ["a", "b"]);
         assert_eq!(parse_path(".").unwrap(), [""; 0]);

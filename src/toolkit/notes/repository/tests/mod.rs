@@ -228,6 +228,18 @@ async fn a_page_that_contains_pages_is_a_directory() {
 }
 
 #[tokio::test]
+async fn a_page_whose_title_ends_like_a_file_is_reached_by_it() {
+    let (mut db, kim) = (database().await, user("kim"));
+    let mut notes = NotesRepository::new(&mut db, &kim);
+    let ends_so = notes.create_page("README.md", None).await.unwrap();
+    for path in ["README.md", "readme.md", "README.md.md"] {
+        assert_eq!(notes.page_at(path).await.unwrap().unwrap().id, ends_so.id, "{path}");
+    }
+    let plain = notes.create_page("README", None).await.unwrap();
+    assert_eq!(notes.page_at("README").await.unwrap().unwrap().id, plain.id);
+}
+
+#[tokio::test]
 async fn a_session_has_its_own_page_focus_and_way_back() {
     let (mut db, kim) = (database().await, user("kim"));
     let mut notes = NotesRepository::new(&mut db, &kim);
