@@ -31,7 +31,7 @@ pub use task::Mirror;
 #[must_use]
 pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     let safe = super::file_name::file_name(user.as_str());
-    let name = if safe == user.as_str() {
+    let name = if safe == user.as_str() && super::fold::fold(&safe) == safe {
         safe
     } else {
         // Two users whose names look alike to a file system are two all the same.

@@ -361,8 +361,8 @@ async fn every_title_has_a_file_inside_of_the_workspace() {
     house.sync().await;
     let files = house.files();
     assert_eq!(files.len(), 2 * titles.len(), "{files:#?}");
-    let mut folded: Vec<_> = files.keys().map(|name| super::super::fold::fold(name)).collect();
-    folded.dedup();
+    let folded: std::collections::BTreeSet<_> =
+        files.keys().map(|name| super::super::fold::fold(name)).collect();
     assert_eq!(folded.len(), files.len(), "unlike one another whatever their case");
     let around: Vec<_> = fs::read_dir(house.folder.path())
         .unwrap()
@@ -595,5 +595,8 @@ fn users_whose_names_look_alike_have_workspaces_of_their_own() {
     assert_eq!(of("kim"), Path::new("/data/madang.notes/kim"));
     assert_ne!(of("a/b"), of("a_b"));
     assert_ne!(of("a/b"), of("a:b"));
+    let folded = |name| super::super::fold::fold(of(name).to_str().unwrap());
+    assert_ne!(folded("Kim"), folded("kim"), "on a disk without regard to case");
+    assert_ne!(folded("Kim"), folded("KIM"));
     assert!(of("../x").starts_with("/data/madang.notes"));
 }
