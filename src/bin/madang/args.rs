@@ -289,7 +289,8 @@ pub(crate) struct Engine {
 /// Where a model runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EnginePlace {
-    /// In a process of its own: if that crashes or hangs, it costs an answer at most, and another is started.
+    /// In a process of its own: if that crashes or hangs, it costs the answers that were being written, and another is
+    /// started.
     Child,
     /// In this process: less memory, and a crash in llama.cpp ends the program.
     Process,
