@@ -1,6 +1,7 @@
 //! What the engine makes of a model: a random one of half a billion parameters, against a bare loop through the same
 //! binding. `cargo bench --bench model -- batch common` runs these parts only; without names all run, in some minutes.
-//! With `threads=1` both sides compute in one thread: for a machine on which others are busy, too.
+//! With `threads=1` both sides compute in one thread: for a machine on which others are busy, too. With `flash=off` both do
+//! without flash attention, which is llama.cpp's default and the engine's.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -52,9 +53,10 @@ async fn main() {
     let model = folder.path().join("random.gguf");
     fs::write(&model, shape::half_a_billion()).unwrap();
     println!(
-        "random 0.5 B, Q4_0, vocabulary 150,000; {} cores, {} threads; {}; {}",
+        "random 0.5 B, Q4_0, vocabulary 150,000; {} cores, {} threads; flash attention {}; {}; {}",
         std::thread::available_parallelism().unwrap(),
         threads(),
+        if has_flash_attention() { "on" } else { "off" },
         if cfg!(debug_assertions) { "dev profile" } else { "release" },
         features()
     );
@@ -82,6 +84,11 @@ async fn main() {
 fn threads() -> NonZeroUsize {
     let named = std::env::args().find_map(|word| word.strip_prefix("threads=")?.parse().ok());
     named.unwrap_or_else(|| std::thread::available_parallelism().unwrap())
+}
+
+/// Whether both sides use flash attention.
+fn has_flash_attention() -> bool {
+    !std::env::args().any(|word| word == "flash=off")
 }
 
 /// What of the processor llama.cpp was built for.
@@ -138,7 +145,10 @@ async fn constraint(path: &Path) {
     let (mut calls, mut plain) = (Speed::default(), Speed::default());
     for trial in 0..TRIALS {
         let none: Arc<[ToolSpec]> = Arc::new([]);
-        for tools in [none, Arc::clone(&tools)] {
+        // Whoever comes second has more chats resting beside it: they take turns at it.
+        let mut order = [none, Arc::clone(&tools)];
+        order.rotate_left(trial % 2);
+        for tools in order {
             let is_call = !tools.is_empty();
             let heard = Arc::new(AtomicUsize::new(0));
             let stop = CancellationToken::new();
@@ -323,7 +333,8 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
 
 async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Taken {
     let path = path.to_path_buf();
-    let work = move || bare::generate(&path, threads(), sequences, 40, tokens);
+    let work =
+        move || bare::generate(&path, threads(), has_flash_attention(), sequences, 40, tokens);
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
@@ -387,7 +398,8 @@ impl std::fmt::Display for Speed {
 }
 
 async fn load(path: &Path, change: impl Fn(LlamaOptions) -> LlamaOptions) -> Arc<LlamaModel> {
-    let options = change(LlamaOptions::new(path).threads(threads()));
+    let options = LlamaOptions::new(path).threads(threads());
+    let options = change(options.flash_attention(has_flash_attention()));
     Arc::new(tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap())
 }
 

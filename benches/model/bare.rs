@@ -15,12 +15,15 @@ use llama_cpp_2::{
     token::LlamaToken,
 };
 
+use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED};
+
 use crate::{Taken, Taking};
 
 /// How long `sequences` take to generate so many tokens each, behind prompts of so many tokens.
 pub(crate) fn generate(
     model: &Path,
     threads: NonZeroUsize,
+    has_flash_attention: bool,
     sequences: usize,
     prompt: usize,
     tokens: usize,
@@ -30,12 +33,18 @@ pub(crate) fn generate(
     let backend = Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})));
     let weights = LlamaModel::load_from_file(backend, model, &LlamaModelParams::default()).unwrap();
     let threads = i32::try_from(threads.get()).unwrap();
+    let attention = if has_flash_attention {
+        LLAMA_FLASH_ATTN_TYPE_AUTO
+    } else {
+        LLAMA_FLASH_ATTN_TYPE_DISABLED
+    };
     let params = LlamaContextParams::default()
         .with_n_ctx(NonZeroU32::new(8_192))
         .with_n_batch(256)
         .with_n_ubatch(256)
         .with_n_seq_max(u32::try_from(sequences).unwrap())
         .with_kv_unified(true)
+        .with_flash_attention_policy(attention)
         .with_n_threads(threads)
         .with_n_threads_batch(threads)
         .with_no_perf(true);

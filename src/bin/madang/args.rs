@@ -7,6 +7,7 @@ use madang::{Decision, Digest, Locale, SessionId, UserId};
 
 use crate::{
     hub::HubName,
+    language::{Language, spoken},
     notes::{Notes, Workspace},
     stress::Bug,
 };
@@ -89,13 +90,30 @@ pub(crate) struct ModelChoice {
     /// Where the model runs. A script runs in this process always.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EnginePlace,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
 }
 
 impl ModelChoice {
     /// This file, or the bundled model.
     pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
-        Self { model, hf: None, script: None, engine }
+        Self { model, hf: None, script: None, engine, tuning: Tuning::default() }
     }
+}
+
+/// How a model is computed.
+#[derive(Debug, Default, Clone, Copy, Options)]
+pub(crate) struct Tuning {
+    /// Flash attention: faster the more chats there are, but a chat may say something else beside others than alone.
+    /// Without it, off for the bundled model and on for others.
+    #[arg(long, value_name = "SWITCH")]
+    pub(crate) flash_attention: Option<Switch>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
 }
 
 #[derive(Debug, Options)]
@@ -284,6 +302,8 @@ pub(crate) struct Engine {
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
 }
 
 /// Where a model runs.
@@ -368,12 +388,6 @@ enum Answer {
     Deny,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Language {
-    Ko,
-    En,
-}
-
 impl Chat {
     pub(crate) fn locale(&self) -> Locale {
         spoken(self.locale)
@@ -421,25 +435,6 @@ impl Person {
     }
 }
 
-/// The language of the environment.
-pub(crate) fn locale() -> Locale {
-    spoken(None)
-}
-
-fn spoken(chosen: Option<Language>) -> Locale {
-    match chosen {
-        Some(Language::Ko) => Locale::Ko,
-        Some(Language::En) => Locale::En,
-        None => Locale::from_lang(&environment_language(|name| env::var(name).ok())),
-    }
-}
-
-/// What the environment calls its language: the first of these that is set decides, as everywhere.
-fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set).unwrap_or_default()
-}
-
 fn at_least_one(number: &str) -> Result<usize, String> {
     let number: usize = number.parse().map_err(|error| format!("{error}"))?;
     if number > 0 { Ok(number) } else { Err("at least 1".to_owned()) }
@@ -482,23 +477,5 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn the_language_is_that_of_the_first_variable_that_is_set() {
-        let locale = |set: &[(&str, &str)]| {
-            let value = |name: &str| {
-                set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
-            };
-            Locale::from_lang(&environment_language(value))
-        };
-        assert_eq!(locale(&[]), Locale::En);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8")]), Locale::Ko);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_ALL", "")]), Locale::Ko);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_MESSAGES", "de_DE.UTF-8")]), Locale::En);
-        assert_eq!(
-            locale(&[("LC_ALL", "ko"), ("LC_MESSAGES", "en_GB"), ("LANG", "C")]),
-            Locale::Ko
-        );
     }
 }

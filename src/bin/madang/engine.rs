@@ -30,7 +30,7 @@ fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<S
 
 #[cfg(feature = "llama")]
 fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
-    let options = model::llama_options(wanted.model.as_deref())?;
+    let options = model::llama_options(wanted.model.as_deref(), wanted.tuning)?;
     let loaded = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
     Ok(Served::reporting(loaded, |model| report(&model.stats())))
 }

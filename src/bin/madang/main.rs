@@ -10,6 +10,7 @@ mod eval;
 mod failure;
 mod fetch;
 mod hub;
+mod language;
 mod ledger;
 mod model;
 mod notes;

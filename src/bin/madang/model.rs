@@ -16,14 +16,14 @@ use madang::model::{
 };
 use madang::{Builder, ChatModel, Locale, testing::ScriptedModel};
 
+#[cfg(feature = "llama")]
+use crate::{args::Switch, hub, progress::Progress};
 use crate::{
-    args::{EnginePlace, ModelChoice},
+    args::{EnginePlace, ModelChoice, Tuning},
     failure::Failure,
     hub::HubName,
     whole::{self, Unusable},
 };
-#[cfg(feature = "llama")]
-use crate::{hub, progress::Progress};
 
 /// A model that is ready to answer.
 #[derive(Debug)]
@@ -46,10 +46,10 @@ impl Model {
             None => None,
         };
         let file = fetched.or_else(|| wanted.model.clone());
-        let (script, engine) = (wanted.script.clone(), wanted.engine);
+        let (script, engine, tuning) = (wanted.script.clone(), wanted.engine, wanted.tuning);
         let loading = tokio::task::spawn_blocking(move || match script {
             Some(path) => read_script(&path).map(|script| Self::of(script, None)),
-            None => Self::llama(file.as_deref(), engine),
+            None => Self::llama(file.as_deref(), engine, tuning),
         });
         loading.await.map_err(|cause| Failure::because("failed to load the model", cause))?
     }
@@ -59,17 +59,17 @@ impl Model {
     }
 
     #[cfg(feature = "llama")]
-    fn llama(file: Option<&Path>, engine: EnginePlace) -> Result<Self, Failure> {
+    fn llama(file: Option<&Path>, engine: EnginePlace, tuning: Tuning) -> Result<Self, Failure> {
         let system = file.is_some().then_some(SYSTEM);
         let bar = Progress::new();
         let hearing = bar.hearing();
         let model = match engine {
             EnginePlace::Process => {
-                let model = LlamaModel::load(llama_options(file)?.on_progress(hearing));
+                let model = LlamaModel::load(llama_options(file, tuning)?.on_progress(hearing));
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
             EnginePlace::Child => {
-                let model = ChildModel::load(child_options(file)?.on_progress(hearing));
+                let model = ChildModel::load(child_options(file, tuning)?.on_progress(hearing));
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
             }
         };
@@ -78,7 +78,7 @@ impl Model {
     }
 
     #[cfg(not(feature = "llama"))]
-    fn llama(_: Option<&Path>, _: EnginePlace) -> Result<Self, Failure> {
+    fn llama(_: Option<&Path>, _: EnginePlace, _: Tuning) -> Result<Self, Failure> {
         Err(without_llama())
     }
 
@@ -116,12 +116,17 @@ pub(crate) fn without_llama() -> Failure {
 
 /// This program once more, as `madang engine`.
 #[cfg(feature = "llama")]
-fn child_options(file: Option<&Path>) -> Result<ChildOptions, Failure> {
+fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Failure> {
     let options = ChildOptions::of_this_program().map_err(|cause| {
         let sentence = "failed to find this program's own file: use --engine process";
         Failure::because(sentence, cause)
     })?;
     let options = options.argument("engine");
+    let options = match tuning.flash_attention {
+        Some(Switch::On) => options.argument("--flash-attention=on"),
+        Some(Switch::Off) => options.argument("--flash-attention=off"),
+        None => options,
+    };
     let Some(path) = file else { return Ok(options) };
     let mut model = OsString::from("--model=");
     model.push(path);
@@ -130,8 +135,12 @@ fn child_options(file: Option<&Path>) -> Result<ChildOptions, Failure> {
 
 /// The model of this file, or the bundled one.
 #[cfg(feature = "llama")]
-pub(crate) fn llama_options(file: Option<&Path>) -> Result<LlamaOptions, Failure> {
-    file.map_or_else(bundled, |path| Ok(LlamaOptions::new(path)))
+pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
+    let options = file.map_or_else(bundled, |path| Ok(LlamaOptions::new(path)))?;
+    Ok(match tuning.flash_attention {
+        Some(switch) => options.flash_attention(switch == Switch::On),
+        None => options,
+    })
 }
 
 #[cfg(feature = "bundled-model")]

@@ -7,9 +7,10 @@ use super::LlamaOptions;
 const BYTES: &[u8] = include_bytes!("../../../models/madang-seed.gguf");
 
 impl LlamaOptions {
-    /// The model that comes with Madang. It knows the toolkit `life` and little else: any GGUF replaces it.
+    /// The model that comes with Madang. It knows the toolkit `life` and little else: any GGUF replaces it. It is small
+    /// enough to do without flash attention, and says beside others what it says alone.
     #[must_use]
     pub fn bundled() -> Self {
-        Self::from_bytes("madang-seed", BYTES)
+        Self::from_bytes("madang-seed", BYTES).flash_attention(false)
     }
 }

@@ -16,6 +16,7 @@ pub struct LlamaOptions {
     pub(super) parked_bytes: usize,
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) gpu_layers: u32,
+    pub(super) has_flash_attention: bool,
     pub(super) sampling: Sampling,
     pub(super) has_thinking: bool,
     pub(super) has_parallel_calls: bool,
@@ -61,6 +62,7 @@ impl LlamaOptions {
             parked_bytes: 256 << 20,
             threads: None,
             gpu_layers: 0,
+            has_flash_attention: true,
             sampling: Sampling::default(),
             has_thinking: false,
             has_parallel_calls: false,
@@ -131,6 +133,16 @@ impl LlamaOptions {
     #[must_use]
     pub fn gpu_layers(mut self, layers: u32) -> Self {
         self.gpu_layers = layers;
+        self
+    }
+
+    /// Lets llama.cpp use flash attention where it can, which is the default. Then a chat pays for its own tokens only;
+    /// without it, for those of all chats in the context. But on a processor it sums in 16 bits, in the order in which the
+    /// tokens of all chats lie there: a chat may say something else beside others than alone where the model is not sure.
+    /// The bundled model does without.
+    #[must_use]
+    pub fn flash_attention(mut self, has_flash_attention: bool) -> Self {
+        self.has_flash_attention = has_flash_attention;
         self
     }
 

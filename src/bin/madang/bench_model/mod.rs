@@ -11,18 +11,14 @@ use tokio::{task::JoinSet, time::Instant};
 
 use self::{measures::Measures, report::Report};
 use crate::{
-    args::{self, BenchModel},
-    failure::Failure,
-    model::Model,
-    output, setup,
-    signals::Signals,
+    args::BenchModel, failure::Failure, language, model::Model, output, setup, signals::Signals,
     stress,
 };
 
 /// Asks the model, and prints what was measured.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     // Before signals are heard here: a download is ended by them as it stands.
-    let model = Model::load(&wanted.which, args::locale()).await?;
+    let model = Model::load(&wanted.which, language::locale()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = measure(&wanted, model) => report?,

@@ -28,8 +28,9 @@ use self::{
     score::Tools,
 };
 use crate::{
-    args::{self, Eval, Toolkits},
+    args::{Eval, Toolkits},
     failure::Failure,
+    language,
     model::Model,
     output, setup,
     signals::Signals,
@@ -52,7 +53,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let model = Model::load(&wanted.which, args::locale()).await?;
+    let model = Model::load(&wanted.which, language::locale()).await?;
     let name = model.name();
     let Model { model, system } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };

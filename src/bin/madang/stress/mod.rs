@@ -32,8 +32,9 @@ use self::{
 };
 use crate::{
     HEAP,
-    args::{self, EnginePlace, ModelChoice, Played, Stress, StressStore},
+    args::{EnginePlace, ModelChoice, Played, Stress, StressStore},
     failure::Failure,
+    language,
     model::Model,
     output, setup,
     signals::Signals,
@@ -162,7 +163,7 @@ async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let model = Model::load(&ModelChoice::of_file(file, engine), args::locale()).await?;
+    let model = Model::load(&ModelChoice::of_file(file, engine), language::locale()).await?;
     let tools: Vec<Arc<dyn Tool>> = life::tools();
     Ok(Cast { builder: model.put_into(Runtime::builder()), tools, talk: Talk::Free(TEXTS) })
 }

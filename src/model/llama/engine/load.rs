@@ -76,17 +76,15 @@ pub(super) struct Shape {
     pub(super) batch: u32,
     pub(super) sequences: u32,
     pub(super) threads: i32,
-    pub(super) gpu_layers: u32,
+    pub(super) has_flash_attention: bool,
 }
 
 /// What a context is made of.
 pub(super) fn context(shape: Shape) -> LlamaContextParams {
-    // On a processor flash attention sums in 16 bits, in the order in which the tokens of all chats lie in the context:
-    // then a chat says other words beside others than alone.
-    let attention = if shape.gpu_layers == 0 {
-        LLAMA_FLASH_ATTN_TYPE_DISABLED
-    } else {
+    let attention = if shape.has_flash_attention {
         LLAMA_FLASH_ATTN_TYPE_AUTO
+    } else {
+        LLAMA_FLASH_ATTN_TYPE_DISABLED
     };
     LlamaContextParams::default()
         .with_n_ctx(NonZeroU32::new(shape.cells))

@@ -120,7 +120,7 @@ fn run(
         batch,
         sequences: number(tiers.sequences + 1),
         threads,
-        gpu_layers: options.gpu_layers,
+        has_flash_attention: options.has_flash_attention,
     };
     let context = weights
         .new_context(backend(), context(shape))
