@@ -96,6 +96,16 @@ async fn a_chat_that_moved_to_memory_comes_back_and_only_what_is_new_is_read() {
 }
 
 #[tokio::test]
+async fn a_chat_that_may_rest_while_nobody_runs_moves_to_memory_as_soon_as_somebody_does() {
+    let options = options(&TinyModel::new()).resting_tokens(120);
+    let model = LlamaModel::load(options).unwrap();
+    complete(&model, of_session("a", vec![user(&"a".repeat(80))])).await.unwrap();
+    assert_eq!((model.stats().parked, model.stats().resting_sessions), (0, 1));
+    complete(&model, of_session("b", vec![user("b")])).await.unwrap();
+    assert_eq!((model.stats().parked, model.stats().resting_sessions), (1, 1));
+}
+
+#[tokio::test]
 async fn a_chat_for_which_memory_has_no_room_is_forgotten_and_read_again() {
     let model =
         LlamaModel::load(options(&TinyModel::new()).resting_tokens(0).parked_bytes(0)).unwrap();
