@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-/// More than a context can keep apart; with `MADANG_CANARIES` in the environment another number, e.g. some thousands.
-const SESSIONS: usize = 400;
+/// Many more than a context can keep apart; with `MADANG_CANARIES` in the environment another number.
+const SESSIONS: usize = 2_000;
 /// So many chat at any moment, three times as many as there are places.
 const AT_ONCE: usize = 48;
 
