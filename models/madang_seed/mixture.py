@@ -19,13 +19,25 @@ from .talking import small_talk, thanks
 
 Turn = Callable[[Dialogue], object]
 
+# What may stand before a chat; none of it is followed. The first is what the program says to models that it does not know.
 _SYSTEM = [
+    "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully what a tool did or "
+    "did not do. Answer briefly, in the language of the user's last message.",
     "You are a helpful assistant.",
     "당신은 습관을 돕는 조수입니다.",
-    "You help people with their habits. Answer in the language of the user.",
+    "You help people with their habits.",
+    "Answer in the language of the user.",
     "사용자의 언어로 짧게 답하세요.",
     "You are Madang, an assistant for habits and notes. Use the tools.",
     "마당의 습관과 노트 도우미입니다. 도구를 쓰세요.",
+    "Never make up an id, and never say that something was saved when it was not.",
+    "모르는 것은 지어내지 말고 도구로 찾아보세요.",
+    "Be polite and brief.",
+    "항상 존댓말로 답하고, 한 번에 한 가지씩 물어보세요.",
+    "Ask before you delete anything.",
+    "지우기 전에 꼭 확인하세요.",
+    "The user is at home and it is evening.",
+    "오늘은 일요일입니다.",
 ]
 
 # Each kind with its weight among requests that end at their first call, and among whole conversations.
@@ -91,8 +103,9 @@ def dialogue(rng: random.Random, mixture: Mixture, about: str | None = None) -> 
     d.toolkits = rng.choices(present, [_PRESENT[one] for one in present])[0]
     if len(d.toolkits) == 1 or rng.random() > _UNTOLD:
         d.messages.append(Message("tools", "".join(f"{toolkit}\n" for toolkit in d.toolkits)))
-    if rng.random() < 0.06:
-        d.messages.append(Message("system", rng.choice(_SYSTEM)))
+    if rng.random() < 0.1:
+        said = rng.choices(_SYSTEM, k=rng.choice((1, 1, 2, 3)))
+        d.messages.append(Message("system", rng.choice((" ", "\n")).join(said)))
     if rng.random() < mixture.short:
         _turn(d, about, 1)
         return _until_first_call(d.messages)
