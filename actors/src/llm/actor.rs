@@ -1,10 +1,13 @@
 //! The shell of the LlmActor: runs as many completions as the model serves at once, the rest wait in the queue.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use metrics::SharedString;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{task::AbortHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug};
 
@@ -17,7 +20,7 @@ use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, Reply, answer},
     port::{ChatModel, Deltas, ModelError, Shares},
-    protocol::{Completion, CompletionDelta, CompletionRequest, Limits, Usage},
+    protocol::{Completion, CompletionDelta, CompletionRequest, Limits, SessionId, Usage, UserId},
     telemetry::{CompletionClock, CompletionSpan},
 };
 
@@ -43,14 +46,29 @@ pub struct LlmState {
     /// The model's, as watchers see it.
     name: SharedString,
     limits: Arc<Limits>,
+    desk: Desk,
+    alarm: Option<Alarm>,
+}
+
+/// Who waits and what runs. A completion that ends gives its place back here itself: the actor hears of it only where
+/// somebody waits for the place.
+#[derive(Debug, Clone)]
+struct Desk(Arc<Mutex<Seats>>);
+
+#[derive(Debug)]
+struct Seats {
     waiting: Queue<Job>,
-    /// Whose completions run, by place, and since when.
-    places: HashMap<u64, (Charge, Instant)>,
+    running: HashMap<u64, Running>,
     /// Numbers the places.
     begun: u64,
     pace: Pace,
-    running: JoinSet<()>,
-    alarm: Option<Alarm>,
+}
+
+#[derive(Debug)]
+struct Running {
+    charge: Charge,
+    since: Instant,
+    task: AbortHandle,
 }
 
 #[derive(Debug)]
@@ -76,20 +94,14 @@ impl Actor for LlmActor {
         arguments: LlmArguments,
     ) -> Result<LlmState, ActorProcessingErr> {
         let LlmArguments { model, shares, limits } = arguments;
-        let waiting = Queue::new(limits.max_waiting_completions, shares);
-        let name = SharedString::from(model.info().name);
-        let running = JoinSet::new();
-        Ok(LlmState {
-            model,
-            name,
-            limits,
-            waiting,
-            places: HashMap::new(),
+        let seats = Seats {
+            waiting: Queue::new(limits.max_waiting_completions, shares),
+            running: HashMap::new(),
             begun: 0,
             pace: Pace::default(),
-            running,
-            alarm: None,
-        })
+        };
+        let name = SharedString::from(model.info().name);
+        Ok(LlmState { model, name, limits, desk: Desk(Arc::new(Mutex::new(seats))), alarm: None })
     }
 
     async fn handle(
@@ -98,51 +110,59 @@ impl Actor for LlmActor {
         msg: LlmMsg,
         state: &mut LlmState,
     ) -> Result<(), ActorProcessingErr> {
+        failpoint("llm.handle").await?;
         match msg {
             LlmMsg::Complete { request, deltas, cancel, span, reply } => {
-                failpoint("llm.complete").await?;
                 let now = Instant::now();
                 let due = now + state.limits.completion_timeout;
                 let first_due = due.min(now + state.limits.first_token_timeout);
                 let span = CompletionSpan::begin(&span, &state.name, &request);
-                state.admit(Job { request, deltas, cancel, first_due, due, span, reply });
+                state.admit(&me, Job { request, deltas, cancel, first_due, due, span, reply });
             }
-            LlmMsg::QueueLength { reply } => answer(reply, state.waiting.len()),
-            LlmMsg::Freed { place, spent } => {
-                failpoint("llm.freed").await?;
-                state.free(place, spent);
-                state.forget_ended();
-            }
+            LlmMsg::QueueLength { reply } => answer(reply, state.desk.seats().waiting.len()),
+            LlmMsg::Freed => {}
             LlmMsg::Due => {
                 state.alarm = None;
                 state.take_out();
             }
         }
         state.start(&me);
-        state.set_alarm(&me);
         Ok(())
     }
 }
 
 impl LlmState {
-    fn admit(&mut self, job: Job) {
-        if self.waiting.len() >= self.limits.max_waiting_completions {
+    /// Begins with it where nobody waits and there is a place; otherwise it waits.
+    fn admit(&self, me: &ActorRef<LlmMsg>, job: Job) {
+        let (max, whose) = (self.max_concurrent(), job.whose());
+        let mut seats = self.desk.seats();
+        if seats.waiting.len() == 0 {
+            seats.pace.has_room();
+            if seats.running.len() < max {
+                let charge = seats.waiting.begin(whose);
+                return self.run(&mut seats, me, job, charge);
+            }
+        }
+        if seats.waiting.len() >= self.limits.max_waiting_completions {
+            drop(seats);
             self.take_out();
+            seats = self.desk.seats();
         }
-        if self.waiting.len() == 0 {
-            self.pace.has_room();
-        }
-        let of = (job.request.user.clone(), job.request.session.clone());
         // What waits has no first token.
-        if let Err(job) = self.waiting.push(of, job.first_due, job) {
-            let retry_after = self.pace.refuses(self.places.len());
+        let due = job.first_due;
+        if let Err(job) = seats.waiting.push(whose, due, job) {
+            let running = seats.running.len();
+            let retry_after = seats.pace.refuses(running);
+            drop(seats);
             job.end(Err(ModelError::Overloaded { retry_after }));
         }
     }
 
     /// Ends what waited too long or is not wanted any more.
-    fn take_out(&mut self) {
-        for job in self.waiting.take_out(Instant::now(), |job| job.cancel.is_cancelled()) {
+    fn take_out(&self) {
+        let is_unwanted = |job: &Job| job.cancel.is_cancelled();
+        let out = self.desk.seats().waiting.take_out(Instant::now(), is_unwanted);
+        for job in out {
             let error = if job.cancel.is_cancelled() {
                 ModelError::Cancelled { usage: Default::default() }
             } else {
@@ -152,39 +172,64 @@ impl LlmState {
         }
     }
 
+    /// Begins with those whose turn it is, and keeps one timer for the one that waits longest.
     fn start(&mut self, me: &ActorRef<LlmMsg>) {
-        while self.places.len() < self.model.info().max_concurrent.max(1) {
-            let Some((job, charge)) = self.waiting.next() else { return };
-            self.begun += 1;
-            self.places.insert(self.begun, (charge, Instant::now()));
-            let model = self.model.clone();
-            let freed = Freed { actor: me.clone(), place: self.begun, spent: None };
-            self.running.spawn(async move {
-                // Dropped last, also when the model panics: the place is free only after the asker has heard.
-                let mut freed = freed;
-                freed.spent = run(&*model, job).await;
-            });
+        let max = self.max_concurrent();
+        let mut seats = self.desk.seats();
+        while seats.running.len() < max
+            && let Some((job, charge)) = seats.waiting.next()
+        {
+            self.run(&mut seats, me, job, charge);
         }
-    }
-
-    fn free(&mut self, place: u64, spent: Option<Usage>) {
-        let Some((charge, since)) = self.places.remove(&place) else { return };
-        self.waiting.ended(&charge, spent);
-        self.pace.ended(since.elapsed());
-    }
-
-    fn forget_ended(&mut self) {
-        while let Some(ended) = self.running.try_join_next() {
-            if let Err(error) = ended {
-                debug!(%error, "a completion's task failed; its asker was told");
-            }
-        }
-    }
-
-    /// Keeps one timer for the completion that waits longest.
-    fn set_alarm(&mut self, me: &ActorRef<LlmMsg>) {
-        let due = self.waiting.next_due();
+        let due = seats.waiting.next_due();
+        drop(seats);
         Alarm::keep(&mut self.alarm, due, me, || LlmMsg::Due);
+    }
+
+    /// Under the lock of the desk: the completion cannot give its place back before it has it.
+    fn run(&self, seats: &mut Seats, me: &ActorRef<LlmMsg>, job: Job, charge: Charge) {
+        seats.begun += 1;
+        let place = seats.begun;
+        let freed = Freed { desk: self.desk.clone(), actor: me.clone(), place, spent: None };
+        let model = self.model.clone();
+        let work = tokio::spawn(async move {
+            // Dropped last, also when the model panics: the place is free only after the asker has heard.
+            let mut freed = freed;
+            freed.spent = run(&*model, job).await;
+        });
+        let (since, task) = (Instant::now(), work.abort_handle());
+        seats.running.insert(place, Running { charge, since, task });
+    }
+
+    fn max_concurrent(&self) -> usize {
+        self.model.info().max_concurrent.max(1)
+    }
+}
+
+impl Drop for LlmState {
+    fn drop(&mut self) {
+        let mut seats = self.desk.seats();
+        let (waiting, running) = (seats.waiting.take_all(), std::mem::take(&mut seats.running));
+        // Not under the lock: they give their places back, and their askers hear of it.
+        drop(seats);
+        running.values().for_each(|running| running.task.abort());
+        drop(waiting);
+    }
+}
+
+impl Desk {
+    fn seats(&self) -> MutexGuard<'_, Seats> {
+        self.0.lock().expect("no code under this lock panics")
+    }
+
+    /// Says whether somebody waits for the place.
+    fn free(&self, place: u64, spent: Option<Usage>) -> bool {
+        let mut seats = self.seats();
+        if let Some(Running { charge, since, .. }) = seats.running.remove(&place) {
+            seats.waiting.ended(&charge, spent);
+            seats.pace.ended(since.elapsed());
+        }
+        seats.waiting.len() > 0
     }
 }
 
@@ -192,25 +237,24 @@ impl LlmState {
 async fn run(model: &dyn ChatModel, job: Job) -> Option<Usage> {
     let Job { request, deltas, cancel, first_due, due, span, reply } = job;
     let completion = request.id;
-    let mine = cancel.child_token();
     let result = if cancel.is_cancelled() {
         Err(ModelError::Cancelled { usage: Default::default() })
     } else {
         span.runs();
-        let has_first = CancellationToken::new();
-        let deltas = telling(deltas, has_first.clone(), span.clock());
-        let work = model.complete(*request, deltas, mine.clone());
+        let clock = span.clock();
+        let deltas = telling(deltas, clock.clone());
+        let work = model.complete(*request, deltas, cancel.clone());
         let work = work.instrument(span.span().clone());
-        // Dropping the model's future cancels it; `mine` also reaches what it handed to another thread.
+        // Dropping the model's future cancels it; the token also reaches what it handed to another thread.
         tokio::select! {
             biased;
             result = tokio::time::timeout_at(due, work) => {
                 result.unwrap_or_else(|_| Err(ModelError::failed(ModelError::TIMEOUT)))
             }
-            () = is_late(first_due, has_first) => Err(ModelError::failed(ModelError::TIMEOUT)),
+            () = is_late(first_due, &clock) => Err(ModelError::failed(ModelError::TIMEOUT)),
         }
     };
-    mine.cancel();
+    cancel.cancel();
     debug!(%completion, is_ok = result.is_ok(), "completion ended");
     let spent = match &result {
         Ok(Completion { usage, .. }) | Err(ModelError::Cancelled { usage }) => Some(*usage),
@@ -222,26 +266,26 @@ async fn run(model: &dyn ChatModel, job: Job) -> Option<Usage> {
 }
 
 /// The same deltas; the first of them is noted.
-fn telling(deltas: Deltas, has_first: CancellationToken, clock: CompletionClock) -> Deltas {
+fn telling(deltas: Deltas, clock: CompletionClock) -> Deltas {
     Deltas::new(move |delta: CompletionDelta<'_>| {
-        if !has_first.is_cancelled() {
-            has_first.cancel();
-            clock.first_token();
-        }
+        clock.ticks();
         deltas.push(delta);
     })
 }
 
 /// Ends at this moment, if there is no first token by then; otherwise never.
-async fn is_late(first_due: Instant, has_first: CancellationToken) {
-    tokio::select! {
-        biased;
-        () = has_first.cancelled() => std::future::pending().await,
-        () = tokio::time::sleep_until(first_due) => (),
+async fn is_late(first_due: Instant, clock: &CompletionClock) {
+    tokio::time::sleep_until(first_due).await;
+    if clock.has_first_token() {
+        std::future::pending().await
     }
 }
 
 impl Job {
+    fn whose(&self) -> (UserId, SessionId) {
+        (self.request.user.clone(), self.request.session.clone())
+    }
+
     fn end(self, result: Result<Completion, ModelError>) {
         let Self { request, span, reply, .. } = self;
         span.ended(&result);
@@ -249,8 +293,9 @@ impl Job {
     }
 }
 
-/// Tells the actor that a place is free, however the completion ended.
+/// Gives a place back, however the completion ended.
 struct Freed {
+    desk: Desk,
     actor: ActorRef<LlmMsg>,
     place: u64,
     spent: Option<Usage>,
@@ -258,8 +303,8 @@ struct Freed {
 
 impl Drop for Freed {
     fn drop(&mut self) {
-        let freed = LlmMsg::Freed { place: self.place, spent: self.spent };
-        if self.actor.cast(freed).is_err() {
+        let is_awaited = self.desk.free(self.place, self.spent);
+        if is_awaited && self.actor.cast(LlmMsg::Freed).is_err() {
             debug!("the model's actor is gone");
         }
     }

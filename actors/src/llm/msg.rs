@@ -7,7 +7,7 @@ use tracing::Span;
 use crate::{
     mailbox::Reply,
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionId, CompletionRequest, Usage},
+    protocol::{Completion, CompletionId, CompletionRequest},
 };
 
 /// What others may ask of the [`LlmActor`](super::LlmActor).
@@ -19,7 +19,7 @@ pub enum LlmMsg {
         request: Box<CompletionRequest>,
         /// Where the text goes while it is generated.
         deltas: Deltas,
-        /// Cancelled when nobody wants the completion any more.
+        /// Cancelled when nobody wants the completion any more, also because it has ended.
         cancel: CancellationToken,
         /// What the completion's span is a child of: that of the turn.
         span: Span,
@@ -31,13 +31,8 @@ pub enum LlmMsg {
         /// The number.
         reply: oneshot::Sender<usize>,
     },
-    /// Sent by a completion's task when its place is free.
-    Freed {
-        /// Which place.
-        place: u64,
-        /// What was spent on the completion, if anybody knows.
-        spent: Option<Usage>,
-    },
+    /// Sent by a completion's task when its place is free and somebody waits for it.
+    Freed,
     /// Sent by the actor to itself when the completion that waits longest is due.
     Due,
 }

@@ -24,6 +24,8 @@ pub(super) struct Queue<J> {
     users: HashMap<UserId, User<J>>,
     /// How much everybody could have been served.
     level: u64,
+    /// The shares of all users who are not away.
+    present: u64,
     /// Numbers the jobs as they came.
     came: u64,
     /// So many have ended since it was looked who can be forgotten.
@@ -35,11 +37,20 @@ pub(super) struct Queue<J> {
 
 #[derive(Debug)]
 struct User<J> {
+    account: Account,
+    sessions: HashMap<SessionId, Session<J>>,
+}
+
+/// What is known of a user. Its counts spare looking at every session.
+#[derive(Debug)]
+struct Account {
     share: u64,
     served: u64,
     level: u64,
     running: usize,
-    sessions: HashMap<SessionId, Session<J>>,
+    waiting: usize,
+    /// How many of its sessions are not away.
+    present: u64,
 }
 
 #[derive(Debug)]
@@ -84,7 +95,7 @@ fn cost(usage: Usage) -> u64 {
 impl<J> Queue<J> {
     pub(super) fn new(max_len: usize, shares: Shares) -> Self {
         let users = HashMap::new();
-        Self { shares, users, level: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
+        Self { shares, users, level: 0, present: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -101,55 +112,76 @@ impl<J> Queue<J> {
         if self.len >= self.max_len {
             return Err(job);
         }
+        self.came += 1;
+        self.len += 1;
+        let came = self.came;
+        let (account, session, _) = self.enter(user, session);
+        account.waiting += 1;
+        session.jobs.push_back(Waiting { job, due, came });
+        Ok(())
+    }
+
+    /// Somebody begins at once, because nobody waits.
+    pub(super) fn begin(&mut self, (user, session): (UserId, SessionId)) -> Charge {
+        let charge = (user.clone(), session.clone());
+        let (account, session, level) = self.enter(user, session);
+        let share = account.share;
+        *level = account.begin(session).max(*level);
+        self.running += 1;
+        Charge { user: charge.0, share, session: charge.1 }
+    }
+
+    /// Somebody comes, and is not away from here on.
+    fn enter(
+        &mut self,
+        user: UserId,
+        session: SessionId,
+    ) -> (&mut Account, &mut Session<J>, &mut u64) {
         let level = self.level;
         let share = u64::from(self.shares.of(&user));
-        let user = self.users.entry(user).or_insert_with(|| User {
-            share,
-            served: level,
-            level,
-            running: 0,
+        let User { account, sessions } = self.users.entry(user).or_insert_with(|| User {
+            account: Account { share, served: level, level, running: 0, waiting: 0, present: 0 },
             sessions: HashMap::new(),
         });
-        user.share = share;
-        if user.is_away() {
-            user.served = user.served.max(level);
+        if account.is_away() {
+            account.served = account.served.max(level);
+        } else {
+            self.present -= account.share;
         }
-        let level = user.level;
-        let session = user.sessions.entry(session).or_insert_with(|| Session {
+        self.present += share;
+        account.share = share;
+        let level = account.level;
+        let session = sessions.entry(session).or_insert_with(|| Session {
             served: level,
             running: 0,
             jobs: VecDeque::new(),
         });
         if session.is_away() {
             session.served = session.served.max(level);
+            account.present += 1;
         }
-        self.came += 1;
-        session.jobs.push_back(Waiting { job, due, came: self.came });
-        self.len += 1;
-        Ok(())
+        (account, session, &mut self.level)
     }
 
     /// The job whose turn it is.
     pub(super) fn next(&mut self) -> Option<(J, Charge)> {
-        let next = self.users.iter_mut().filter_map(|(name, user)| {
+        let waiting = self.users.iter_mut().filter(|(_, user)| user.account.waiting > 0);
+        let next = waiting.filter_map(|(name, user)| {
             let came = user.sessions.values().filter_map(Session::first).min()?;
-            Some(((user.served, came), name.clone(), user))
+            Some(((user.account.served, came), name.clone(), user))
         });
-        let (_, name, user) = next.min_by_key(|(order, ..)| *order)?;
-        self.level = self.level.max(user.served);
-        let sessions = user.sessions.iter_mut().filter_map(|(name, session)| {
+        let (_, name, User { account, sessions }) = next.min_by_key(|(order, ..)| *order)?;
+        let waiting = sessions.iter_mut().filter_map(|(name, session)| {
             Some(((session.served, session.first()?), name.clone(), session))
         });
-        let (_, of, session) = sessions.min_by_key(|(order, ..)| *order)?;
+        let (_, of, session) = waiting.min_by_key(|(order, ..)| *order)?;
         let next = session.jobs.pop_front()?;
-        user.level = user.level.max(session.served);
-        session.served += USUAL * PARTS;
-        session.running += 1;
-        user.served += USUAL * PARTS / user.share;
-        user.running += 1;
+        account.waiting -= 1;
+        let share = account.share;
+        self.level = account.begin(session).max(self.level);
         self.len -= 1;
         self.running += 1;
-        Some((next.job, Charge { user: name, share: user.share, session: of }))
+        Some((next.job, Charge { user: name, share, session: of }))
     }
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
@@ -159,16 +191,18 @@ impl<J> Queue<J> {
             served.saturating_sub(USUAL * PARTS / share).saturating_add(cost / share)
         };
         let each = |shares: u64| (cost / shares.max(1)).max(1);
-        let active = self.users.values().filter(|user| !user.is_away());
-        self.level += each(active.map(|user| user.share).sum());
-        if let Some(user) = self.users.get_mut(&charge.user) {
-            let active = user.sessions.values().filter(|session| !session.is_away()).count();
-            user.level += each(active as u64);
-            user.running -= 1;
-            user.served = put_right(user.served, charge.share);
-            if let Some(session) = user.sessions.get_mut(&charge.session) {
+        self.level += each(self.present);
+        if let Some(User { account, sessions }) = self.users.get_mut(&charge.user) {
+            account.level += each(account.present);
+            account.running -= 1;
+            account.served = put_right(account.served, charge.share);
+            if let Some(session) = sessions.get_mut(&charge.session) {
                 session.running -= 1;
                 session.served = put_right(session.served, 1);
+                account.present -= u64::from(session.is_away());
+            }
+            if account.is_away() {
+                self.present -= account.share;
             }
         }
         self.running -= 1;
@@ -178,21 +212,37 @@ impl<J> Queue<J> {
 
     /// Takes out every job that is due, or that nobody wants any more.
     pub(super) fn take_out(&mut self, now: Instant, is_unwanted: impl Fn(&J) -> bool) -> Vec<J> {
+        self.take_out_if(|waiting| waiting.due <= now || is_unwanted(&waiting.job))
+    }
+
+    fn take_out_if(&mut self, goes: impl Fn(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         if self.len == 0 {
             return taken;
         }
-        for session in self.users.values_mut().flat_map(|user| user.sessions.values_mut()) {
-            let (out, keep): (VecDeque<_>, _) = session
-                .jobs
-                .drain(..)
-                .partition(|waiting| waiting.due <= now || is_unwanted(&waiting.job));
-            session.jobs = keep;
-            taken.extend(out.into_iter().map(|waiting| waiting.job));
+        for User { account, sessions } in self.users.values_mut() {
+            if account.waiting == 0 {
+                continue;
+            }
+            for session in sessions.values_mut().filter(|session| !session.jobs.is_empty()) {
+                let (out, keep): (VecDeque<_>, _) = session.jobs.drain(..).partition(&goes);
+                session.jobs = keep;
+                account.waiting -= out.len();
+                account.present -= u64::from(session.is_away());
+                taken.extend(out.into_iter().map(|waiting| waiting.job));
+            }
+            if account.is_away() {
+                self.present -= account.share;
+            }
         }
         self.len -= taken.len();
         self.forget();
         taken
+    }
+
+    /// Takes out every job.
+    pub(super) fn take_all(&mut self) -> Vec<J> {
+        self.take_out_if(|_| true)
     }
 
     /// When the first job is due.
@@ -213,18 +263,28 @@ impl<J> Queue<J> {
             return;
         }
         self.ended = 0;
-        for user in self.users.values_mut() {
-            let level = user.level;
-            user.sessions.retain(|_, session| !session.is_away() || session.served > level);
+        for User { account, sessions } in self.users.values_mut() {
+            sessions.retain(|_, session| !session.is_away() || session.served > account.level);
         }
         let level = self.level;
-        self.users.retain(|_, user| !user.is_away() || user.served > level);
+        self.users.retain(|_, User { account, .. }| !account.is_away() || account.served > level);
     }
 }
 
-impl<J> User<J> {
+impl Account {
     fn is_away(&self) -> bool {
-        self.running == 0 && self.sessions.values().all(|session| session.jobs.is_empty())
+        self.running == 0 && self.waiting == 0
+    }
+
+    /// Charges user and session with what is usual. Gives how much the user had been served.
+    fn begin<J>(&mut self, session: &mut Session<J>) -> u64 {
+        self.level = self.level.max(session.served);
+        session.served += USUAL * PARTS;
+        session.running += 1;
+        let served = self.served;
+        self.served += USUAL * PARTS / self.share;
+        self.running += 1;
+        served
     }
 }
 

@@ -35,11 +35,17 @@ pub struct CompletionClock {
 }
 
 impl CompletionClock {
-    /// It is there. Only the first time counts.
-    pub fn first_token(&self) {
-        if self.first.set(Instant::now()).is_ok() {
+    /// A token is there. Only the first one counts.
+    pub fn ticks(&self) {
+        if !self.has_first_token() && self.first.set(Instant::now()).is_ok() {
             metric::first_token_came(&self.model, self.began.elapsed());
         }
+    }
+
+    /// The first token is there.
+    #[must_use]
+    pub fn has_first_token(&self) -> bool {
+        self.first.get().is_some()
     }
 }
 

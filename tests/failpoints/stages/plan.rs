@@ -65,7 +65,7 @@ impl Victim {
     pub(super) const fn failpoint(self) -> &'static str {
         match self {
             Self::Session => "session.state",
-            Self::Llm => "llm.freed",
+            Self::Llm => "llm.handle",
             Self::Dispatcher => "dispatcher.handle",
             Self::Confirm => "confirm.withdraw",
             Self::Store => "store.handle",

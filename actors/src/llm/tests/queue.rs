@@ -195,3 +195,49 @@ fn who_came_once_is_forgotten_though_somebody_always_runs() {
     let sessions: usize = queue.users.values().map(|user| user.sessions.len()).sum();
     assert!(queue.users.len() < 100 && sessions < 200, "{} {sessions}", queue.users.len());
 }
+
+/// What the queue counts, and the same by looking at everybody.
+fn counted(queue: &Queue<u32>) -> [(u64, Vec<[u64; 3]>); 2] {
+    let by_looking = |user: &User<u32>| {
+        let sessions = user.sessions.values();
+        let waiting = sessions.clone().map(|session| session.jobs.len() as u64).sum();
+        let running = sessions.clone().map(|session| session.running as u64).sum();
+        [waiting, running, sessions.filter(|session| !session.is_away()).count() as u64]
+    };
+    let by_counting = |User { account, .. }: &User<u32>| {
+        [account.waiting as u64, account.running as u64, account.present]
+    };
+    let users = || queue.users.values();
+    let present = users().filter(|user| by_looking(user)[2] > 0).map(|user| user.account.share);
+    [
+        (queue.present, users().map(by_counting).collect()),
+        (present.sum(), users().map(by_looking).collect()),
+    ]
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_is_counted_is_what_is_there(
+        steps in proptest::collection::vec((0..3_usize, 0..2_usize, 0..6_u8), 1..120),
+    ) {
+        let mut queue = Queue::new(8, Shares::new(|user| if user.as_str() == "a" { 3 } else { 1 }));
+        let (mut charges, mut number) = (Vec::new(), 0);
+        for (user, session, step) in steps {
+            let whose = of(&format!("{}/{session}", ["a", "b", "c"][user]));
+            number += 1;
+            match step {
+                0 | 1 => drop(queue.push(whose, Instant::now(), number)),
+                2 if queue.len() == 0 => charges.push(queue.begin(whose)),
+                2 | 3 => charges.extend(queue.next().map(|(_, charge)| charge)),
+                4 => drop(queue.take_out(Instant::now() - Duration::from_secs(9), |job| job % 3 == 0)),
+                _ => {
+                    if let Some(charge) = charges.pop() {
+                        queue.ended(&charge, None);
+                    }
+                }
+            }
+            let [counted, there] = counted(&queue);
+            proptest::prop_assert_eq!(counted, there);
+        }
+    }
+}
