@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     sync::Arc,
 };
 
@@ -25,6 +26,14 @@ pub(super) struct Chat {
     /// The last number that was given out.
     reserved: u64,
     prompt: Prompt,
+    since: Since,
+}
+
+/// What happened since the last clearing.
+#[derive(Debug, Default)]
+struct Since {
+    user_turns: usize,
+    was_suggested: bool,
 }
 
 impl Chat {
@@ -39,8 +48,10 @@ impl Chat {
         let begin = messages.partition_point(|message| message.seq <= shown);
         let early = messages.split_off(begin).into_iter().map(|message| (message.seq, message));
         let early = early.collect();
+        let mut since = Since::default();
+        messages.iter().for_each(|message| since.note(&message.content));
         let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
-        Self { messages, early, shown, awaited, loaded, reserved, prompt }
+        Self { messages, early, shown, awaited, loaded, reserved, prompt, since }
     }
 
     pub(super) fn messages(&self) -> &[ChatMessage] {
@@ -68,24 +79,34 @@ impl Chat {
         self.reserved
     }
 
-    /// Takes an entry that the store has; gives what can be shown now, in order.
-    pub(super) fn arrived(&mut self, message: ChatMessage) -> Vec<ChatMessage> {
+    /// Takes an entry that the store has; gives the places of what can be shown now, in order.
+    pub(super) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
+        let begin = self.messages.len();
         if message.seq <= self.shown {
-            return Vec::new();
+            return begin..begin;
         }
         self.awaited.remove(&message.seq);
-        self.early.insert(message.seq, message);
-        let mut shown = Vec::new();
+        if message.seq == self.shown + 1 {
+            self.take(message);
+        } else {
+            self.early.insert(message.seq, message);
+        }
         loop {
             let next = self.shown + 1;
             if let Some(message) = self.early.remove(&next) {
-                self.messages.push(message.clone());
-                shown.push(message);
+                self.take(message);
             } else if next > self.loaded || self.awaited.contains(&next) {
-                return shown;
+                return begin..self.messages.len();
+            } else {
+                self.shown = next;
             }
-            self.shown = next;
         }
+    }
+
+    fn take(&mut self, message: ChatMessage) {
+        self.shown = message.seq;
+        self.since.note(&message.content);
+        self.messages.push(message);
     }
 
     /// The effect of a call is known now: what the model is asked from here on says so.
@@ -114,13 +135,18 @@ impl Chat {
 
     /// Clearing should be suggested: too many user turns since the last clearing, and not suggested since.
     pub(super) fn should_suggest_clear(&self, after: u32) -> bool {
-        let since = crate::protocol::visible(&self.messages);
-        let turns =
-            since.iter().filter(|message| matches!(message.content, Content::User { .. })).count();
-        let was_suggested = since
-            .iter()
-            .any(|message| message.content == Content::Notice { notice: Notice::SuggestClear });
-        turns > after as usize && !was_suggested
+        self.since.user_turns > after as usize && !self.since.was_suggested
+    }
+}
+
+impl Since {
+    fn note(&mut self, content: &Content) {
+        match content {
+            Content::User { .. } => self.user_turns += 1,
+            Content::Notice { notice: Notice::SuggestClear } => self.was_suggested = true,
+            Content::Cleared => *self = Self::default(),
+            Content::Model { .. } | Content::ToolCall(_) | Content::Notice { .. } => {}
+        }
     }
 }
 
@@ -142,11 +168,13 @@ mod tests {
     fn entries_are_shown_in_order_whatever_the_order_of_their_arrival() {
         let mut chat = Chat::load(vec![user(1)], 2, BTreeSet::new());
         assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [3, 4, 5]);
-        let seqs =
-            |shown: Vec<ChatMessage>| shown.iter().map(|message| message.seq).collect::<Vec<_>>();
-        assert_eq!(seqs(chat.arrived(user(4))), [0; 0]);
-        assert_eq!(seqs(chat.arrived(user(3))), [3, 4]);
-        assert_eq!(seqs(chat.arrived(user(5))), [5]);
+        let mut seqs = |seq| {
+            let shown = chat.arrived(user(seq));
+            chat.messages()[shown].iter().map(|message| message.seq).collect::<Vec<_>>()
+        };
+        assert_eq!(seqs(4), [0; 0]);
+        assert_eq!(seqs(3), [3, 4]);
+        assert_eq!(seqs(5), [5]);
     }
 
     #[test]
@@ -155,8 +183,8 @@ mod tests {
         let mut chat = Chat::load(vec![user(1), user(3), user(6)], 6, [2, 5].into());
         let seqs = |chat: &Chat| chat.messages().iter().map(|m| m.seq).collect::<Vec<_>>();
         assert_eq!((seqs(&chat), chat.reserve()), (vec![1], 7));
-        assert_eq!(chat.arrived(user(7)), []);
-        assert_eq!(chat.arrived(user(5)), []);
+        assert_eq!(chat.arrived(user(7)).len(), 0);
+        assert_eq!(chat.arrived(user(5)).len(), 0);
         assert_eq!(chat.arrived(user(2)).len(), 5);
         assert_eq!(seqs(&chat), [1, 2, 3, 5, 6, 7]);
     }
@@ -165,11 +193,12 @@ mod tests {
     fn what_was_given_up_holds_nothing_up_and_does_not_come_late() {
         let mut chat = Chat::load(vec![user(1)], 1, BTreeSet::new());
         assert_eq!([chat.reserve(), chat.reserve()], [2, 3]);
-        assert_eq!(chat.arrived(user(3)), []);
+        assert_eq!(chat.arrived(user(3)).len(), 0);
         chat.skip_missing();
         assert_eq!(chat.reserve(), 4);
-        assert_eq!(chat.arrived(user(2)), []);
-        assert_eq!(chat.arrived(user(4)), [user(4)]);
+        assert_eq!(chat.arrived(user(2)).len(), 0);
+        assert_eq!(chat.arrived(user(4)).len(), 1);
+        assert_eq!(chat.messages().last(), Some(&user(4)));
     }
 
     #[test]

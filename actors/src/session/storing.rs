@@ -50,7 +50,7 @@ impl Awake {
             }
             if let (Err(cause), Some(telling)) = (&result, &telling)
                 && cause.may_have_happened()
-                && has_happened(door.session(), telling, &wiring).await
+                && Box::pin(has_happened(door.session(), telling, &wiring)).await
             {
                 result = Ok(());
             }
@@ -182,11 +182,12 @@ impl Awake {
     pub(super) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
         let mut ended = Vec::new();
-        for message in self.chat.arrived(message) {
+        let shown = self.chat.arrived(message);
+        for message in &self.chat.messages()[shown] {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            self.tell_message(&message, locale);
+            self.tell_message(message, locale);
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
