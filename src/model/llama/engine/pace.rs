@@ -1,59 +1,73 @@
-//! How many tokens of prompts go beside those that generate, as measured: nobody's stream may stall for a prompt, and no
-//! prompt may wait for streams for ever.
+//! How many tokens of prompts are read between two decodes of those that generate, as measured: nobody's stream may stall
+//! for a prompt, and no prompt may wait for streams for ever.
 
 use std::{collections::BTreeMap, time::Duration};
 
 /// What decodes take.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// Seconds of a decode in which so many completions generate and nobody reads.
+    /// Seconds of a decode in which so many completions generate.
     streams: BTreeMap<usize, f64>,
-    /// Seconds for a token of a prompt.
-    prompt_token: Option<f64>,
+    /// Seconds for a token of a prompt, in small pieces.
+    small: Option<f64>,
+    /// The same in large ones.
+    large: Option<f64>,
 }
 
-/// So much longer a decode may take because of prompts, in times of what it takes without. Then the gap between two
-/// tokens of a stream stays under three times what it is without (1 and 1.5, and something to spare), and a prompt is read
-/// in less than twice its time alone (1 and 1/1.5).
+/// So much longer than a decode of streams a piece of a prompt may take. Then the gap between two tokens of a stream stays
+/// under three times what it is without (1 and 1.5, and something to spare), and a prompt is read in less than twice its
+/// time alone (1 and 1/1.5).
 const STALL: f64 = 1.5;
 /// Before anything is measured.
 const FIRST: usize = 32;
 /// With less, a decode costs more than what it reads.
 const LEAST: usize = 8;
+/// From so many tokens on llama.cpp's flash attention looks at the tokens before them for all together; the longer a prompt
+/// is, the dearer are smaller pieces of it.
+const LARGE: usize = 64;
+/// A prompt may take so many times as long as it would alone. Where that cannot be had with small pieces it gets large ones.
+const PATIENCE: f64 = 2.0;
 /// So much the latest measurement counts: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
 
 impl Pace {
-    /// A decode took so long, in which so many generated and so many tokens of prompts were read.
-    pub(super) fn took(&mut self, streams: usize, prompt_tokens: usize, time: Duration) {
+    /// A decode took so long in which so many generated.
+    pub(super) fn generated(&mut self, streams: usize, time: Duration) {
         let time = time.as_secs_f64();
-        if prompt_tokens == 0 {
-            average(self.streams.entry(streams).or_insert(time), time);
-            return;
-        }
-        let alone = if streams == 0 { 0.0 } else { self.alone(streams).unwrap_or_default() };
-        #[expect(clippy::cast_precision_loss, reason = "a decode has far fewer tokens than 2^52")]
-        let token = (time - alone).max(time * 0.01) / prompt_tokens as f64;
-        if prompt_tokens >= LEAST {
-            average(self.prompt_token.get_or_insert(token), token);
+        average(self.streams.entry(streams).or_insert(time), time);
+    }
+
+    /// A decode took so long in which so many tokens of prompts were read.
+    pub(super) fn read(&mut self, tokens: usize, time: Duration) {
+        if tokens >= LEAST {
+            let token = time.as_secs_f64() / count(tokens);
+            let known = if tokens >= LARGE { &mut self.large } else { &mut self.small };
+            average(known.get_or_insert(token), token);
         }
     }
 
-    /// How many tokens of prompts may go into a decode in which so many generate; never more than `most`.
+    /// How many tokens of prompts may be read between two decodes in which so many generate; never more than `most`.
     pub(super) fn prompt_tokens(&self, streams: usize, most: usize) -> usize {
         if streams == 0 {
             return most;
         }
-        let (Some(alone), Some(token)) = (self.alone(streams), self.prompt_token) else {
+        let (Some(alone), Some(small)) = (self.alone(streams), self.small.or(self.large)) else {
             return FIRST.min(most);
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a ratio of positive times, and a cast saturates"
-        )]
-        let tokens = (STALL * alone / token.max(f64::MIN_POSITIVE)) as usize;
-        tokens.clamp(LEAST.min(most), most)
+        let within = |token: f64| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a ratio of positive times, and a cast saturates"
+            )]
+            let tokens = (STALL * alone / token.max(f64::MIN_POSITIVE)) as usize;
+            tokens
+        };
+        let tokens = within(small).clamp(LEAST, LARGE);
+        let token = alone / count(tokens) + small;
+        let large = self.large.unwrap_or(small);
+        let tokens = if token <= PATIENCE * large { tokens } else { within(large).max(LARGE) };
+        tokens.min(most)
     }
 
     /// What a decode takes in which so many generate; if that was never seen, of the nearest fewer, or else more.
@@ -62,6 +76,11 @@ impl Pace {
         let nearest = fewer.or_else(|| self.streams.range(streams..).next());
         nearest.map(|(_, time)| *time)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a decode has far fewer tokens than 2^52")]
+fn count(tokens: usize) -> f64 {
+    tokens as f64
 }
 
 fn average(known: &mut f64, latest: f64) {
@@ -88,24 +107,38 @@ mod tests {
     }
 
     #[test]
-    fn a_decode_takes_no_more_than_two_and_a_half_times_what_it_takes_without_prompts() {
+    fn a_piece_of_a_prompt_takes_one_and_a_half_times_a_decode_of_streams() {
         let mut pace = Pace::default();
-        pace.took(16, 0, millis(200));
-        // A prompt alone: 5 ms a token.
-        pace.took(0, 100, millis(500));
+        pace.generated(16, millis(200));
+        pace.read(100, millis(500));
         assert_eq!(pace.prompt_tokens(16, 128), 60);
-        // And beside streams, where their own time does not count for the prompt.
-        pace.took(16, 60, millis(500));
+        pace.read(60, millis(300));
         assert_eq!(pace.prompt_tokens(16, 128), 60);
         assert_eq!(pace.prompt_tokens(20, 128), 60, "as with the nearest number that was seen");
         assert_eq!(pace.prompt_tokens(16, 40), 40);
     }
 
     #[test]
+    fn a_prompt_that_small_pieces_would_make_twice_as_slow_gets_large_ones() {
+        let mut pace = Pace::default();
+        pace.generated(16, millis(110));
+        pace.read(128, millis(640));
+        pace.read(10, millis(55));
+        assert_eq!(pace.prompt_tokens(16, 128), 30, "small pieces are hardly dearer");
+        for _ in 0..100 {
+            pace.read(10, millis(160));
+        }
+        assert_eq!(pace.prompt_tokens(16, 128), LARGE);
+        assert_eq!(pace.prompt_tokens(16, 48), 48);
+        pace.read(128, millis(640));
+        assert_eq!(pace.prompt_tokens(0, 128), 128);
+    }
+
+    #[test]
     fn however_slow_prompts_are_they_go_on() {
         let mut pace = Pace::default();
-        pace.took(1, 0, millis(1));
-        pace.took(0, 10, millis(1_000));
-        assert_eq!(pace.prompt_tokens(1, 128), LEAST);
+        pace.generated(1, millis(1));
+        pace.read(10, millis(1_000));
+        assert!(pace.prompt_tokens(1, 128) >= LEAST);
     }
 }

@@ -17,7 +17,7 @@ use tracing::{debug, error};
 use super::{
     cache::Cache,
     pace::Pace,
-    plan::{self, Budget, Share, Wish},
+    plan::{self, Share, Wish},
     prefixes::Prefixes,
     run::{Run, Waits},
     speaker::Speaker,
@@ -41,6 +41,21 @@ pub(super) struct Engine<'m> {
     told: Arc<Mutex<EngineStats>>,
 }
 
+/// What a decode is of. Those that generate are decoded apart from prompts: flash attention sums in another way where
+/// there are many tokens, and what a chat says is not to depend on who reads beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The next tokens of those that generate.
+    Streams,
+    /// Parts of prompts.
+    Prompts,
+}
+
+impl Kind {
+    /// In the order in which a step does them.
+    pub(super) const BOTH: [Self; 2] = [Self::Streams, Self::Prompts];
+}
+
 /// What an engine may do at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -51,7 +66,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Tokens in a decode: one of each that generates beside the prompts.
+    /// Tokens in a decode: of prompts, or one of each that generates and then some that are forced.
     pub(super) const fn batch(self) -> usize {
         self.running + self.prompt_tokens
     }
@@ -121,17 +136,19 @@ impl<'m> Engine<'m> {
         });
     }
 
-    /// Does one decode, with all that belongs to it.
+    /// Does a decode of each kind, with all that belongs to it.
     pub(super) fn step(&mut self) {
         for run in self.runs.iter_mut().filter(|run| run.is_unwanted()) {
             run.end = Some(Err(ModelError::Cancelled { usage: run.usage }));
         }
         self.reap();
         self.place();
-        if let Some(shares) = self.decode() {
-            self.speak(&shares);
+        for kind in Kind::BOTH {
+            if let Some(shares) = self.decode(kind) {
+                self.speak(&shares);
+                self.reap();
+            }
         }
-        self.reap();
         self.publish();
     }
 
@@ -143,13 +160,17 @@ impl<'m> Engine<'m> {
     }
 
     /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
-    fn decode(&mut self) -> Option<Vec<Share>> {
+    fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
-            let wishes: Vec<Wish> =
-                self.runs.iter().enumerate().filter_map(|(at, run)| run.wish(at)).collect();
-            let streams = wishes.iter().filter(|wish| !wish.reads).count();
-            let prompts = self.pace.prompt_tokens(streams, self.bounds.prompt_tokens);
-            let shares = plan::plan(&wishes, Budget { prompts, all: self.bounds.batch() });
+            let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| run.wish(at));
+            let (read, generate): (Vec<Wish>, Vec<Wish>) = wishes.partition(|wish| wish.reads);
+            let shares = match kind {
+                Kind::Streams => plan::plan(&generate, self.bounds.batch()),
+                Kind::Prompts => {
+                    let most = self.bounds.prompt_tokens;
+                    plan::plan(&read, self.pace.prompt_tokens(generate.len(), most))
+                }
+            };
             if shares.is_empty() {
                 return None;
             }
@@ -157,7 +178,7 @@ impl<'m> Engine<'m> {
             let began = Instant::now();
             match self.cache.decode(&mut self.batch) {
                 Ok(()) => {
-                    self.decoded(&shares, began);
+                    self.decoded(kind, &shares, began);
                     return Some(shares);
                 }
                 Err(DecodeError::NoKvCacheSlot) if self.make_room() => (),
@@ -185,9 +206,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    fn decoded(&mut self, shares: &[Share], began: Instant) {
+    fn decoded(&mut self, kind: Kind, shares: &[Share], began: Instant) {
         self.stats.decodes += 1;
-        let (mut streams, mut read) = (0, 0);
         for share in shares {
             let run = &mut self.runs[share.run];
             let sequence = run.sequence.expect("it took part");
@@ -195,14 +215,15 @@ impl<'m> Engine<'m> {
             self.cache.holds(sequence, &run.tokens[run.held..end]);
             run.holds(end);
             run.served = self.stats.decodes;
-            if run.reads {
-                read += share.tokens;
-            } else {
-                streams += 1;
+        }
+        match kind {
+            Kind::Streams => self.pace.generated(shares.len(), began.elapsed()),
+            Kind::Prompts => {
+                let read = shares.iter().map(|share| share.tokens).sum();
+                self.stats.prompt_tokens_evaluated += read as u64;
+                self.pace.read(read, began.elapsed());
             }
         }
-        self.stats.prompt_tokens_evaluated += read as u64;
-        self.pace.took(streams, read, began.elapsed());
     }
 
     /// Lets everybody choose whose tokens are all decoded.

@@ -104,19 +104,18 @@ fn complete(
             return said;
         }
         engine.place();
-        let shares = engine.decode().expect("there is room for all");
-        let mut last = -1;
-        let mut margins = Vec::new();
-        for share in &shares {
-            last += i32::try_from(share.tokens).unwrap();
-            let run = &engine.runs[share.run];
-            if run.held == run.tokens.len() {
-                margins.push((share.run, margin(engine.cache.logits(last))));
+        for kind in Kind::BOTH {
+            let Some(shares) = engine.decode(kind) else { continue };
+            let mut last = -1;
+            for share in &shares {
+                last += i32::try_from(share.tokens).unwrap();
+                let run = &engine.runs[share.run];
+                if run.held == run.tokens.len() {
+                    let best = margin(engine.cache.logits(last));
+                    said.entry(run.request.id).or_default().push(best);
+                }
             }
-        }
-        engine.speak(&shares);
-        for (at, (token, margin)) in margins {
-            said.entry(engine.runs[at].request.id).or_default().push((token, margin));
+            engine.speak(&shares);
         }
         engine.reap();
     }
