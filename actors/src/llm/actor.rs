@@ -190,11 +190,11 @@ impl LlmState {
     fn run(&self, seats: &mut Seats, me: &ActorRef<LlmMsg>, job: Job, charge: Charge) {
         seats.begun += 1;
         let place = seats.begun;
-        let freed = Freed { desk: self.desk.clone(), actor: me.clone(), place, spent: None };
-        let model = self.model.clone();
+        let (desk, actor, model) = (self.desk.clone(), me.clone(), self.model.clone());
         let work = tokio::spawn(async move {
-            // Dropped last, also when the model panics: the place is free only after the asker has heard.
-            let mut freed = freed;
+            // Dropped last, also when the model panics: the place is free only after the asker has heard. Made in here: a
+            // runtime that is being shut down drops the task in `spawn`, under the lock that this would wait for.
+            let mut freed = Freed { desk, actor, place, spent: None };
             freed.spent = run(&*model, job).await;
         });
         let (since, task) = (Instant::now(), work.abort_handle());

@@ -19,7 +19,8 @@ impl Shares {
     /// The most that a share can be; the least is 1. Wider apart, whoever has the least would wait for minutes.
     pub const MOST: u32 = 100;
 
-    /// Asks a function, each time a user wishes for a completion. It must not block; where it panics the share is 1.
+    /// Asks a function, each time a user wishes for a completion. It must not block: completions that end wait for it.
+    /// Where it panics the share is 1.
     pub fn new(share: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(share)))
     }

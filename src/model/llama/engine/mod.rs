@@ -1,5 +1,5 @@
-//! Serves many completions from one context: each decode takes a token of every one that generates, and a part of the
-//! prompts that are still to be read.
+//! Serves many completions from one context: each step decodes a token of every one that generates, and then a part of
+//! the prompts that are still to be read.
 //!
 //! The shell is `thread` (waits for completions), `steps` (one decode after the other), `places` (who takes part) and
 //! `cache` (what the context holds). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,

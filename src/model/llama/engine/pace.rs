@@ -1,5 +1,5 @@
-//! How many tokens of prompts are read between two decodes of those that generate, as measured: nobody's stream may stall
-//! for a prompt, and no prompt may wait for streams for ever.
+//! How many tokens of prompts are read between two decodes of those that generate, as measured: how long a stream may stall
+//! for a prompt is bounded, and no prompt waits for streams for ever.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,9 +14,9 @@ pub(super) struct Pace {
     large: Option<f64>,
 }
 
-/// So much longer than a decode of streams a piece of a prompt may take. Then the gap between two tokens of a stream stays
-/// under three times what it is without (1 and 1.5, and something to spare), and a prompt is read in less than twice its
-/// time alone (1 and 1/1.5).
+/// So many decodes of streams a small piece of a prompt may take. Then the gap between two tokens of a stream stays under
+/// three times what it is without (1 and 1.5, and something to spare), and a prompt is read in less than twice its time
+/// alone (1 and 1/1.5), where small pieces cost no more than large ones.
 const STALL: f64 = 1.5;
 /// Before anything is measured.
 const FIRST: usize = 32;
@@ -25,8 +25,11 @@ const LEAST: usize = 8;
 /// From so many tokens on llama.cpp's flash attention looks at the tokens before them for all together; the longer a prompt
 /// is, the dearer are smaller pieces of it.
 const LARGE: usize = 64;
-/// A prompt may take so many times as long as it would alone. Where that cannot be had with small pieces it gets large ones.
+/// A prompt may take so many times as long as it would alone. Where that cannot be had with small pieces it gets large
+/// ones, as long as streams can bear them.
 const PATIENCE: f64 = 2.0;
+/// So many decodes of streams a large piece may take: with few streams, whose decodes are short, it would take many more.
+const LONGEST_STALL: f64 = 8.0;
 /// So much the latest measurement counts: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
 
@@ -66,7 +69,9 @@ impl Pace {
         let tokens = within(small).clamp(LEAST, LARGE);
         let token = alone / count(tokens) + small;
         let large = self.large.unwrap_or(small);
-        let tokens = if token <= PATIENCE * large { tokens } else { within(large).max(LARGE) };
+        let is_too_slow = token > PATIENCE * large;
+        let is_borne = large * count(LARGE) <= LONGEST_STALL * alone;
+        let tokens = if is_too_slow && is_borne { within(large).max(LARGE) } else { tokens };
         tokens.min(most)
     }
 
@@ -130,8 +135,15 @@ mod tests {
         }
         assert_eq!(pace.prompt_tokens(16, 128), LARGE);
         assert_eq!(pace.prompt_tokens(16, 48), 48);
+    }
+
+    #[test]
+    fn streams_that_a_large_piece_would_hold_up_for_long_are_spared_it() {
+        let mut pace = Pace::default();
+        pace.generated(1, millis(20));
         pace.read(128, millis(640));
-        assert_eq!(pace.prompt_tokens(0, 128), 128);
+        pace.read(10, millis(80));
+        assert_eq!(pace.prompt_tokens(1, 128), LEAST);
     }
 
     #[test]
@@ -139,6 +151,6 @@ mod tests {
         let mut pace = Pace::default();
         pace.generated(1, millis(1));
         pace.read(10, millis(1_000));
-        assert!(pace.prompt_tokens(1, 128) >= LEAST);
+        assert_eq!(pace.prompt_tokens(1, 128), LEAST);
     }
 }

@@ -42,7 +42,8 @@ pub(super) struct Engine<'m> {
 }
 
 /// What a decode is of. Those that generate are decoded apart from prompts: flash attention sums in another way where
-/// there are many tokens, and what a chat says is not to depend on who reads beside it.
+/// there are many tokens, and what a chat says is not to depend on who reads beside it. How many generate may still
+/// change how they are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The next tokens of those that generate.
@@ -146,8 +147,8 @@ impl<'m> Engine<'m> {
         for kind in Kind::BOTH {
             if let Some(shares) = self.decode(kind) {
                 self.speak(&shares);
-                self.reap();
             }
+            self.reap();
         }
         self.publish();
     }

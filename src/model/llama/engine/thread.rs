@@ -163,7 +163,7 @@ fn begin(engine: &mut Engine<'_>, job: Job) {
     engine.begin(job);
 }
 
-/// So many completions begin between two decodes: their prompts are written then, for which those that generate wait.
+/// So many completions begin between two steps: their prompts are written then, for which those that generate wait.
 const BEGUN_AT_ONCE: usize = 4;
 /// The least room in which a question and an answer can stand.
 const MIN_CONTEXT: u32 = 64;

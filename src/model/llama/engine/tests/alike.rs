@@ -116,8 +116,8 @@ fn complete(
                 }
             }
             engine.speak(&shares);
+            engine.reap();
         }
-        engine.reap();
     }
 }
 
