@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 from .envelopes import Data
@@ -138,13 +139,15 @@ class Dialogue:
 _QUOTES = [("'", "'"), ("'", "'"), ('"', '"'), ('"', '"'), ("“", "”"), ("‘", "’"), ("「", "」")]
 _DOUBLE_QUOTES = [('"', '"'), ("“", "”")]
 _QUESTION_WORDS = frozenset("what which how why who when is are do does can could would have any anything got".split())
+# Korean allows a space before an auxiliary verb, and people do both.
+_AUXILIARY = re.compile(r"(?<=[가-힣])(?=줘|줄래|줄 수|주세요|주시|줬으면|주면|<go>)")
 _cache: dict[tuple[str, str], str] = {}
 
 
 def _with_macros(template: str, language: str) -> str:
     known = _cache.get((template, language))
     if known is None:
-        known = template
+        known = _AUXILIARY.sub("[| ]", template) if language == "ko" else template
         for name in _NAMES[language]:
             known = known.replace(f"<{name}>", f"<{language}.{name}>")
         _cache[(template, language)] = known

@@ -44,7 +44,7 @@ _SYSTEM = [
 _LIFE: list[tuple[Turn, int, int]] = [
     (search, 24, 24),
     (search_then, 10, 34),
-    (search_and_add, 2, 4),
+    (search_and_add, 2, 6),
     (detail, 11, 11),
     (add, 30, 18),
     (add_unknown, 5, 5),
@@ -62,7 +62,7 @@ _NOTES: list[tuple[Turn, int, int]] = [
     (pages.find_pages, 12, 10),
     (pages.read_page, 9, 9),
     (making.make_page, 11, 8),
-    (making.make_page_with_lines, 18, 11),
+    (making.make_page_with_lines, 24, 14),
     (writing.write_here, 13, 9),
     (writing.add_to_page, 14, 16),
     (blocks.find_blocks, 14, 12),

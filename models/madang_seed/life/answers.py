@@ -76,11 +76,13 @@ def streak(language: str, data: Data) -> str:
     return "'{}': current streak {} days, longest {}, done on {} of the last 30 days. Tier {}.".format(*values)
 
 
-def logged(language: str, data: Data) -> str:
+def logged(language: str, data: Data, title: str | None = None) -> str:
     """Tells what was recorded."""
+    named = f" ('{title}')" if title else ""
     if language == "ko":
-        return f"{data['habit_id']}번 습관을 {data['date']} {'완료로' if data['value'] == 'done' else '빈칸으로'} 기록했어요."
-    return f"I recorded habit {data['habit_id']} as {data['value']} for {data['date']}."
+        which = f"{data['habit_id']}번 습관{named.strip()}"
+        return f"{which}을 {data['date']} {'완료로' if data['value'] == 'done' else '빈칸으로'} 기록했어요."
+    return f"I recorded habit {data['habit_id']}{named} as {data['value']} for {data['date']}."
 
 
 _CANCELLED = {

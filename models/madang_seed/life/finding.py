@@ -152,12 +152,27 @@ def search_then(d: Dialogue) -> None:
         if d.rng.random() < 0.6:
             d.user(d.ask(d.phrases.THIS_ADD))
             add_item(d, row.id, row.title)
-    elif follow < 0.9:
+    elif follow < 0.87:
+        _search_other(d)
+    elif follow < 0.93:
         row = d.rng.choice(rows)
         d.user(d.ask(d.phrases.ADD, t=row.title, q=d.quoted(row.title)))
         add_item(d, row.id, row.title)
     else:
         small_talk(d)
+
+
+def _search_other(d: Dialogue) -> None:
+    """No, not that: another word or another category is searched for."""
+    arguments: Data
+    if d.rng.random() < 0.5:
+        category, word = _category(d)
+        arguments = {"category": category}
+    else:
+        word = keyword_for(d)
+        arguments = {"keyword": word}
+    d.user(d.ask(d.phrases.SEARCH_OTHER, t=word))
+    _search_with(d, arguments, invent=0.3)
 
 
 def _pick(d: Dialogue, rows: list[Row], templates: list[str]) -> Row:
@@ -181,8 +196,15 @@ def search_and_add(d: Dialogue) -> None:
     if rng.random() < 0.4:
         word = keyword_for(d)
         arguments = {"keyword": word}
-    look = rng.random() < 0.4
-    d.user(d.ask((_LOOK_AND_ADD if look else _FIND_AND_ADD)[d.language], t=word))
+    look = rng.random() < 0.5
+    templates = (_LOOK_AND_ADD if look else _FIND_AND_ADD)[d.language]
+    if rng.random() < 0.3:
+        keyword = keyword_for(d)
+        arguments = {"category": category, "keyword": keyword}
+        templates = (_LOOK_AND_ADD_BOTH if look else _FIND_AND_ADD_BOTH)[d.language]
+        d.user(d.ask(templates, t=rng.choice(d.phrases.CATEGORY_WORDS[category]), k=maybe_quoted(d, keyword)))
+    else:
+        d.user(d.ask(templates, t=word))
     d.call("search_catalog", **arguments)
     rows, total = results.search_rows(rng, arguments, d.locale, 0.5)
     d.tool(results.search_envelope(rows, total))
@@ -216,6 +238,16 @@ _LOOK_AND_ADD = {
         "[find|search for] [a|] {t} protocol, [read|check|look at] [the details|it] and add it",
         "look for {t}, check the details of the first one, then add it",
     ],
+}
+
+
+_FIND_AND_ADD_BOTH = {
+    "ko": ["{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아서|검색해서] [첫 번째 거 |그거 |그걸 |][추가해줘|등록해줘]"],
+    "en": ["[find|search for|look for] {k} [in|under|among] {t} and add [it|the first one|the first result]"],
+}
+_LOOK_AND_ADD_BOTH = {
+    "ko": ["{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아|찾아서|검색해서] [자세히 보고|내용 보고|읽어 보고] [그걸 |그거 |][추가해줘|등록해줘]"],
+    "en": ["[find|search for|look for] {k} [in|under|among] {t}, [read|check|look at] [the details|it] and add it"],
 }
 
 

@@ -24,7 +24,7 @@ def list_habits(d: Dialogue) -> None:
         return
     d.say(answers.listed(d.language, active))
     if active and rng.random() < 0.4:
-        _about_listed(d, rng.choice(active))
+        _about_listed(d, active)
 
 
 def _list(d: Dialogue, number: int) -> list[Habit] | None:
@@ -37,16 +37,31 @@ def _list(d: Dialogue, number: int) -> list[Habit] | None:
     return active
 
 
-def _about_listed(d: Dialogue, habit: Habit) -> None:
+def _about_listed(d: Dialogue, active: list[Habit]) -> None:
+    """Something about one of the habits that were just named: by its place, its title or its number."""
     rng = d.rng
-    by_title = rng.random() < 0.5
+    habit = rng.choice(active)
+    roll = rng.random()
+    place = active.index(habit) + 1
+    if roll < 0.3 and place in d.phrases.ORDINALS:
+        # A bare number would be the number of a habit.
+        spoken = [word for word in d.phrases.ORDINALS[place] if not any(letter.isdigit() for letter in word)]
+        ordinal = rng.choice([word for word in spoken if "number" not in word])
+        if rng.random() < 0.5:
+            d.user(d.ask(d.phrases.LOG_THAT, o=ordinal))
+            record_day(d, habit.id, "done", habit.title)
+        else:
+            d.user(d.ask(d.phrases.STREAK_THAT, o=ordinal))
+            _streak(d, habit.id, habit.title)
+        return
+    by_title = roll < 0.65
     if rng.random() < 0.6:
         value = rng.choice(("done", "done", "blank"))
         if by_title:
             d.user(d.ask(d.phrases.LOG_TITLE[value], t=habit.title, q=d.quoted(habit.title)))
         else:
             d.user(d.ask(d.phrases.LOG_DONE if value == "done" else d.phrases.LOG_BLANK, id=habit.id))
-        record_day(d, habit.id, value)
+        record_day(d, habit.id, value, habit.title if by_title else None)
     else:
         if by_title:
             d.user(d.ask(d.phrases.STREAK_TITLE, t=habit.title, q=d.quoted(habit.title)))
@@ -55,8 +70,8 @@ def _about_listed(d: Dialogue, habit: Habit) -> None:
         _streak(d, habit.id, habit.title)
 
 
-def record_day(d: Dialogue, habit_id: int, value: str, **given: str) -> None:
-    """Records a day and tells how that went."""
+def record_day(d: Dialogue, habit_id: int, value: str, title: str | None = None, **given: str) -> None:
+    """Records a day and tells how that went, with the title of the habit where it was named so."""
     rng = d.rng
     d.call("log_tracker_entry", habit_id=habit_id, value=value, **given)
     roll = rng.random()
@@ -70,7 +85,7 @@ def record_day(d: Dialogue, habit_id: int, value: str, **given: str) -> None:
     else:
         data: Data = {"habit_id": habit_id, "date": given.get("date") or results.date(rng), "value": value}
         d.tool(envelopes.ok(data))
-        d.say(answers.logged(d.language, data))
+        d.say(answers.logged(d.language, data, title))
 
 
 def log(d: Dialogue) -> None:
@@ -93,6 +108,10 @@ def log(d: Dialogue) -> None:
         text = choose(rng, phrases.LOG_NOTE, log=text.rstrip(".!?~"), n=words, nq=d.quoted(words))
     d.user(d.in_passing(text))
     record_day(d, habit_id, value, **given)
+    if rng.random() < 0.08:
+        other = number_for(rng)
+        d.user(d.ask(phrases.LOG_OTHER, was=habit_id, id=other))
+        record_day(d, other, value, **given)
 
 
 def written_date(d: Dialogue, day: str) -> str:
@@ -125,7 +144,7 @@ def log_by_title(d: Dialogue) -> None:
     value = rng.choice(("done", "done", "done", "blank"))
     active, title = _named_habit(d, d.phrases.LOG_TITLE[value])
     if active is not None:
-        record_day(d, active.id, value)
+        record_day(d, active.id, value, active.title)
     elif title:
         d.say(answers.TALK[d.language]["no_such_habit"].format(t=title))
 

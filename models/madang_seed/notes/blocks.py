@@ -10,7 +10,7 @@ from ..envelopes import Data
 from . import answers, results, words
 from .pages import context
 from .results import Block
-from .steps import broken, find_block, find_page, goes_wrong, names, pick_block
+from .steps import broken, find_block, find_page, goes_wrong, names, page_names, pick_block
 from .writing import change, correct
 
 
@@ -22,7 +22,7 @@ def find_blocks(d: Dialogue) -> None:
     slots = {"k": said, "q": d.quoted(said)}
     if rng.random() < 0.16:
         title = results.title(d)
-        d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **names(d, title, "p"))))
+        d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **page_names(d, title))))
         find_page(d, title, lambda page: _found(d, {"query": said, "pageId": page.id}, said, page))
         return
     if rng.random() < 0.16:
@@ -169,10 +169,10 @@ def about(d: Dialogue, block: Block, _text: str = "") -> None:
 Act = Callable[[Dialogue, Block, str], None]
 _FOLLOW: list[tuple[Act, str]] = [
     (delete, "DELETE_THAT"),
-    (delete, "DELETE_THAT"),
     (change_to, "CHANGE_THAT"),
     (append, "APPEND_THAT"),
     (put_below, "BELOW_THAT"),
+    (about, "ABOUT_THAT"),
 ]
 
 # How often each is asked for of a line that is named by what it says.

@@ -9,7 +9,7 @@ from ..failing import fail
 from ..grammar import choose
 from . import answers, results, words
 from .results import Page
-from .steps import broken, find_page, goes_wrong, names
+from .steps import broken, find_page, goes_wrong, page_names
 from .writing import write_there
 
 
@@ -22,7 +22,7 @@ def make_page(d: Dialogue) -> None:
         _make(d, title, None)
         return
     parent = results.title(d) if rng.random() < 0.5 else rng.choice(words.FOLDERS[d.language])
-    d.user(d.in_passing(d.ask(d.notes.MAKE_IN, t=title, q=d.quoted(title), **names(d, parent, "p"))))
+    d.user(d.in_passing(d.ask(d.notes.MAKE_IN, t=title, q=d.quoted(title), **page_names(d, parent))))
     find_page(d, parent, lambda page: _make(d, title, page), is_directory=rng.random() < 0.7)
 
 
@@ -37,7 +37,7 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
     page = Page(results.new_id(d), title, parent.id if parent else None)
     d.tool(envelopes.ok(results.created(page)))
     answers.done(d, "created_in" if parent else "created", t=title, p=parent.title if parent else "")
-    if rng.random() < 0.2:
+    if rng.random() < 0.3:
         write_there(d, page)
 
 
@@ -53,7 +53,7 @@ def make_page_with_lines(d: Dialogue) -> None:
         _make_with_lines(d, title, None, blocks)
         return
     parent = results.title(d) if rng.random() < 0.5 else rng.choice(words.FOLDERS[d.language])
-    text = choose(rng, d.own(d.notes.MAKE_LINES_IN), **slots, **names(d, parent, "p"))
+    text = choose(rng, d.own(d.notes.MAKE_LINES_IN), **slots, **page_names(d, parent))
     d.user(d.in_passing(" ".join(text.split())))
     find_page(d, parent, lambda page: _make_with_lines(d, title, page, blocks), is_directory=rng.random() < 0.7)
 
@@ -66,7 +66,7 @@ def _items(d: Dialogue) -> tuple[list[Data], str]:
     mark = rng.choice(d.notes.ITEM_MARKS) if is_short else "'{x}'"
     number = rng.choice((1, 2, 2, 2, 3, 3, 3, 4, 5, 6))
     lines = [_item(d, language, is_short) for _ in range(number)]
-    if rng.random() < 0.6:
+    if rng.random() < 0.5:
         written = [mark.replace("{x}", line) for line in lines]
         last = rng.choice(d.notes.AND) if number > 1 else ""
         return [{"content": line} for line in lines], ", ".join(written[:-1]) + last + written[-1]

@@ -7,7 +7,7 @@ from ..dialogue import Dialogue
 from ..envelopes import Data
 from . import answers, results, words
 from .results import Block, Page
-from .steps import broken, find_page, goes_wrong, names, pick_page
+from .steps import broken, find_page, goes_wrong, page_names, pick_page
 from .writing import write_here, write_there, write_to_picked
 
 
@@ -23,7 +23,7 @@ def open_page(d: Dialogue) -> None:
         return
     page = results.page(d, title)
     _opened(d, page)
-    if d.rng.random() < 0.25:
+    if d.rng.random() < 0.4:
         _after_opening(d, page)
 
 
@@ -34,12 +34,23 @@ def _opened(d: Dialogue, page: Page) -> None:
 
 
 def _after_opening(d: Dialogue, page: Page) -> None:
-    """What is done with the page that was opened just now: its id is known."""
-    if d.rng.random() < 0.5:
+    """What is done with the page that was opened just now: its id is known, but where the user is may have changed."""
+    roll = d.rng.random()
+    if roll < 0.4:
         write_here(d)
-        return
-    d.user(d.ask(d.notes.READ_THAT if d.rng.random() < 0.5 else d.notes.READ_HERE, o=d.phrases.ORDINALS[1][0]))
-    read(d, page)
+    elif roll < 0.6:
+        d.user(d.ask(d.notes.READ_THAT[1:]))
+        read(d, page)
+    elif roll < 0.8:
+        d.user(d.ask(d.notes.READ_HERE))
+        d.call("get_current_context")
+        d.tool(envelopes.ok(context(page, None, [])))
+        read(d, page)
+    else:
+        d.user(d.ask(d.notes.CONTEXT))
+        d.call("get_current_context")
+        d.tool(envelopes.ok(context(page, None, [])))
+        answers.context(d, page, None, 0)
 
 
 def list_pages(d: Dialogue) -> None:
@@ -81,7 +92,7 @@ def kept(envelope: str, rows: list) -> list:
 def find_pages(d: Dialogue) -> None:
     """Pages are looked for, then perhaps one of them is used."""
     rng = d.rng
-    said = words.query(rng, d.other_language(0.06), d.novelty)
+    said = words.query(rng, d.other_language(0.06), d.novelty) if rng.random() < 0.7 else results.title(d)
     arguments: Data = {"query": said}
     if rng.random() < 0.2:
         arguments["limit"] = rng.randint(1, 9)
@@ -118,7 +129,7 @@ def follow_pages(d: Dialogue, pages: list[Page]) -> None:
         page = pick_page(d, pages, d.notes.OPEN_THAT if len(pages) == 1 else d.notes.OPEN_THAT[:2])
         d.call("open_page", pageId=page.id)
         _opened(d, page)
-        if len(pages) > 1 and rng.random() < 0.45:
+        if len(pages) > 1 and rng.random() < 0.6:
             page = pick_page(d, pages, d.notes.PICK_OTHER, but=page)
             d.call("open_page", pageId=page.id)
             _opened(d, page)
@@ -142,7 +153,7 @@ def read_page(d: Dialogue) -> None:
             read(d, page)
         return
     title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.READ, **names(d, title, "p"))))
+    d.user(d.in_passing(d.ask(d.notes.READ, **page_names(d, title))))
     find_page(d, title, lambda page: read(d, page))
 
 
