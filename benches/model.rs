@@ -7,36 +7,38 @@
 
 #[path = "model/bare.rs"]
 mod bare;
+#[path = "model/constraint.rs"]
+mod constraint;
 #[path = "../src/model/llama/tests/gguf_file.rs"]
 mod gguf_file;
+#[path = "model/long.rs"]
+mod long;
 #[path = "model/shape.rs"]
 mod shape;
+#[path = "model/speed.rs"]
+mod speed;
 
 use std::{
     fs,
     num::NonZeroUsize,
     path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use cpu_time::ProcessTime;
 use madang::{
     ChatModel as _, Completion, CompletionRequest, Deltas,
     model::llama::{LlamaModel, LlamaOptions},
 };
-use madang_actors::protocol::{
-    CompletionDelta, CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId,
-};
-use serde_json::json;
+use madang_actors::protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-const PARTS: [&str; 6] = ["single", "batch", "constraint", "common", "memory", "long"];
+use bare::Bare;
+use speed::{Speed, Taken, Taking};
+
+const PARTS: [&str; 7] = ["single", "batch", "constraint", "common", "memory", "long", "pieces"];
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
@@ -67,7 +69,7 @@ async fn main() {
         batch(&model).await;
     }
     if is_wanted("constraint") {
-        constraint(&model).await;
+        constraint::measure(&model).await;
     }
     if is_wanted("common") {
         common(&model).await;
@@ -76,7 +78,10 @@ async fn main() {
         memory(&model).await;
     }
     if is_wanted("long") {
-        long(&model).await;
+        long::measure(&model).await;
+    }
+    if is_wanted("pieces") {
+        pieces(&model).await;
     }
 }
 
@@ -106,8 +111,8 @@ const TRIALS: usize = 3;
 async fn single(path: &Path) {
     const TOKENS: usize = 48;
     let (mut ours, mut bare) = (Speed::default(), Speed::default());
-    let model = load(path, |options| options).await;
     for trial in 0..TRIALS {
+        let model = load(path, |options| options).await;
         bare = bare.or(Speed::of(TOKENS, bare_loop(path, 1, TOKENS).await));
         ours = ours.or(streams(&model, &format!("single {trial}"), 1, TOKENS).await);
     }
@@ -118,11 +123,13 @@ async fn batch(path: &Path) {
     const TOKENS: usize = 24;
     const SESSIONS: usize = 32;
     let (mut ours, mut alone, mut bare) = (Speed::default(), Speed::default(), Speed::default());
-    let model = load(path, |options| options).await;
     for trial in 0..TRIALS {
+        // As in the bare loop nothing rests beside them.
+        let model = load(path, |options| options).await;
         let took = bare_loop(path, SESSIONS, TOKENS).await;
         bare = bare.or(Speed::of(SESSIONS * TOKENS, took));
         ours = ours.or(streams(&model, &format!("batch {trial}"), SESSIONS, TOKENS).await);
+        let model = load(path, |options| options).await;
         alone = alone.or(streams(&model, &format!("alone {trial}"), 1, TOKENS).await);
     }
     println!(
@@ -130,72 +137,6 @@ async fn batch(path: &Path) {
         ours.to(bare),
         ours.to(alone)
     );
-}
-
-/// Sessions in the middle of a long string of a tool call, against sessions that write plain text.
-async fn constraint(path: &Path) {
-    const SESSIONS: usize = 16;
-    /// In so many tokens each has come into its call.
-    const BEFORE: usize = 120;
-    const TOKENS: usize = 40;
-    let text =
-        json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
-    let tools: Arc<[ToolSpec]> = Arc::new([ToolSpec::new("note", "Writes a note", text)]);
-    let model = load(path, |options| options).await;
-    let (mut calls, mut plain) = (Speed::default(), Speed::default());
-    for trial in 0..TRIALS {
-        let none: Arc<[ToolSpec]> = Arc::new([]);
-        // Whoever comes second has more chats resting beside it: they take turns at it.
-        let mut order = [none, Arc::clone(&tools)];
-        order.rotate_left(trial % 2);
-        for tools in order {
-            let is_call = !tools.is_empty();
-            let heard = Arc::new(AtomicUsize::new(0));
-            let stop = CancellationToken::new();
-            let begun = model.stats().tokens_generated;
-            let mut running = JoinSet::new();
-            for number in 0..SESSIONS {
-                let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
-                let deltas = Deltas::new(move |delta| {
-                    if matches!(delta, CompletionDelta::Text(_)) {
-                        heard.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-                let name = format!("constraint {trial} {is_call} {number}");
-                let chat = vec![user(&format!("{number:02} {trial}"))];
-                let mut asked = request(&name, None, chat, 4_000);
-                asked.tools = Arc::clone(&tools);
-                running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
-            }
-            let before = generated(&model, begun + (SESSIONS * BEFORE) as u64).await;
-            let began = Taking::begin();
-            let plain_before = heard.load(Ordering::Relaxed);
-            let after = generated(&model, before + (SESSIONS * TOKENS) as u64).await;
-            let took = began.taken();
-            let is_plain = heard.load(Ordering::Relaxed) > plain_before;
-            assert_eq!(is_plain, !is_call, "what is written is not what was to be measured");
-            stop.cancel();
-            running.join_all().await;
-            let speed = Speed::of(usize::try_from(after - before).unwrap(), took);
-            let best = if is_call { &mut calls } else { &mut plain };
-            *best = best.or(speed);
-        }
-    }
-    println!(
-        "constraint: {SESSIONS} sessions in tool calls {calls}, in plain text {plain}: {}",
-        calls.to(plain)
-    );
-}
-
-/// How many tokens the model has generated as soon as they are so many.
-async fn generated(model: &LlamaModel, tokens: u64) -> u64 {
-    loop {
-        let generated = model.stats().tokens_generated;
-        if generated >= tokens {
-            return generated;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
 }
 
 async fn common(path: &Path) {
@@ -256,49 +197,6 @@ async fn memory(path: &Path) {
     );
 }
 
-async fn long(path: &Path) {
-    const STREAMS: usize = 16;
-    let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
-    let model = load(path, options).await;
-    let newcomer = || request("newcomer", None, vec![user(&"n".repeat(4_000))], 1);
-    let began = Instant::now();
-    complete(Arc::clone(&model), newcomer()).await;
-    let alone = began.elapsed();
-    drop(model);
-    let model = load(path, options).await;
-    let heard: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); STREAMS]));
-    let stop = CancellationToken::new();
-    let mut running = JoinSet::new();
-    for number in 0..STREAMS {
-        let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
-        let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
-        let asked =
-            request(&format!("{number}"), None, vec![user(&format!("{number:02} talks"))], 4_000);
-        running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
-    }
-    until(|| heard.lock().unwrap().iter().all(|heard| heard.len() >= 20)).await;
-    let came = Instant::now();
-    complete(Arc::clone(&model), newcomer()).await;
-    let beside = came.elapsed();
-    stop.cancel();
-    running.join_all().await;
-    let (mut before, mut during) = (Vec::new(), Vec::new());
-    for pair in heard.lock().unwrap().iter().flat_map(|heard| heard.windows(2)) {
-        let gap = pair[1] - pair[0];
-        if pair[1] < came { before.push(gap) } else { during.push(gap) }
-    }
-    let (before, during) = (p99(before), p99(during));
-    println!(
-        "long: p99 gap of {STREAMS} streams {:.0} ms, beside a prompt of 4,000 tokens {:.0} ms: {:.2} times; its first token alone {:.1} s, beside them {:.1} s: {:.2} times",
-        millis(before),
-        millis(during),
-        during.as_secs_f64() / before.as_secs_f64(),
-        alone.as_secs_f64(),
-        beside.as_secs_f64(),
-        beside.as_secs_f64() / alone.as_secs_f64()
-    );
-}
-
 /// Tokens a second of so many sessions together, from when all have begun until the first of them ends.
 async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
     let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
@@ -331,70 +229,29 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
     Speed::of(heard.iter().flatten().filter(inside).count(), took)
 }
 
+/// What a token of a prompt costs in pieces of some sizes: what bounds `long`.
+async fn pieces(path: &Path) {
+    const SIZES: [usize; 6] = [8, 16, 32, 63, 64, 128];
+    for depth in [500, 2_000, 4_000] {
+        let path = path.to_path_buf();
+        let work = move || bare().pieces(&path, depth, &SIZES);
+        let took = tokio::task::spawn_blocking(work).await.unwrap();
+        let each = SIZES.iter().zip(took).map(|(size, took)| {
+            let token = took / u32::try_from(*size).unwrap();
+            format!("{size}: {:.0} ms, {:.1} a token", millis(took), millis(token))
+        });
+        println!("pieces behind {depth} tokens: {}", each.collect::<Vec<_>>().join("; "));
+    }
+}
+
 async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Taken {
     let path = path.to_path_buf();
-    let work =
-        move || bare::generate(&path, threads(), has_flash_attention(), sequences, 40, tokens);
+    let work = move || bare().generate(&path, sequences, 40, tokens);
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
-/// A moment, by the clock and by the processor.
-#[derive(Debug, Clone, Copy)]
-struct Taking {
-    wall: Instant,
-    processor: ProcessTime,
-}
-
-/// How long something took, by the clock and by the processor.
-#[derive(Debug, Clone, Copy)]
-struct Taken {
-    wall: Duration,
-    processor: Duration,
-}
-
-impl Taking {
-    fn begin() -> Self {
-        Self { wall: Instant::now(), processor: ProcessTime::now() }
-    }
-
-    fn taken(self) -> Taken {
-        Taken { wall: self.wall.elapsed(), processor: self.processor.elapsed() }
-    }
-}
-
-/// Tokens a second. That of the processor means something with `threads=1` only, since threads wait for each other by
-/// spinning; then it is as good on a machine on which others are busy.
-#[derive(Debug, Clone, Copy, Default)]
-struct Speed {
-    wall: f64,
-    processor: f64,
-}
-
-impl Speed {
-    fn of(tokens: usize, took: Taken) -> Self {
-        Self { wall: per_second(tokens, took.wall), processor: per_second(tokens, took.processor) }
-    }
-
-    /// The better of two trials.
-    fn or(self, other: Self) -> Self {
-        Self { wall: self.wall.max(other.wall), processor: self.processor.max(other.processor) }
-    }
-
-    /// How many times as fast.
-    fn to(self, other: Self) -> String {
-        let (wall, processor) = (self.wall / other.wall, self.processor / other.processor);
-        if threads().get() == 1 {
-            format!("{wall:.3} ({processor:.3} by the processor)")
-        } else {
-            format!("{wall:.3}")
-        }
-    }
-}
-
-impl std::fmt::Display for Speed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.1} tokens/s", self.wall)
-    }
+fn bare() -> Bare {
+    Bare { threads: threads(), has_flash_attention: has_flash_attention() }
 }
 
 async fn load(path: &Path, change: impl Fn(LlamaOptions) -> LlamaOptions) -> Arc<LlamaModel> {
@@ -436,20 +293,10 @@ async fn until(is_so: impl Fn() -> bool) {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
-fn per_second(tokens: usize, time: Duration) -> f64 {
-    tokens as f64 / time.as_secs_f64()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of a bench")]
 fn ratio(one: u64, other: u64) -> f64 {
     one as f64 / other as f64
 }
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
-}
-
-fn p99(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[(times.len() - 1) * 99 / 100]
 }

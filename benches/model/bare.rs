@@ -2,7 +2,9 @@
 
 use std::{
     num::{NonZeroU32, NonZeroUsize},
+    ops::Range,
     path::Path,
+    time::Duration,
 };
 
 use llama_cpp_2::{
@@ -19,61 +21,116 @@ use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 use crate::{Taken, Taking};
 
-/// How long `sequences` take to generate so many tokens each, behind prompts of so many tokens.
-pub(crate) fn generate(
-    model: &Path,
-    threads: NonZeroUsize,
-    has_flash_attention: bool,
-    sequences: usize,
-    prompt: usize,
-    tokens: usize,
-) -> Taken {
+/// How a bare loop computes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bare {
+    pub(crate) threads: NonZeroUsize,
+    pub(crate) has_flash_attention: bool,
+}
+
+impl Bare {
+    /// How long `sequences` take to generate so many tokens each, behind prompts of so many tokens.
+    pub(crate) fn generate(
+        self,
+        model: &Path,
+        sequences: usize,
+        prompt: usize,
+        tokens: usize,
+    ) -> Taken {
+        let weights = weights(model);
+        let mut context = self.context(&weights, sequences);
+        let mut batch = LlamaBatch::new(BATCH, 1);
+        let mut last = Vec::new();
+        for sequence in 0..sequences {
+            decode(&mut context, &mut batch, sequence, 0..prompt);
+            last.push(likeliest(&context, batch.n_tokens() - 1));
+        }
+        let began = Taking::begin();
+        for step in 0..tokens {
+            batch.clear();
+            let position = i32::try_from(prompt + step).unwrap();
+            for (sequence, token) in (0..).zip(&last) {
+                batch.add(*token, position, &[sequence], true).unwrap();
+            }
+            context.decode(&mut batch).unwrap();
+            for (at, token) in (0..).zip(&mut last) {
+                *token = likeliest(&context, at);
+            }
+        }
+        began.taken()
+    }
+
+    /// How long pieces of so many tokens each take, behind a prompt of `depth` tokens; the best of some.
+    pub(crate) fn pieces(self, model: &Path, depth: usize, sizes: &[usize]) -> Vec<Duration> {
+        let weights = weights(model);
+        let mut context = self.context(&weights, 1);
+        let mut batch = LlamaBatch::new(BATCH, 1);
+        for start in (0..depth).step_by(BATCH) {
+            decode(&mut context, &mut batch, 0, start..depth.min(start + BATCH));
+        }
+        let behind = u32::try_from(depth).unwrap();
+        let piece = |size: &usize| {
+            let trials = (0..3).map(|_| {
+                let began = Taking::begin();
+                decode(&mut context, &mut batch, 0, depth..depth + size);
+                likeliest(&context, batch.n_tokens() - 1);
+                let took = began.taken().wall;
+                context.clear_kv_cache_seq(Some(0), Some(behind), None).unwrap();
+                took
+            });
+            trials.min().unwrap()
+        };
+        sizes.iter().map(piece).collect()
+    }
+
+    fn context<'m>(self, weights: &'m LlamaModel, sequences: usize) -> LlamaContext<'m> {
+        let threads = i32::try_from(self.threads.get()).unwrap();
+        let attention = if self.has_flash_attention {
+            LLAMA_FLASH_ATTN_TYPE_AUTO
+        } else {
+            LLAMA_FLASH_ATTN_TYPE_DISABLED
+        };
+        let params = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(8_192))
+            .with_n_batch(256)
+            .with_n_ubatch(256)
+            .with_n_seq_max(u32::try_from(sequences).unwrap())
+            .with_kv_unified(true)
+            .with_flash_attention_policy(attention)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads)
+            .with_no_perf(true);
+        weights.new_context(backend(), params).unwrap()
+    }
+}
+
+/// Tokens in a decode, at most.
+const BATCH: usize = 256;
+
+fn weights(model: &Path) -> LlamaModel {
     send_logs_to_tracing(LogOptions::default());
-    // An error says that the engine has initialised it already. It is never freed: the engine goes on with it.
-    let backend = Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})));
-    let weights = LlamaModel::load_from_file(backend, model, &LlamaModelParams::default()).unwrap();
-    let threads = i32::try_from(threads.get()).unwrap();
-    let attention = if has_flash_attention {
-        LLAMA_FLASH_ATTN_TYPE_AUTO
-    } else {
-        LLAMA_FLASH_ATTN_TYPE_DISABLED
-    };
-    let params = LlamaContextParams::default()
-        .with_n_ctx(NonZeroU32::new(8_192))
-        .with_n_batch(256)
-        .with_n_ubatch(256)
-        .with_n_seq_max(u32::try_from(sequences).unwrap())
-        .with_kv_unified(true)
-        .with_flash_attention_policy(attention)
-        .with_n_threads(threads)
-        .with_n_threads_batch(threads)
-        .with_no_perf(true);
-    let mut context = weights.new_context(backend, params).unwrap();
-    let mut batch = LlamaBatch::new(256, 1);
-    let mut last = Vec::new();
-    for sequence in 0..sequences {
-        batch.clear();
-        for at in 0..prompt {
-            let token = LlamaToken(i32::try_from((at * 31 + sequence * 7) % 200).unwrap());
-            let (position, id) = (i32::try_from(at).unwrap(), i32::try_from(sequence).unwrap());
-            batch.add(token, position, &[id], at + 1 == prompt).unwrap();
-        }
-        context.decode(&mut batch).unwrap();
-        last.push(likeliest(&context, batch.n_tokens() - 1));
+    LlamaModel::load_from_file(backend(), model, &LlamaModelParams::default()).unwrap()
+}
+
+/// An error says that the engine has initialised it already. It is never freed: the engine goes on with it.
+fn backend() -> &'static LlamaBackend {
+    Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})))
+}
+
+/// Reads some made up tokens at these places; the scores of the last one are kept.
+fn decode(
+    context: &mut LlamaContext<'_>,
+    batch: &mut LlamaBatch<'_>,
+    sequence: usize,
+    places: Range<usize>,
+) {
+    batch.clear();
+    let id = i32::try_from(sequence).unwrap();
+    for at in places.clone() {
+        let token = LlamaToken(i32::try_from((at * 31 + sequence * 7) % 200).unwrap());
+        batch.add(token, i32::try_from(at).unwrap(), &[id], at + 1 == places.end).unwrap();
     }
-    let began = Taking::begin();
-    for step in 0..tokens {
-        batch.clear();
-        let position = i32::try_from(prompt + step).unwrap();
-        for (sequence, token) in (0..).zip(&last) {
-            batch.add(*token, position, &[sequence], true).unwrap();
-        }
-        context.decode(&mut batch).unwrap();
-        for (at, token) in (0..).zip(&mut last) {
-            *token = likeliest(&context, at);
-        }
-    }
-    began.taken()
+    context.decode(batch).unwrap();
 }
 
 fn likeliest(context: &LlamaContext<'_>, at: i32) -> LlamaToken {
