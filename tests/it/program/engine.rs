@@ -73,6 +73,20 @@ fn a_chat_is_the_same_with_the_model_in_a_process_of_its_own() {
 }
 
 #[test]
+fn the_child_is_told_how_the_model_is_to_be_run() {
+    let home = Home::new();
+    let arguments = ["chat", "--json", "--locale", "ko", "--flash-attention", "on"];
+    let mut chat = Running::start(home.command(&arguments));
+    chat.write(SEARCH.as_bytes());
+    chat.until("turn_ended");
+    let [child] = children(chat.child.id())[..] else { panic!("not one child") };
+    let told = fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap();
+    let told: Vec<&str> = told.split_terminator('\0').skip(1).collect();
+    assert_eq!(told, ["engine", "--flash-attention=on"]);
+    assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
 fn a_child_that_is_killed_in_a_turn_costs_nothing_but_time() {
     let home = Home::new();
     let arguments = ["chat", "--json", "--locale", "ko", "--session", "one"];

@@ -1,5 +1,7 @@
 //! The LlmActor with a model driven by hand: one end for each completion, a bounded fair queue, deadlines.
 
+mod threads;
+
 use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorRef};
