@@ -1,17 +1,10 @@
 //! Whose file it is, found out without touching it.
 
-use std::{
-    fs::{self, File},
-    io::{ErrorKind, Read},
-    path::Path,
-};
+use std::{fs, io::ErrorKind, path::Path};
 
 use sqlx::{Row, SqliteConnection};
 
 use super::{OpenError, schema};
-
-/// What every SQLite database begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The first SQLite without the bug that may corrupt a database in WAL mode.
 const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
@@ -21,27 +14,20 @@ const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 pub(super) enum Found {
     /// None, or an empty one: a database can be made there.
     Nothing,
-    /// Some SQLite database.
-    Database,
+    /// A file with something in it.
+    Something,
 }
 
-/// Looks at the first bytes of the file. Anything that is no database is left alone.
+/// Looks whether there is something. What it is SQLite says when it reads it: the file is never opened here, because locks
+/// of a process on a file go as soon as any part of the process closes it, and with them those of a store that has it open.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
-    let unusable = |cause| OpenError::of_io(path, cause);
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => {}
-        // Not even opened: a named pipe would wait for somebody to write.
-        Ok(_) => return Err(OpenError::Foreign { path: path.to_owned() }),
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(unusable(error)),
-    }
-    let file = File::open(path).map_err(unusable)?;
-    let mut head = Vec::with_capacity(MAGIC.len());
-    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(unusable)?;
-    match &*head {
-        [] => Ok(Found::Nothing),
-        head if head == MAGIC => Ok(Found::Database),
-        _ => Err(OpenError::Foreign { path: path.to_owned() }),
+        // Not even by SQLite: a named pipe would wait for somebody to write.
+        Ok(metadata) if !metadata.is_file() => Err(OpenError::Foreign { path: path.to_owned() }),
+        Ok(metadata) if metadata.len() == 0 => Ok(Found::Nothing),
+        Ok(_) => Ok(Found::Something),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) => Err(OpenError::of_io(path, error)),
     }
 }
 

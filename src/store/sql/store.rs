@@ -78,7 +78,8 @@ struct Closed;
 struct OpenedToRead;
 
 impl SqliteStore {
-    /// How a database file is opened.
+    /// How a database file is opened. While a store has it open, the same process must not open the file but with SQLite:
+    /// on Unix a process loses its locks on a file when any part of it closes that file.
     #[must_use]
     pub fn options(path: impl AsRef<Path>) -> SqliteOptions {
         SqliteOptions::file(path.as_ref().to_owned())

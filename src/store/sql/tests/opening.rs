@@ -5,6 +5,7 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::Path,
+    process::Command,
 };
 
 use madang_actors::{
@@ -258,6 +259,38 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
     assert_eq!(after.calls(&LedgerFilter::default()).await.unwrap().len(), 2);
     after.close().await;
     drop(folder);
+}
+
+/// Programs with a SQLite before 3.51 tell by the locks whether they are the last to close a database; the last moves the log
+/// into it and removes it, and what were written from there on would be lost.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_opens_a_database_again_leaves_it_the_locks_that_keep_its_log() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let path = house.folder.path().join("house.db");
+    assert!(matches!(open(&path).await.unwrap_err(), OpenError::Held { .. }));
+    SqliteStore::open_read_only(&path).await.unwrap().close().await;
+    let job = format!("{}::is_not_the_last", module_path!().split_once("::").unwrap().1);
+    let mut another = Command::new(std::env::current_exe().unwrap());
+    another.args([&*job, "--exact", "--ignored"]).env(DATABASE, &path);
+    let ended = another.output().unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Where a process of its own finds its database.
+#[cfg(unix)]
+const DATABASE: &str = "MADANG_TEST_DATABASE";
+
+#[cfg(unix)]
+#[test]
+#[ignore = "a job for a process of its own, which another test starts"]
+fn is_not_the_last() {
+    use rustix::fs::{FlockOperation, fcntl_lock};
+    let file = fs::OpenOptions::new().write(true).open(std::env::var(DATABASE).unwrap()).unwrap();
+    let taken = fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive);
+    assert!(taken.is_err(), "nobody has it open, as far as the locks tell");
 }
 
 #[tokio::test(flavor = "multi_thread")]
