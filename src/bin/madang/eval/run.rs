@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use madang::{
-    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Item, Locale,
-    Runtime, Session, Subscription, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
+    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Item, Limits,
+    Locale, Runtime, Session, Subscription, Timestamp, ToolOutcome, TurnEnding, TurnOptions,
+    UserId,
 };
 use serde_json::Value;
 
@@ -102,7 +103,7 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
     let builder = setup::builder(store, stage.toolkits, locale(case.language));
-    let builder = builder.model(player.clone()).clock(clock.clone());
+    let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
     let builder = match stage.system {
         Some(text) => builder.system(text),
         None => builder,
@@ -119,6 +120,13 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     seen.found =
         found.map_err(|cause| Failure::because("failed to read the rows of a case", cause))?;
     Ok(seen)
+}
+
+/// A machine that stands still for a moment must not count against the model: only a tool that hangs is ended.
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.transaction_deadline = limits.tool_timeout;
+    limits
 }
 
 fn locale(language: Language) -> Locale {
