@@ -185,7 +185,7 @@ impl Runtime {
                     }
                 }
                 Some(DispatcherEvent::QuestionEnded { .. }) => {}
-                Some(DispatcherEvent::Ended(end)) => break *end,
+                Some(DispatcherEvent::Ended(end)) => break end,
                 Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
                     break settle(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
                 }
@@ -195,7 +195,7 @@ impl Runtime {
             self.registry().get(&name).ok().and_then(|tool| tool.spec().narrower.clone());
         let max_bytes = self.inner().limits.max_envelope_bytes;
         let envelope = call_envelope(&end.record, narrower.as_deref(), locale, max_bytes);
-        Ok(CallReport { session, record: end.record, envelope })
+        Ok(CallReport { session, record: *end.record, envelope })
     }
 
     async fn decide(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tracing::{Instrument as _, Span, debug, error};
+use tracing::{Instrument as _, Span, debug, error, instrument::Instrumented};
 
 use super::{
     Around,
@@ -60,13 +60,15 @@ pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, aroun
     };
     let running = around.tasks.token();
     let call = Call {
+        request: checked.request().clone(),
         checked: Some(checked),
         reply: Some(reply),
         around,
         _place: place,
         _running: running,
     };
-    if let Err(error) = CallActor::spawn(None, CallActor, call).await {
+    // Boxed: on its way into its actor it is moved by every layer of ractor.
+    if let Err(error) = CallActor::spawn(None, CallActor, Box::new(call)).await {
         error!(%error, "failed to start a call; its asker reads the ledger");
     }
 }
@@ -106,67 +108,63 @@ async fn refuse(
     let arguments = request.call.arguments.to_string().into();
     let end =
         Record::new(around, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
-    reply.send(DispatcherEvent::Ended(Box::new(end)));
+    reply.send(DispatcherEvent::Ended(end));
 }
 
 /// Supervises one run. Nobody supervises it, and nobody holds its ref.
 struct CallActor;
 
 struct Call {
+    request: Arc<DispatchRequest>,
+    /// What is run, until it is.
     checked: Option<CheckedCall>,
+    /// Until it is answered.
     reply: Option<Answering>,
     around: Arc<Around>,
     _place: Permit,
     _running: TaskTrackerToken,
 }
 
-struct Supervised {
-    request: Arc<DispatchRequest>,
-    reply: Option<Answering>,
-    call: Call,
-}
-
 enum CallMsg {
     /// A plain handler passed its deadline: the asker is told, the handler goes on.
-    Early(Box<CallEnd>),
+    Early(CallEnd),
 }
 
 impl From<CallEnd> for CallMsg {
     fn from(end: CallEnd) -> Self {
-        Self::Early(Box::new(end))
+        Self::Early(end)
     }
 }
 
 impl Actor for CallActor {
     type Msg = CallMsg;
-    type State = Supervised;
-    type Arguments = Call;
+    type State = Box<Call>;
+    type Arguments = Box<Call>;
 
     async fn pre_start(
         &self,
         me: ActorRef<CallMsg>,
-        mut call: Call,
-    ) -> Result<Supervised, ActorProcessingErr> {
+        mut call: Box<Call>,
+    ) -> Result<Box<Call>, ActorProcessingErr> {
         failpoint("call.starts").await?;
         let checked = call.checked.take().ok_or("a call is started once")?;
-        let (request, reply) = (checked.request().clone(), call.reply.take());
-        let span = reply.as_ref().map_or_else(Span::none, |reply| reply.span().clone());
-        let work = pipeline(checked, call.around.clone(), me.clone());
-        let work = Box::pin(work.instrument(span));
+        let span = call.reply.as_ref().map_or_else(Span::none, |reply| reply.span().clone());
+        let work: BoxFuture<'_, _> = Box::pin(pipeline(checked, call.around.clone(), me.clone()));
+        let work = work.instrument(span);
         failpoint("call.runs").await?;
         Run::spawn_linked(None, Run, work, me.get_cell()).await?;
-        Ok(Supervised { request, reply, call })
+        Ok(call)
     }
 
     async fn handle(
         &self,
         _: ActorRef<CallMsg>,
         msg: CallMsg,
-        call: &mut Supervised,
+        call: &mut Box<Call>,
     ) -> Result<(), ActorProcessingErr> {
         failpoint("call.early").await?;
         match msg {
-            CallMsg::Early(end) => call.answer(*end),
+            CallMsg::Early(end) => call.answer(end),
         }
         Ok(())
     }
@@ -175,13 +173,13 @@ impl Actor for CallActor {
         &self,
         me: ActorRef<CallMsg>,
         event: SupervisionEvent,
-        call: &mut Supervised,
+        call: &mut Box<Call>,
     ) -> Result<(), ActorProcessingErr> {
         failpoint("call.supervises").await?;
         match event {
             SupervisionEvent::ActorTerminated(_, Some(mut state), _) => {
                 match state.take::<RunState>().ok().and_then(|run| run.end) {
-                    Some(Ran::Ended(end)) => call.answer(*end),
+                    Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
                     // The answer was given early, so whoever has it hears this behind it.
                     Some(Ran::Told(Some(settled))) => {
@@ -206,10 +204,10 @@ impl Actor for CallActor {
     }
 }
 
-impl Supervised {
+impl Call {
     fn answer(&mut self, end: CallEnd) {
         if let Some(reply) = self.reply.take() {
-            reply.send(DispatcherEvent::Ended(Box::new(end)));
+            reply.send(DispatcherEvent::Ended(end));
         }
     }
 
@@ -222,7 +220,7 @@ impl Supervised {
     async fn panicked(&mut self, panic: &str) {
         let request = self.request.clone();
         error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
-        let end = settle(&self.call.around, request, &Fault::PANIC).await;
+        let end = settle(&self.around, request, &Fault::PANIC).await;
         self.answer(end);
     }
 }
@@ -235,7 +233,7 @@ struct RunState {
     end: Option<Ran>,
 }
 
-type Work = BoxFuture<'static, Ran>;
+type Work = Instrumented<BoxFuture<'static, Ran>>;
 
 enum Never {}
 
@@ -279,7 +277,7 @@ async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<Call
                 let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
                 answer(recorded, counts);
             }
-            return Ran::Ended(Box::new(end));
+            return Ran::Ended(end);
         }
     };
     let (tool, began) = (cleared.checked().tool().spec().name.clone(), Instant::now());

@@ -149,7 +149,7 @@ pub enum DispatcherEvent {
         end: ConfirmationEnd,
     },
     /// The call ended.
-    Ended(Box<CallEnd>),
+    Ended(CallEnd),
     /// The call had not begun and was left where the ledger has it.
     Left {
         /// The call.
@@ -169,8 +169,8 @@ pub enum DispatcherEvent {
 pub struct CallEnd {
     /// Its place in the transcript.
     pub seq: u64,
-    /// How it ended.
-    pub record: CallRecord,
+    /// How it ended. Boxed once, on its way from the ledger to the transcript.
+    pub record: Box<CallRecord>,
     /// The store has it. False only while the store cannot be written.
     pub is_recorded: bool,
 }

@@ -232,7 +232,7 @@ impl Record {
         is_recorded: bool,
     ) -> CallEnd {
         let outcome = (ended.result == CallResult::Shown).then_some(ended.outcome);
-        let record = CallRecord {
+        let record = Box::new(CallRecord {
             id: self.request.call.id,
             name: self.request.call.name.clone(),
             arguments,
@@ -244,7 +244,7 @@ impl Record {
             result: ended.result,
             proposed_at: self.proposed_at,
             ended_at: at,
-        };
+        });
         CallEnd { seq: self.request.seq, record, is_recorded }
     }
 }
@@ -260,7 +260,7 @@ async fn row(around: &Around, request: &DispatchRequest) -> Result<Option<Ledger
 }
 
 fn end_of(row: &LedgerRow) -> Option<CallEnd> {
-    Some(CallEnd { seq: row.seq, record: row.record()?, is_recorded: true })
+    Some(CallEnd { seq: row.seq, record: Box::new(row.record()?), is_recorded: true })
 }
 
 /// Brings a call whose pipeline is gone to its end: the end that the ledger has, or `handler_error` with this fault.

@@ -28,7 +28,7 @@ use crate::{
 /// How a cleared call came to its end.
 pub(super) enum Ran {
     /// With its recorded end.
-    Ended(Box<CallEnd>),
+    Ended(CallEnd),
     /// After its asker had been told an end: what is known now, where that was unknown.
     Told(Option<SettledCall>),
     /// It did not begin, and stays where the ledger has it.
@@ -48,9 +48,8 @@ pub(super) async fn run(
     let _held = match places::take(&cleared, around, patience(&cleared, around)).await {
         Ok(held) => Some(held),
         Err(NoPlace::Late) => {
-            return Ran::Ended(Box::new(
-                Box::pin(not_run(&cleared, record, &StoreError::Overloaded)).await,
-            ));
+            let overloaded = StoreError::Overloaded;
+            return Ran::Ended(Box::pin(not_run(&cleared, record, &overloaded)).await);
         }
         Err(NoPlace::Dismissed) => None,
         Err(NoPlace::Left) => return Ran::Left,
@@ -58,16 +57,15 @@ pub(super) async fn run(
     if request.dismissal.stops() && !cleared.is_approved() {
         let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
         let end = record.end(checked.arguments().clone(), Vec::new(), dismissed);
-        let end = Box::pin(end).await;
-        return Ran::Ended(Box::new(end));
+        return Ran::Ended(Box::pin(end).await);
     }
     let due = match about_to_run(&cleared) {
         Ok(due) => due,
-        Err(mismatch) => return Ran::Ended(Box::new(Box::pin(mismatch.end(record)).await)),
+        Err(mismatch) => return Ran::Ended(Box::pin(mismatch.end(record)).await),
     };
     match (tool.tool().needs(), tool.spec().effect) {
         (Some(Need::Transaction(_)), _) => {
-            Ran::Ended(Box::new(in_transaction(&cleared, due, record, around).await))
+            Ran::Ended(in_transaction(&cleared, due, record, around).await)
         }
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
             Box::pin(beside(&cleared, due, record, around, early)).await
@@ -77,9 +75,7 @@ pub(super) async fn run(
             let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
                 Ok(()) => Box::pin(beside(&cleared, due, record, around, early)).await,
-                Err(error) => {
-                    Ran::Ended(Box::new(Box::pin(not_run(&cleared, record, &error)).await))
-                }
+                Err(error) => Ran::Ended(Box::pin(not_run(&cleared, record, &error)).await),
             }
         }
     }
@@ -248,7 +244,7 @@ async fn beside(
     };
     let end = record.end(checked.arguments().clone(), steps, finished).await;
     if is_over {
-        return Ran::Ended(Box::new(end));
+        return Ran::Ended(end);
     }
     let mut is_recorded = end.is_recorded;
     early.tell(end);

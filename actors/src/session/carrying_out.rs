@@ -288,7 +288,7 @@ impl Awake {
                 self.tell(EventKind::ConfirmationEnded { call, end });
             }
             DispatcherEvent::Ended(end) => {
-                self.call_ended(me, *end);
+                self.call_ended(me, end);
                 self.end_if_closing(me);
             }
             DispatcherEvent::Left { call } => {
@@ -335,7 +335,7 @@ impl Awake {
             seq,
             turn: turn.id,
             at: record.ended_at,
-            content: Content::ToolCall(Box::new(record)),
+            content: Content::ToolCall(record),
         };
         self.show(me, message);
     }

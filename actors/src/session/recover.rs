@@ -55,7 +55,7 @@ pub(super) async fn recover(
         }
     }
     let end = settle(&wiring.around, request, &Fault::REPLY_LOST).await;
-    reply.send(DispatcherEvent::Ended(Box::new(end)));
+    reply.send(DispatcherEvent::Ended(end));
 }
 
 /// Whether the store has a job of a session with this write in it. All of a job was written, or none.

@@ -269,7 +269,7 @@ impl OneCall {
         loop {
             match self.next().await {
                 DispatcherEvent::Asked { .. } | DispatcherEvent::QuestionEnded { .. } => {}
-                DispatcherEvent::Ended(end) => return *end,
+                DispatcherEvent::Ended(end) => return end,
                 DispatcherEvent::Left { call } => panic!("{call} was left"),
                 DispatcherEvent::Lost { call, .. } => panic!("the reply about {call} was lost"),
             }

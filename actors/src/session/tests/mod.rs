@@ -189,7 +189,7 @@ impl Actor for Quick {
     ) -> Result<(), ActorProcessingErr> {
         let DispatcherMsg::Dispatch { request, reply } = msg else { return Ok(()) };
         let at = Timestamp::from_millis(0);
-        let record = CallRecord {
+        let record = Box::new(CallRecord {
             id: request.call.id,
             name: request.call.name.clone(),
             arguments: json!({}),
@@ -201,9 +201,9 @@ impl Actor for Quick {
             result: CallResult::Shown,
             proposed_at: at,
             ended_at: at,
-        };
+        });
         let end = CallEnd { seq: request.seq, record, is_recorded: true };
-        reply.send(DispatcherEvent::Ended(Box::new(end)));
+        reply.send(DispatcherEvent::Ended(end));
         Ok(())
     }
 }
