@@ -32,10 +32,11 @@ impl Actor for DispatcherActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {
-            // Checking up to 1 MiB of arguments is slow work, so it does not happen here.
+            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is moved
+            // as a whole about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Answering::new(&request, reply, around);
-                drop(around.tasks.spawn(call::begin(request, reply, around.clone())));
+                drop(around.tasks.spawn(Box::pin(call::begin(request, reply, around.clone()))));
             }
             DispatcherMsg::RunningCalls { reply } => {
                 answer(reply, around.admission.held(Bound::RunningCalls));

@@ -1,7 +1,7 @@
 //! The shell of the LlmActor: runs as many completions as the model serves at once, the rest wait in the queue.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -58,7 +58,7 @@ struct Desk(Arc<Mutex<Seats>>);
 #[derive(Debug)]
 struct Seats {
     waiting: Queue<Job>,
-    running: HashMap<u64, Running>,
+    running: BTreeMap<u64, Running>,
     /// Numbers the places.
     begun: u64,
     pace: Pace,
@@ -96,7 +96,7 @@ impl Actor for LlmActor {
         let LlmArguments { model, shares, limits } = arguments;
         let seats = Seats {
             waiting: Queue::new(limits.max_waiting_completions, shares),
-            running: HashMap::new(),
+            running: BTreeMap::new(),
             begun: 0,
             pace: Pace::default(),
         };
@@ -191,12 +191,13 @@ impl LlmState {
         seats.begun += 1;
         let place = seats.begun;
         let (desk, actor, model) = (self.desk.clone(), me.clone(), self.model.clone());
-        let work = tokio::spawn(async move {
+        // Boxed: a task's future is moved as a whole about ten times.
+        let work = tokio::spawn(Box::pin(async move {
             // Dropped last, also when the model panics: the place is free only after the asker has heard. Made in here: a
             // runtime that is being shut down drops the task in `spawn`, under the lock that this would wait for.
             let mut freed = Freed { desk, actor, place, spent: None };
             freed.spent = run(&*model, job).await;
-        });
+        }));
         let (since, task) = (Instant::now(), work.abort_handle());
         seats.running.insert(place, Running { charge, since, task });
     }

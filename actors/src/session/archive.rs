@@ -58,9 +58,9 @@ fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
     let event = |at, (place, kind)| SessionEvent { seq: 0, place, turn: message.turn, at, kind };
     let mut events = vec![event(message.at, (place, kind_of(message, *locale)))];
     if let Some((at, StoredEnd { ending, error, usage })) = end {
-        let [failed, ended] = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
+        let (failed, ended) = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
         events.extend(failed.map(|kind| event(*at, (place.error(), kind))));
-        events.extend(ended.map(|kind| event(*at, (place.end(), kind))));
+        events.push(event(*at, (place.end(), ended)));
     }
     events
 }
@@ -84,7 +84,7 @@ pub(super) fn kinds_of_end(
     error: Option<&TurnError>,
     usage: Usage,
     locale: Locale,
-) -> [Option<EventKind>; 2] {
+) -> (Option<EventKind>, EventKind) {
     let failed = error.map(|error| {
         let text = match error {
             TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
@@ -94,5 +94,5 @@ pub(super) fn kinds_of_end(
         };
         EventKind::Error { error: error.clone(), text }
     });
-    [failed, Some(EventKind::TurnEnded { ending, usage })]
+    (failed, EventKind::TurnEnded { ending, usage })
 }

@@ -43,7 +43,8 @@ impl Awake {
         let begun = door.begins();
         let committed = wiring.store.begin_write(writes);
         let mut report = Report { to: me, outgoing, result: Err(StoreError::Silent) };
-        drop(self.wiring.tasks.spawn(async move {
+        // Boxed: a task's future is moved as a whole about ten times.
+        drop(self.wiring.tasks.spawn(Box::pin(async move {
             let mut result = committed.await;
             if result.is_ok() && failpoint("storing.committed").await.is_err() {
                 result = Err(StoreError::Silent);
@@ -58,7 +59,7 @@ impl Awake {
             // The door hears of it first: whoever wakes the session next reads what was written.
             drop(begun);
             drop(report);
-        }));
+        })));
     }
 
     pub(super) fn stored(
@@ -166,14 +167,15 @@ impl Awake {
 
     /// Tells how a turn ended, and gives its error in words.
     pub(super) fn tell_end(&self, end: &TurnEnd, told: Told, locale: Locale) -> Option<String> {
-        let [failed, ended] = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
+        let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
         let text = match &failed {
             Some(EventKind::Error { text, .. }) => Some(text.clone()),
             _ => None,
         };
-        for kind in failed.into_iter().chain(ended) {
-            self.tell_in(end.turn, told, kind);
+        if let Some(failed) = failed {
+            self.tell_in(end.turn, told, failed);
         }
+        self.tell_in(end.turn, told, ended);
         text
     }
 
