@@ -1,6 +1,6 @@
 //! The shell of a SessionActor: what others ask of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     dispatcher::Dismissal,
-    failpoint::failpoint,
+    failpoint::{Failed, failpoint},
     ledger::text_digest,
     llm::LlmEvent,
     mailbox::{Alarm, answer},
@@ -82,76 +82,75 @@ impl Actor for SessionActor {
         msg: SessionMsg,
         session: &mut Awake,
     ) -> Result<(), ActorProcessingErr> {
-        match msg {
-            SessionMsg::Ask { text, options, bytes, began, ended } => {
-                failpoint("session.ask").await?;
-                session.place.door.handles_one();
-                session.ask(&me, Asked { text, options, bytes, began, ended });
-            }
-            SessionMsg::Running { ended, reply } => {
-                session.place.door.handles_one();
-                answer(reply, Ok(session.attach(ended)));
-            }
-            SessionMsg::Dismiss { reply } => {
-                failpoint("session.dismiss").await?;
-                session.place.door.handles_one();
-                answer(reply, session.dismiss(&me));
-            }
-            SessionMsg::Clear { reply } => {
-                failpoint("session.clear").await?;
-                session.place.door.handles_one();
-                session.clear(&me, reply);
-            }
-            SessionMsg::State { reply } => {
-                failpoint("session.state").await?;
-                session.place.door.handles_one();
-                answer(reply, Ok(session.state()));
-            }
-            SessionMsg::Close { reply } => {
-                failpoint("session.close").await?;
-                session.close(&me, reply);
-            }
-            SessionMsg::Resume(resumption) => {
-                failpoint("session.resume").await?;
-                session.resume(&me, *resumption);
-            }
-            SessionMsg::Submitted { asked, found } => {
-                failpoint("session.submitted").await?;
-                session.submitted(&me, *asked, found);
-            }
-            SessionMsg::Stored { written, result } => {
-                failpoint("session.stored").await?;
-                session.stored(&me, written, result);
-            }
-            SessionMsg::Llm(LlmEvent::Ended { completion, result }) => {
-                failpoint("session.completed").await?;
-                session.completed(&me, completion, result)
-            }
-            SessionMsg::Dispatcher(event) => {
-                failpoint("session.dispatcher").await?;
-                session.on_dispatcher(&me, event);
-            }
-            SessionMsg::Settled(settled) => {
-                session.place.door.handles_one();
-                session.chat.settle(&settled);
-            }
-            may_sleep @ (SessionMsg::Idle | SessionMsg::Sleep { .. }) => {
-                failpoint("session.idle").await?;
-                if let SessionMsg::Sleep { reply } = may_sleep {
-                    session.rest = None;
-                    session.sleep(&me);
-                    answer(reply, ());
-                } else {
-                    session.idle(&me);
-                }
-            }
-        }
+        reached(&msg).await?;
+        session.hear(&me, msg);
         session.come_to_rest(&me);
         Ok(())
     }
 }
 
+/// A message is at the edge of the session. Looked at here and taken apart behind the await, it is not moved for it.
+async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
+    match msg {
+        SessionMsg::Ask { .. } => failpoint("session.ask").await,
+        SessionMsg::Dismiss { .. } => failpoint("session.dismiss").await,
+        SessionMsg::Clear { .. } => failpoint("session.clear").await,
+        SessionMsg::State { .. } => failpoint("session.state").await,
+        SessionMsg::Close { .. } => failpoint("session.close").await,
+        SessionMsg::Resume(_) => failpoint("session.resume").await,
+        SessionMsg::Submitted { .. } => failpoint("session.submitted").await,
+        SessionMsg::Stored { .. } => failpoint("session.stored").await,
+        SessionMsg::Llm(_) => failpoint("session.completed").await,
+        SessionMsg::Dispatcher(_) => failpoint("session.dispatcher").await,
+        SessionMsg::Idle | SessionMsg::Sleep { .. } => failpoint("session.idle").await,
+        SessionMsg::Running { .. } | SessionMsg::Settled(_) => Ok(()),
+    }
+}
+
 impl Awake {
+    fn hear(&mut self, me: &ActorRef<SessionMsg>, msg: SessionMsg) {
+        match msg {
+            SessionMsg::Ask { text, options, bytes, began, ended } => {
+                self.place.door.handles_one();
+                self.ask(me, Asked { text, options, bytes, began, ended });
+            }
+            SessionMsg::Running { ended, reply } => {
+                self.place.door.handles_one();
+                answer(reply, Ok(self.attach(ended)));
+            }
+            SessionMsg::Dismiss { reply } => {
+                self.place.door.handles_one();
+                answer(reply, self.dismiss(me));
+            }
+            SessionMsg::Clear { reply } => {
+                self.place.door.handles_one();
+                self.clear(me, reply);
+            }
+            SessionMsg::State { reply } => {
+                self.place.door.handles_one();
+                answer(reply, Ok(self.state()));
+            }
+            SessionMsg::Close { reply } => self.close(me, reply),
+            SessionMsg::Resume(resumption) => self.resume(me, *resumption),
+            SessionMsg::Submitted { asked, found } => self.submitted(me, *asked, found),
+            SessionMsg::Stored { written, result } => self.stored(me, written, result),
+            SessionMsg::Llm(LlmEvent::Ended { completion, result }) => {
+                self.completed(me, completion, result);
+            }
+            SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
+            SessionMsg::Settled(settled) => {
+                self.place.door.handles_one();
+                self.chat.settle(&settled);
+            }
+            SessionMsg::Idle => self.idle(me),
+            SessionMsg::Sleep { reply } => {
+                self.rest = None;
+                self.sleep(me);
+                answer(reply, ());
+            }
+        }
+    }
+
     pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
         let max_bytes = self.wiring.around.limits.max_user_text_bytes;
         let bytes = asked.text.len();
@@ -208,7 +207,7 @@ impl Awake {
             ended: vec![ended],
             proposed: BTreeMap::new(),
             completion: None,
-            calls: HashMap::new(),
+            calls: BTreeMap::new(),
             questions: Vec::new(),
         });
         let writes = self.unended.iter().cloned().chain([started]).collect();

@@ -1,7 +1,7 @@
 //! What a session holds while it is awake, and what it leaves behind however it ends.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
@@ -116,7 +116,7 @@ pub(super) struct Running {
     /// The calls of the round that were not dispatched yet.
     pub(super) proposed: BTreeMap<usize, Arc<DispatchRequest>>,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
-    pub(super) calls: HashMap<CallId, RunningCall>,
+    pub(super) calls: BTreeMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,
 }
 

@@ -1,6 +1,6 @@
 //! Going on with a turn that was left open: the same calls under the same ids, the same questions, the model anew.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ impl Awake {
             ended: Vec::new(),
             proposed: Default::default(),
             completion: None,
-            calls: HashMap::new(),
+            calls: BTreeMap::new(),
             questions: Vec::new(),
         };
         if open.is_dismissed {
