@@ -19,9 +19,12 @@ use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 
 use plain::Plain;
+use skeleton::Skeleton;
 
 #[path = "pipeline/plain.rs"]
 mod plain;
+#[path = "pipeline/skeleton.rs"]
+mod skeleton;
 
 /// Chats at once.
 const CHATS: usize = 256;
@@ -44,9 +47,11 @@ async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let (pairs, turns) = if is_test { (1, 1) } else { (PAIRS, 40) };
-    let (mut actors, mut plains, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut actors, mut plains, mut skeletons) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ratios, mut floors) = (Vec::new(), Vec::new());
     run_actors(turns).await;
     run_plain(turns).await;
+    run_skeleton(turns).await;
     for pair in 0..pairs {
         // Whoever comes second finds a warmer machine: they take turns at it.
         let (with, without) = if pair % 2 == 0 {
@@ -56,15 +61,19 @@ async fn main() {
             let without = run_plain(turns).await;
             (run_actors(turns).await, without)
         };
+        let alone = run_skeleton(turns).await;
         ratios.push(with.cpu.as_secs_f64() / without.cpu.as_secs_f64());
+        floors.push((without.cpu + alone.cpu).as_secs_f64() / without.cpu.as_secs_f64());
         actors.push(with);
         plains.push(without);
+        skeletons.push(alone);
     }
     println!("{:<44} {:>14} {:>14}", "", "cpu a turn", "turns/s");
     row("actors", actors, turns);
     row("plain async functions", plains, turns);
-    ratios.sort_by(f64::total_cmp);
-    println!("{:<44} {:>13.2}x", "processor time, median of the pairs", ratios[ratios.len() / 2]);
+    row("actors, messages and tasks that do nothing", skeletons, turns);
+    times("actors against plain, median of the pairs", ratios);
+    times("plain and what does nothing, against plain", floors);
 }
 
 async fn run_actors(turns: usize) -> Took {
@@ -109,6 +118,24 @@ async fn run_plain(turns: usize) -> Took {
     .await
 }
 
+async fn run_skeleton(turns: usize) -> Took {
+    let skeleton = Skeleton::new().await;
+    let took = measure(async |chats: &mut JoinSet<()>| {
+        for _ in 0..CHATS {
+            let skeleton = skeleton.clone();
+            chats.spawn(async move {
+                let chat = skeleton.open().await;
+                for _ in 0..turns {
+                    chat.turn().await;
+                }
+            });
+        }
+    })
+    .await;
+    skeleton.stop();
+    took
+}
+
 async fn measure(begin: impl AsyncFnOnce(&mut JoinSet<()>)) -> Took {
     let (cpu, time, mut chats) = (ProcessTime::now(), Instant::now(), JoinSet::new());
     begin(&mut chats).await;
@@ -131,6 +158,11 @@ fn note_tool() -> impl Tool {
 async fn note(_: NoArguments, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
     db.put(ctx.call.to_string(), json!(true))?;
     Ok(json!({ "noted": true }))
+}
+
+fn times(what: &str, mut ratios: Vec<f64>) {
+    ratios.sort_by(f64::total_cmp);
+    println!("{what:<44} {:>13.2}x", ratios[ratios.len() / 2]);
 }
 
 fn row(name: &str, mut took: Vec<Took>, turns: usize) {
