@@ -95,7 +95,7 @@ async fn no_token_of_one_session_reaches_another() {
         .cache_tokens(768)
         .resting_tokens(128)
         .max_sequences(AT_ONCE / 3)
-        .parked_bytes(8 << 20);
+        .parked_bytes(24 << 20);
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
     let model = Arc::new(model);
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();

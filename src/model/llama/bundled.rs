@@ -7,7 +7,8 @@ use super::LlamaOptions;
 const BYTES: &[u8] = include_bytes!("../../../models/madang-seed.gguf");
 
 impl LlamaOptions {
-    /// The model that comes with Madang. It knows the toolkit `life` and little else: any GGUF replaces it. It is small
+    /// The model that comes with Madang. It knows the toolkits `life` and `notes` and little else: any
+    /// GGUF replaces it. It is small
     /// enough to do without flash attention, and says beside others what it says alone.
     #[must_use]
     pub fn bundled() -> Self {

@@ -1,5 +1,7 @@
 //! The program with the model that comes with it: the first command of a newcomer.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::{Ended, Home};
@@ -36,6 +38,39 @@ fn a_habit_by_the_bundled_model_is_written_only_when_it_was_approved() {
             (&json!("add_habit"), &json!(status))
         );
         assert_eq!(home.habits(), habits, "after {confirm}");
+    }
+}
+
+#[test]
+fn a_page_of_two_lines_comes_out_of_one_sentence_in_the_database_and_in_a_file() {
+    for (locale, said, title, lines) in [
+        (
+            "ko",
+            "'장보기' 페이지를 만들고 '채소', 그 아래에 '시금치'를 적어 줘",
+            "장보기",
+            ["채소", "시금치"],
+        ),
+        (
+            "en",
+            "make a page 'Groceries' with 'greens', nested under that 'spinach'",
+            "Groceries",
+            ["greens", "spinach"],
+        ),
+    ] {
+        let home = Home::new();
+        let chat = ["chat", "--json", "--locale", locale, "--toolkit", "notes"];
+        let (call, _) = call_and_answer(&home.run(&chat, &format!("{said}\n")));
+        assert_eq!(call["outcome"]["status"], "ok", "{call}");
+        let page = json!({ "pageId": call["outcome"]["data"]["id"] }).to_string();
+        let read = home.run(&["call", "get_page_blocks", &page, "--toolkit", "notes"], "");
+        let read: Value = serde_json::from_str(&read.out).unwrap();
+        let items = read["data"]["items"].as_array().unwrap_or_else(|| panic!("{read}"));
+        let shown: Vec<_> = items.iter().map(|item| (&item["content"], &item["depth"])).collect();
+        let [outer, inner] = lines.map(|line| json!(line));
+        assert_eq!(shown, [(&outer, &json!(0)), (&inner, &json!(1))]);
+        let file = home.path(&format!("data/madang/madang.notes/kim/{title}.md"));
+        let [outer, inner] = lines;
+        assert_eq!(fs::read_to_string(file).unwrap(), format!("- {outer}\n  - {inner}\n"));
     }
 }
 
