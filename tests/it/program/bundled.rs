@@ -27,6 +27,21 @@ fn the_bundled_model_looks_things_up_and_names_what_it_found() {
 }
 
 #[test]
+fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginning() {
+    let last = |before: &[&str]| {
+        let said = [before, &["내 습관 보여 줘"]].concat().join("\n");
+        let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], &format!("{said}\n"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let call = ended.of_type("tool_call_ended").pop().unwrap();
+        assert_eq!(call["name"], "list_active_habits");
+        ended.of_type("model_message").pop().unwrap()["text"].clone()
+    };
+    let words = ["수면", "스트레스", "운동", "식단", "집중력", "감정", "나쁜 습관", "빛"];
+    let searches = words.map(|word| format!("{word} 프로토콜 찾아줘"));
+    assert_eq!(last(&searches.each_ref().map(|search| &**search)), last(&[]));
+}
+
+#[test]
 fn a_habit_by_the_bundled_model_is_written_only_when_it_was_approved() {
     for (confirm, status, habits) in [("approve", "ok", 1), ("deny", "cancelled", 0)] {
         let home = Home::new();
