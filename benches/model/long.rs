@@ -38,8 +38,8 @@ pub(crate) async fn measure(path: &Path) {
     let all_have = |tokens| heard.lock().unwrap().iter().all(|heard| heard.len() >= tokens);
     until(|| all_have(2)).await;
     let begun = Instant::now();
-    let least = heard.lock().unwrap().iter().map(Vec::len).max().unwrap();
-    until(|| all_have(least + TOKENS)).await;
+    let most = heard.lock().unwrap().iter().map(Vec::len).max().unwrap();
+    until(|| all_have(most + TOKENS)).await;
     let came = Instant::now();
     complete(Arc::clone(&model), newcomer()).await;
     let beside = came.elapsed();

@@ -95,6 +95,7 @@ async fn no_token_of_one_session_reaches_another() {
         .cache_tokens(768)
         .resting_tokens(128)
         .max_sequences(AT_ONCE / 3)
+        // Room for some of them, so that some come back and most are forgotten.
         .parked_bytes(24 << 20);
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
     let model = Arc::new(model);

@@ -110,6 +110,8 @@ def log(d: Dialogue) -> None:
     record_day(d, habit_id, value, **given)
     if rng.random() < 0.08:
         other = number_for(rng)
+        while other == habit_id:
+            other = number_for(rng)
         d.user(d.ask(phrases.LOG_OTHER, was=habit_id, id=other))
         record_day(d, other, value, **given)
 

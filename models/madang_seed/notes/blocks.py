@@ -10,7 +10,7 @@ from ..envelopes import Data
 from . import answers, results, words
 from .pages import context
 from .results import Block
-from .steps import broken, find_block, find_page, goes_wrong, names, page_names, pick_block
+from .steps import broken, find_block, find_page, goes_wrong, names, pick_block
 from .writing import change, correct
 
 
@@ -22,7 +22,7 @@ def find_blocks(d: Dialogue) -> None:
     slots = {"k": said, "q": d.quoted(said)}
     if rng.random() < 0.16:
         title = results.title(d)
-        d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **page_names(d, title))))
+        d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **names(d, title, "p"))))
         find_page(d, title, lambda page: _found(d, {"query": said, "pageId": page.id}, said, page))
         return
     if rng.random() < 0.16:

@@ -9,7 +9,7 @@ from ..failing import fail
 from ..grammar import choose
 from . import answers, results, words
 from .results import Page
-from .steps import broken, find_page, goes_wrong, page_names
+from .steps import broken, find_page, goes_wrong, names
 from .writing import write_there
 
 
@@ -22,7 +22,7 @@ def make_page(d: Dialogue) -> None:
         _make(d, title, None)
         return
     parent = results.title(d) if rng.random() < 0.5 else rng.choice(words.FOLDERS[d.language])
-    d.user(d.in_passing(d.ask(d.notes.MAKE_IN, t=title, q=d.quoted(title), **page_names(d, parent))))
+    d.user(d.in_passing(d.ask(d.notes.MAKE_IN, t=title, q=d.quoted(title), **names(d, parent, "p"))))
     find_page(d, parent, lambda page: _make(d, title, page), is_directory=rng.random() < 0.7)
 
 
@@ -38,7 +38,7 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
     d.tool(envelopes.ok(results.created(page)))
     answers.done(d, "created_in" if parent else "created", t=title, p=parent.title if parent else "")
     if rng.random() < 0.3:
-        write_there(d, page)
+        write_there(d, page, is_new=True)
 
 
 def make_page_with_lines(d: Dialogue) -> None:
@@ -53,7 +53,7 @@ def make_page_with_lines(d: Dialogue) -> None:
         _make_with_lines(d, title, None, blocks)
         return
     parent = results.title(d) if rng.random() < 0.5 else rng.choice(words.FOLDERS[d.language])
-    text = choose(rng, d.own(d.notes.MAKE_LINES_IN), **slots, **page_names(d, parent))
+    text = choose(rng, d.own(d.notes.MAKE_LINES_IN), **slots, **names(d, parent, "p"))
     d.user(d.in_passing(" ".join(text.split())))
     find_page(d, parent, lambda page: _make_with_lines(d, title, page, blocks), is_directory=rng.random() < 0.7)
 
@@ -140,4 +140,4 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     else:
         answers.done(d, "created_lines", t=title, n=len(blocks))
     if rng.random() < 0.12:
-        write_there(d, page)
+        write_there(d, page, is_new=True)

@@ -7,7 +7,7 @@ from ..dialogue import Dialogue
 from ..envelopes import Data
 from . import answers, results, words
 from .results import Block, Page
-from .steps import broken, find_page, goes_wrong, page_names, pick_page
+from .steps import broken, find_page, goes_wrong, names, pick_page
 from .writing import write_here, write_there, write_to_picked
 
 
@@ -153,7 +153,7 @@ def read_page(d: Dialogue) -> None:
             read(d, page)
         return
     title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.READ, **page_names(d, title))))
+    d.user(d.in_passing(d.ask(d.notes.READ, **names(d, title, "p"))))
     find_page(d, title, lambda page: read(d, page))
 
 

@@ -17,14 +17,9 @@ OnPage = Callable[[Page], None]
 OnBlock = Callable[[Block], None]
 
 
-def names(d: Dialogue, text: str, key: str, bare: float = 0.0) -> Data:
-    """The slots of a text as it stands and in quotation marks, which are left out with the probability `bare`."""
-    return {key: text, f"{key}q": text if d.rng.random() < bare else d.quoted(text)}
-
-
-def page_names(d: Dialogue, title: str) -> Data:
-    """The slots of a page's title. The word page before it says enough, so quotation marks are often left out."""
-    return names(d, title, "p", 0.3)
+def names(d: Dialogue, text: str, key: str) -> Data:
+    """The slots of a text as it stands and in quotation marks."""
+    return {key: text, f"{key}q": d.quoted(text)}
 
 
 def broken(d: Dialogue, rule: str, said: str | None = None, **slots: str) -> None:

@@ -8,7 +8,7 @@ from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES, invented
 from . import answers, results
-from .steps import find_block, find_page, names, page_names
+from .steps import find_block, find_page, names
 from .writing import add_line, change
 
 _TALK = {
@@ -45,7 +45,7 @@ def _slots(d: Dialogue) -> dict[str, str]:
     name = rng.choice(NAMES[d.language]) if rng.random() < 0.5 else invented(rng, d.language).capitalize()
     other = results.title(d)
     lines = names(d, line, "a") | names(d, results.line(d), "c")
-    return {"t": title, "q": d.quoted(title), "name": name, **page_names(d, other), **lines}
+    return {"t": title, "q": d.quoted(title), "name": name, **names(d, other, "p"), **lines}
 
 
 def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:

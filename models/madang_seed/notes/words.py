@@ -32,7 +32,7 @@ _WHEN = {
     "en": "last week,this week,next week,this month,next month,this year,last year,yesterday,today,tomorrow,weekend,summer,winter,spring,autumn,new year".split(","),
 }
 _RANKS = {
-    "ko": "첫째 둘째 셋째 막내 첫 두 번째 제1 제2 우리 새 옛 다른 이번 모든".replace("두 번째", "두번째").split(),
+    "ko": "첫째 둘째 셋째 막내 첫 두번째 제1 제2 우리 새 옛 다른 이번 모든".split(),
     "en": "first second third last new old other all second-hand our the".split(),
 }
 MONTHS = "January February March April May June July August September October November December".split()

@@ -6,7 +6,7 @@ from .. import envelopes
 from ..dialogue import Dialogue
 from . import answers, results
 from .results import Block, Page
-from .steps import broken, find_page, goes_wrong, names, page_names, pick_page
+from .steps import broken, find_page, goes_wrong, names, pick_page
 
 
 def write_here(d: Dialogue) -> None:
@@ -34,7 +34,7 @@ def add_to_page(d: Dialogue) -> None:
     """A line, or two, for a page that is named by its title."""
     rng = d.rng
     title, text = results.title(d), results.line(d)
-    slots = page_names(d, title) | names(d, text, "c")
+    slots = names(d, title, "p") | names(d, text, "c")
     if rng.random() < 0.84:
         d.user(d.in_passing(d.ask(d.notes.ADD_TO_PAGE, **slots)))
         find_page(d, title, lambda page: add_line(d, page, text))
@@ -64,10 +64,11 @@ _TO_PICKED = {
 }
 
 
-def write_there(d: Dialogue, page: Page) -> None:
+def write_there(d: Dialogue, page: Page, *, is_new: bool = False) -> None:
     """A line for the page of the last result."""
     text = results.line(d)
-    d.user(d.ask(d.notes.WRITE_THERE, **names(d, text, "c")))
+    templates = d.notes.WRITE_THERE + d.notes.WRITE_MADE if is_new else d.notes.WRITE_THERE
+    d.user(d.ask(templates, **names(d, text, "c")))
     add_line(d, page, text)
 
 

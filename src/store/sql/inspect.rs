@@ -18,6 +18,9 @@ pub(super) enum Found {
     Something,
 }
 
+/// What every SQLite database has at least: a page.
+const SHORTEST: u64 = 512;
+
 /// Looks whether there is something. What it is SQLite says when it reads it: the file is never opened here, because locks
 /// of a process on a file go as soon as any part of the process closes it, and with them those of a store that has it open.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
@@ -25,6 +28,10 @@ pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
         // Not even by SQLite: a named pipe would wait for somebody to write.
         Ok(metadata) if !metadata.is_file() => Err(OpenError::Foreign { path: path.to_owned() }),
         Ok(metadata) if metadata.len() == 0 => Ok(Found::Nothing),
+        // SQLite would take a single byte for nothing.
+        Ok(metadata) if metadata.len() < SHORTEST => {
+            Err(OpenError::Foreign { path: path.to_owned() })
+        }
         Ok(_) => Ok(Found::Something),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Found::Nothing),
         Err(error) => Err(OpenError::of_io(path, error)),

@@ -153,6 +153,7 @@ impl SqliteOptions {
         if inspect::file(&path)? == Found::Nothing {
             return Err(OpenError::Missing { path });
         }
+        not_another_kind(&path).await?;
         let mut options = readers::connect_options(&path);
         let mut db = match connect(&path, &options).await {
             // A folder that cannot be written, and nobody who writes there: the file is all there is.
@@ -188,6 +189,7 @@ async fn not_foreign(
     if found == Found::Nothing {
         return Ok(());
     }
+    not_another_kind(path).await?;
     // Opened to read only, SQLite would leave its log and index behind.
     let mut db =
         connect(path, &SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout))
@@ -195,6 +197,17 @@ async fn not_foreign(
     let looked = inspect::tables(path, &mut db, sharing).await;
     close(db).await;
     looked
+}
+
+/// Refuses a file that is no database. Opened as one, SQLite would take files beside it for its own and remove them; as one
+/// that nobody changes, it touches nothing, and what else it makes of it does not count.
+async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
+    match connect(path, &readers::connect_options(path).immutable(true)).await {
+        Ok(db) => close(db).await,
+        Err(foreign @ OpenError::Foreign { .. }) => return Err(foreign),
+        Err(_) => {}
+    }
+    Ok(())
 }
 
 async fn open(

@@ -123,6 +123,22 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_lies_beside_a_file_that_is_no_database_is_left_alone() {
+    for text in ["x", "dear diary", &"dear diary ".repeat(100)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("diary");
+        for name in ["diary", "diary-journal", "diary-wal"] {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let before = snapshot(folder.path());
+        assert!(matches!(open(&path).await.unwrap_err(), OpenError::Foreign { .. }));
+        let read = SqliteStore::open_read_only(&path).await;
+        assert!(matches!(read.unwrap_err(), OpenError::Foreign { .. }));
+        assert_eq!(snapshot(folder.path()), before);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_begins_like_a_database_and_is_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
@@ -262,7 +278,7 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
 }
 
 /// Programs with a SQLite before 3.51 tell by the locks whether they are the last to close a database; the last moves the log
-/// into it and removes it, and what were written from there on would be lost.
+/// into it and removes it, and what is written from there on is lost.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_opens_a_database_again_leaves_it_the_locks_that_keep_its_log() {
