@@ -125,7 +125,8 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
 /// A machine that stands still for a moment must not count against the model: only a tool that hangs is ended.
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    limits.transaction_deadline = limits.tool_timeout;
+    // Before those who wait for the store are told that it does not answer.
+    limits.transaction_deadline = limits.store_timeout / 2;
     limits
 }
 
