@@ -33,8 +33,8 @@ pub(super) fn longest<T, E>(
 fn choices(messages: &[PromptMessage]) -> Vec<Vec<&PromptMessage>> {
     let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let mut choices = vec![messages.iter().collect()];
-    let later_turns =
-        (1..messages.len()).filter(|at| is_user(&messages[*at]) && !is_user(&messages[at - 1]));
+    // Also behind a turn without an answer: a message that was too long for one would be so for all that come after it.
+    let later_turns = (1..messages.len()).filter(|at| is_user(&messages[*at]));
     choices.extend(later_turns.map(|at| messages[at..].iter().collect()));
     let last_turn = messages.iter().rposition(is_user).unwrap_or_default();
     for from in last_turn + 2..messages.len() {
@@ -101,6 +101,12 @@ mod tests {
         assert_eq!(fit("umuccc", 3).as_deref(), Some("u2 c4 c5"));
         assert_eq!(fit("umuccc", 2).as_deref(), Some("u2 c5"));
         assert_eq!(fit("umuccc", 1), None);
+    }
+
+    #[test]
+    fn a_turn_without_an_answer_goes_like_any_other() {
+        assert_eq!(fit("uumu", 3).as_deref(), Some("u1 m2 u3"));
+        assert_eq!(fit("umuu", 1).as_deref(), Some("u3"));
     }
 
     #[test]

@@ -42,6 +42,15 @@ fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginnin
 }
 
 #[test]
+fn a_message_that_is_too_long_for_the_model_spoils_its_own_turn_only() {
+    let said = format!("안녕\n{}\n안녕\n", "길게 ".repeat(2_000));
+    let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], &said);
+    let turns = ended.of_type("turn_ended");
+    let endings: Vec<_> = turns.iter().map(|turn| turn["ending"].as_str().unwrap()).collect();
+    assert_eq!(endings, ["answered", "failed", "answered"]);
+}
+
+#[test]
 fn a_habit_by_the_bundled_model_is_written_only_when_it_was_approved() {
     for (confirm, status, habits) in [("approve", "ok", 1), ("deny", "cancelled", 0)] {
         let home = Home::new();
