@@ -30,7 +30,7 @@ fn the_bundled_model_looks_things_up_and_names_what_it_found() {
 fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginning() {
     let last = |before: &[&str]| {
         let said = [before, &["내 습관 보여 줘"]].concat().join("\n");
-        let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], &format!("{said}\n"));
+        let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], format!("{said}\n"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let call = ended.of_type("tool_call_ended").pop().unwrap();
         assert_eq!(call["name"], "list_active_habits");
@@ -83,7 +83,7 @@ fn a_page_of_two_lines_comes_out_of_one_sentence_in_the_database_and_in_a_file()
     ] {
         let home = Home::new();
         let chat = ["chat", "--json", "--locale", locale, "--toolkit", "notes"];
-        let (call, _) = call_and_answer(&home.run(&chat, &format!("{said}\n")));
+        let (call, _) = call_and_answer(&home.run(&chat, format!("{said}\n")));
         assert_eq!(call["outcome"]["status"], "ok", "{call}");
         let page = json!({ "pageId": call["outcome"]["data"]["id"] }).to_string();
         let read = home.run(&["call", "get_page_blocks", &page, "--toolkit", "notes"], "");

@@ -108,6 +108,7 @@ impl<'m> Bench<'m> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test counts")]
 fn forced_tokens_say_the_same_in_fewer_steps() {
     let options = LlamaOptions::bundled();
     let file = ModelFile::of(&options.source).unwrap();
