@@ -6,8 +6,8 @@ use super::LlamaOptions;
 /// The whole file, inside the program.
 const BYTES: &[u8] = include_bytes!("../../../models/madang-seed.gguf");
 
-/// So much of a chat it is shown at most. Of the dialogues of its training 99 in 100 were shorter than 1,052 tokens, and where
-/// it is shown 2,000 it says anything.
+/// Room for so much of a chat and the answer. Of the dialogues of its training 99 in 100 were shorter than 1,052 tokens, and
+/// where it is shown 2,000 it says anything.
 const FLUENT_TOKENS: u32 = 1_280;
 
 impl LlamaOptions {

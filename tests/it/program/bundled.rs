@@ -36,7 +36,7 @@ fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginnin
         assert_eq!(call["name"], "list_active_habits");
         ended.of_type("model_message").pop().unwrap()["text"].clone()
     };
-    let words = ["수면", "스트레스", "운동", "식단", "집중력", "감정", "나쁜 습관", "빛"];
+    let words = ["수면", "스트레스", "운동", "식단", "집중", "감정", "나쁜 습관", "빛"];
     let searches = words.map(|word| format!("{word} 프로토콜 찾아줘"));
     assert_eq!(last(&searches.each_ref().map(|search| &**search)), last(&[]));
 }
