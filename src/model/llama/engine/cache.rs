@@ -8,6 +8,7 @@ use madang_actors::protocol::SessionId;
 use tracing::debug;
 
 use super::{
+    load::Keeps,
     parked::{Chat, Parked},
     prefixes::{self, Known, Prefixes},
     sequence::Sequence,
@@ -27,9 +28,7 @@ pub(super) struct Cache<'m> {
     scratch: Sequence,
     held: Prefixes<LlamaToken>,
     parked: Parked<LlamaToken, SeqState>,
-    /// A sequence can be cut anywhere. Recurrent models and sliding windows cannot: they go on from their end, or begin
-    /// anew.
-    can_cut: bool,
+    keeps: Keeps,
     resting_tokens: usize,
 }
 
@@ -52,7 +51,7 @@ const COMMON_GAIN: usize = 32;
 const RESTORE_GAIN: usize = 16;
 
 impl<'m> Cache<'m> {
-    pub(super) fn new(context: LlamaContext<'m>, can_cut: bool, tiers: Tiers) -> Self {
+    pub(super) fn new(context: LlamaContext<'m>, keeps: Keeps, tiers: Tiers) -> Self {
         let (slots, scratch) = Slots::new(tiers.sequences);
         Self {
             context,
@@ -60,13 +59,25 @@ impl<'m> Cache<'m> {
             scratch,
             held: Prefixes::new(),
             parked: Parked::new(tiers.parked_bytes),
-            can_cut,
+            keeps,
             resting_tokens: tiers.resting_tokens,
         }
     }
 
-    pub(super) const fn can_cut(&self) -> bool {
-        self.can_cut
+    /// Whether others may begin with a part of what a sequence has read.
+    pub(super) fn keeps_parts(&self) -> bool {
+        self.keeps != Keeps::State
+    }
+
+    /// Whether the context holds a sequence from its first token on: only then can it be cut, and go on from there. Where
+    /// it does not, what lay before a sliding window is gone, or all was summed up, and it goes on from its end only.
+    fn is_complete(&self, sequence: Sequence) -> bool {
+        self.begins_at(sequence) == Some(0)
+    }
+
+    /// The first place of a sequence that the context holds.
+    fn begins_at(&self, sequence: Sequence) -> Option<usize> {
+        usize::try_from(self.context.kv_cache_seq_pos_min(sequence.id())).ok()
     }
 
     /// How many tokens of this prompt would be known if its session got a place now.
@@ -77,7 +88,9 @@ impl<'m> Cache<'m> {
     fn best(&self, prompt: &[LlamaToken]) -> Option<Known> {
         // The last token is always read: its logits are not kept.
         let prompt = &prompt[..prompt.len().saturating_sub(1)];
-        if self.can_cut { self.held.longest(prompt) } else { self.held.longest_whole(prompt) }
+        let part = self.held.longest(prompt, |by| self.is_complete(by));
+        let whole = self.held.longest_whole(prompt);
+        part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
     /// Gives a session a sequence that holds as much of its prompt as is known anywhere, and how much that is. `None` if
@@ -102,7 +115,8 @@ impl<'m> Cache<'m> {
         let is_longer = |chat: &Chat<LlamaToken, SeqState>| {
             let common = prefixes::common(&chat.tokens, &prompt[..prompt.len() - 1]);
             let is_whole = common == chat.tokens.len();
-            chat.from <= shared && common >= shared + RESTORE_GAIN && (self.can_cut || is_whole)
+            let is_of_use = self.keeps == Keeps::All || is_whole;
+            chat.from <= shared && common >= shared + RESTORE_GAIN && is_of_use
         };
         if let Some(chat) = parked.filter(is_longer) {
             if let Some(known) = self.restore(sequence, best, &chat, prompt) {
@@ -124,16 +138,17 @@ impl<'m> Cache<'m> {
             return own;
         }
         self.empty(sequence);
-        if best.by == sequence {
+        let is_whole = best.tokens == self.held.len(best.by);
+        if best.by == sequence || !(is_whole || self.is_complete(best.by)) {
             return 0;
         }
-        self.copy(best.by, sequence, 0, self.can_cut.then_some(best.tokens));
+        self.copy(best.by, sequence, 0, (!is_whole).then_some(best.tokens));
         self.slots.used(best.by);
         self.held.extend(sequence, &prompt[..best.tokens]);
         best.tokens
     }
 
-    /// Brings a chat back from memory. `None` if there is no room for it.
+    /// Brings a chat back from memory. `None` if there is no room for it, or if what came back is not all that is needed.
     fn restore(
         &mut self,
         sequence: Sequence,
@@ -147,10 +162,18 @@ impl<'m> Cache<'m> {
             return None;
         }
         let common = prefixes::common(&chat.tokens, &prompt[..prompt.len() - 1]);
+        let is_all = self.begins_at(self.scratch) == Some(chat.from);
+        if !is_all && (chat.from > 0 || common < chat.tokens.len()) {
+            self.clear(self.scratch, 0);
+            return None;
+        }
         match best.filter(|_| chat.from > 0) {
             Some(best) => {
-                self.begin_with(sequence, Known { tokens: chat.from, ..best }, prompt);
-                self.cut(sequence, chat.from);
+                let known = self.begin_with(sequence, Known { tokens: chat.from, ..best }, prompt);
+                if known < chat.from || !self.cut(sequence, chat.from) {
+                    self.clear(self.scratch, 0);
+                    return None;
+                }
             }
             None => self.empty(sequence),
         }
@@ -239,8 +262,9 @@ impl<'m> Cache<'m> {
         let kept = self.held.shared(sequence, |by| self.slots.is_common(by));
         let kept = kept.map_or(0, |known| known.tokens);
         let shared = self.shared(sequence);
-        let is_common = self.can_cut && shared >= kept + COMMON_GAIN;
-        let from = match (self.can_cut, is_common) {
+        let is_complete = self.is_complete(sequence);
+        let is_common = is_complete && shared >= kept + COMMON_GAIN;
+        let from = match (self.keeps == Keeps::All && is_complete, is_common) {
             (false, _) => 0,
             (true, true) => shared,
             (true, false) => kept,
@@ -260,7 +284,7 @@ impl<'m> Cache<'m> {
             stats.parked += 1;
             stats.forgotten += forgotten as u64;
         }
-        if is_common && self.cut(sequence, from) {
+        if is_common && self.cut(sequence, shared) {
             self.slots.keep_common(sequence);
             if self.slots.commons() > COMMONS
                 && let Some(stalest) = self.slots.stalest_common()
@@ -324,7 +348,7 @@ impl<'m> Cache<'m> {
         if self.held.len(sequence) <= len {
             return true;
         }
-        if self.clear(sequence, len) {
+        if self.is_complete(sequence) && self.clear(sequence, len) {
             self.held.truncate(sequence, len);
             return true;
         }

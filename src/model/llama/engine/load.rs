@@ -59,12 +59,30 @@ pub(super) fn name(source: &Source, gguf: &Gguf) -> String {
     gguf.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or(file)
 }
 
-/// Whether a sequence of this model can be cut anywhere, and go on from there. What a recurrent model has read cannot be
-/// taken back, and behind a sliding window the context may have forgotten what lay before it.
-pub(super) fn can_cut(weights: &Weights, gguf: &Gguf) -> bool {
-    let window = weights.meta_val_str(&format!("{}.attention.sliding_window", gguf.architecture));
-    let has_window = window.is_ok_and(|tokens| tokens.trim() != "0");
-    !(weights.is_recurrent() || weights.is_hybrid() || has_window)
+/// What the context keeps of the tokens that a model has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keeps {
+    /// Each of them.
+    All,
+    /// Those inside of a sliding window for sure; the others until somebody needs their room, and never in memory. Some
+    /// architectures have a window that their files do not name: the cache asks the context before it relies on `All`.
+    Window,
+    /// One state for all of them, as recurrent models do: what was read cannot be taken back.
+    State,
+}
+
+impl Keeps {
+    pub(super) fn of(weights: &Weights, gguf: &Gguf) -> Self {
+        let window =
+            weights.meta_val_str(&format!("{}.attention.sliding_window", gguf.architecture));
+        if weights.is_recurrent() || weights.is_hybrid() {
+            Self::State
+        } else if window.is_ok_and(|tokens| tokens.trim() != "0") {
+            Self::Window
+        } else {
+            Self::All
+        }
+    }
 }
 
 /// How large a context is.
@@ -93,6 +111,8 @@ pub(super) fn context(shape: Shape) -> LlamaContextParams {
         .with_n_ubatch(shape.batch)
         .with_n_seq_max(shape.sequences)
         .with_kv_unified(true)
+        // What lies before a sliding window is kept as long as there is room: chats begin with it.
+        .with_swa_full(true)
         .with_flash_attention_policy(attention)
         .with_n_threads(shape.threads)
         .with_n_threads_batch(shape.threads)

@@ -23,7 +23,7 @@ impl Engine<'_> {
                 continue;
             }
             let known = self.cache.known(&run.tokens);
-            let coming = self.coming.longest(&run.tokens[..run.tokens.len() - 1]);
+            let coming = self.coming.longest(&run.tokens[..run.tokens.len() - 1], |_| true);
             if let Some(coming) = coming.filter(|coming| coming.tokens >= known + WAIT_GAIN) {
                 let (reader, tokens) = (coming.by, coming.tokens);
                 self.runs[at].waits = Waits::ForCommon { reader, tokens };
@@ -40,7 +40,7 @@ impl Engine<'_> {
             run.sequence = Some(sequence);
             run.waits = Waits::No;
             run.holds(known);
-            if self.cache.can_cut() {
+            if self.cache.keeps_parts() {
                 self.coming.extend(sequence, &run.tokens);
             }
         }

@@ -93,20 +93,23 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         self.truncate(sequence, 0);
     }
 
-    /// Who holds most of the beginning of this prompt.
-    pub(super) fn longest(&self, prompt: &[T]) -> Option<Known> {
+    /// Who of those that fit holds most of the beginning of this prompt.
+    pub(super) fn longest(&self, prompt: &[T], fits: impl Fn(Sequence) -> bool) -> Option<Known> {
         let (mut at, mut tokens) = (ROOT, 0);
+        let mut best = None;
         while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
             let run = &self.runs[child];
             let common = common(&run.tokens, &prompt[tokens..]);
             tokens += common;
             at = child;
+            // Who holds more holds this, too.
+            let Some(by) = run.holders.iter().find(|by| fits(*by)) else { break };
+            best = Some(Known { by, tokens });
             if common < run.tokens.len() {
                 break;
             }
         }
-        let by = self.runs[at].holders.iter().next()?;
-        Some(Known { by, tokens })
+        best
     }
 
     /// Who holds most of the beginning of this prompt and nothing else.

@@ -19,7 +19,7 @@ use tracing::{error, info};
 
 use super::{
     cache::{Cache, Tiers},
-    load::{Shape, can_cut, context, load, name, threads},
+    load::{Keeps, Shape, context, load, name, threads},
     sequence::Sequence,
     speaker::Speaker,
     stats::EngineStats,
@@ -131,8 +131,8 @@ fn run(
     let known = Loaded { name, family, style: style.clone() };
     let (model, family) = (&known.name, family.name);
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
-    let mut engine =
-        Engine::new(speaker, Cache::new(context, can_cut(&weights, &gguf), tiers), bounds, stats);
+    let cache = Cache::new(context, Keeps::of(&weights, &gguf), tiers);
+    let mut engine = Engine::new(speaker, cache, bounds, stats);
     if loaded.send(Ok(known)).is_err() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ mod gguf_file;
 mod load;
 mod tiny_model;
 mod tokens;
+mod window;
 
 use std::{
     sync::{Arc, Mutex},

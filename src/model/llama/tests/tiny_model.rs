@@ -52,10 +52,7 @@ impl TinyModel {
 
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut file = GgufFile::default();
-        let tokens = PLAIN_TOKENS + self.controls.len();
-        let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
-        let kinds: Vec<i32> =
-            (0..tokens).map(|token| if token >= PLAIN_TOKENS { 3 } else { 1 }).collect();
+        let tokens = self.vocabulary(&mut file);
         let key = |name: &str| format!("{}.{name}", self.architecture);
         file.text("general.architecture", self.architecture);
         file.text("general.name", "tiny");
@@ -66,15 +63,6 @@ impl TinyModel {
         file.number(&key("attention.head_count"), HEADS);
         file.number(&key("attention.head_count_kv"), 1);
         file.float(&key("attention.layer_norm_rms_epsilon"), 1e-5);
-        file.text("tokenizer.ggml.model", "gpt2");
-        file.text("tokenizer.ggml.pre", "gpt-2");
-        file.texts("tokenizer.ggml.tokens", &names);
-        file.integers("tokenizer.ggml.token_type", &kinds);
-        file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
-        file.number("tokenizer.ggml.eos_token_id", wide(self.token_id("<|im_end|>")));
-        if let Some(template) = self.template {
-            file.text("tokenizer.chat_template", template);
-        }
         let one_hot = (0..tokens)
             .flat_map(|token| (0..WIDTH).map(move |at| if at == token { 1.0 } else { 0.0 }));
         let mut table = vec![0.0; tokens * WIDTH];
@@ -96,6 +84,24 @@ impl TinyModel {
         file.tensor("blk.0.ffn_up.weight", &[WIDTH, FEED_FORWARD], zeros(WIDTH, FEED_FORWARD));
         file.tensor("blk.0.ffn_down.weight", &[FEED_FORWARD, WIDTH], zeros(WIDTH, FEED_FORWARD));
         file.finish()
+    }
+
+    /// What the file says of tokens and chats; gives how many tokens there are.
+    pub(super) fn vocabulary(&self, file: &mut GgufFile) -> usize {
+        let tokens = PLAIN_TOKENS + self.controls.len();
+        let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
+        let kinds: Vec<i32> =
+            (0..tokens).map(|token| if token >= PLAIN_TOKENS { 3 } else { 1 }).collect();
+        file.text("tokenizer.ggml.model", "gpt2");
+        file.text("tokenizer.ggml.pre", "gpt-2");
+        file.texts("tokenizer.ggml.tokens", &names);
+        file.integers("tokenizer.ggml.token_type", &kinds);
+        file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
+        file.number("tokenizer.ggml.eos_token_id", wide(self.token_id("<|im_end|>")));
+        if let Some(template) = self.template {
+            file.text("tokenizer.chat_template", template);
+        }
+        tokens
     }
 
     /// The number of a token: a byte's own, or that of a control token.

@@ -81,7 +81,7 @@ fn engine<'m>(
     let params = load::context(shape);
     let context = weights.new_context(backend(), params).unwrap();
     let tiers = Tiers { sequences: 199, resting_tokens: 1_024, parked_bytes: 1 << 20 };
-    let cache = Cache::new(context, load::can_cut(weights, gguf), tiers);
+    let cache = Cache::new(context, load::Keeps::of(weights, gguf), tiers);
     Engine::new(Speaker::new(weights, gguf, &options, 1_024), cache, bounds, Arc::default())
 }
 

@@ -17,7 +17,7 @@ fn tree(held: &[&str]) -> Prefixes<u8> {
 }
 
 fn longest(tree: &Prefixes<u8>, prompt: &str) -> Option<(usize, usize)> {
-    tree.longest(prompt.as_bytes()).map(|known| (known.by.index(), known.tokens))
+    tree.longest(prompt.as_bytes(), |_| true).map(|known| (known.by.index(), known.tokens))
 }
 
 #[test]
@@ -28,6 +28,9 @@ fn the_sequence_that_holds_most_of_a_prompt_is_found() {
     assert_eq!(longest(&tree, "system"), Some((0, 6)));
     assert_eq!(longest(&tree, "other"), Some((2, 5)));
     assert_eq!(longest(&tree, "unheard of"), None);
+    let but_first = tree.longest(b"system tools help", |by| by.index() > 0);
+    assert_eq!(but_first, Some(Known { by: sequence(1), tokens: 13 }));
+    assert_eq!(tree.longest(b"other", |by| by.index() < 2), None);
 }
 
 #[test]
@@ -107,7 +110,7 @@ proptest! {
             prop_assert!(found.is_none_or(|known| known.by.index() != at && common(held, &table[known.by.index()]) == shared));
         }
         let best = table.iter().map(|held| common(held, &prompt)).max().unwrap_or_default();
-        let found = tree.longest(&prompt);
+        let found = tree.longest(&prompt, |_| true);
         prop_assert_eq!(found.map_or(0, |known| known.tokens), best);
         prop_assert!(found.is_none_or(|known| common(&table[known.by.index()], &prompt) == best));
         let is_whole = |held: &&Vec<u8>| !held.is_empty() && prompt.starts_with(held);

@@ -1,0 +1,129 @@
+//! A model with a sliding window: what chats share and what is kept of them never changes what is said.
+
+use super::{gguf_file::GgufFile, *};
+
+/// Three layers of four look at so many tokens only.
+const WINDOW: u32 = 24;
+const WIDTH: usize = 64;
+const LAYERS: usize = 4;
+const FEED_FORWARD: usize = 64;
+
+/// A small random model whose every token depends on all before it: those before the window through one layer.
+fn windowed() -> Vec<u8> {
+    let mut file = GgufFile::default();
+    file.text("general.architecture", "cohere2");
+    file.text("general.name", "windowed");
+    file.number("cohere2.context_length", 512);
+    file.number("cohere2.embedding_length", wide(WIDTH));
+    file.number("cohere2.block_count", wide(LAYERS));
+    file.number("cohere2.feed_forward_length", wide(FEED_FORWARD));
+    file.number("cohere2.attention.head_count", 4);
+    file.number("cohere2.attention.head_count_kv", 2);
+    file.number("cohere2.attention.sliding_window", WINDOW);
+    file.float("cohere2.attention.layer_norm_epsilon", 1e-5);
+    file.float("cohere2.logit_scale", 1.0);
+    let tokens = TinyModel::new().vocabulary(&mut file);
+    let mut state = 11_u64;
+    let mut random = |rows: usize, columns: usize| -> Vec<f32> {
+        let scale = 3.0 / (rows as f32).sqrt();
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((state >> 40) as f32 / (1_u32 << 23) as f32 - 1.0) * scale
+        };
+        (0..rows * columns).map(next).collect()
+    };
+    let mut embeddings = random(WIDTH, tokens);
+    // It writes ASCII only: what is no text would be told otherwise the next time.
+    embeddings[128 * WIDTH..].fill(0.0);
+    file.tensor("token_embd.weight", &[WIDTH, tokens], embeddings);
+    file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
+    for layer in 0..LAYERS {
+        let name = |part: &str| format!("blk.{layer}.{part}.weight");
+        file.tensor(&name("attn_norm"), &[WIDTH], vec![1.0; WIDTH]);
+        for (part, rows, columns) in [
+            ("attn_q", WIDTH, WIDTH),
+            ("attn_k", WIDTH, WIDTH / 2),
+            ("attn_v", WIDTH, WIDTH / 2),
+            ("attn_output", WIDTH, WIDTH),
+            ("ffn_gate", WIDTH, FEED_FORWARD),
+            ("ffn_up", WIDTH, FEED_FORWARD),
+            ("ffn_down", FEED_FORWARD, WIDTH),
+        ] {
+            file.tensor(&name(part), &[rows, columns], random(rows, columns));
+        }
+    }
+    file.finish()
+}
+
+fn wide(number: usize) -> u32 {
+    u32::try_from(number).unwrap()
+}
+
+fn exact(options: LlamaOptions) -> LlamaModel {
+    // Flash attention sums in 16 bits, in the order of the context.
+    LlamaModel::load(options.flash_attention(false)).unwrap()
+}
+
+fn of_session(session: &str, system: &str, messages: Vec<PromptMessage>) -> CompletionRequest {
+    CompletionRequest {
+        session: SessionId::new(session).unwrap(),
+        system: Some(system.into()),
+        max_tokens: 12,
+        ..request(messages, vec![])
+    }
+}
+
+#[tokio::test]
+async fn chats_with_a_window_share_what_they_begin_with() {
+    let file = windowed();
+    let model = exact(LlamaOptions::from_bytes("windowed", file.clone()));
+    let system = "s".repeat(200);
+    for session in ["a", "b", "c"] {
+        let asked = of_session(session, &system, vec![user(&format!("this is {session}"))]);
+        let alone = exact(LlamaOptions::from_bytes("windowed", file.clone()));
+        let expected = complete(&alone, asked.clone()).await.unwrap();
+        let ended = complete(&model, asked).await.unwrap();
+        assert_eq!(ended.text, expected.text, "of {session}");
+        let is_first = session == "a";
+        assert_eq!(ended.usage.cached_tokens > 200, !is_first, "{:?}", ended.usage);
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_again() {
+    let file = windowed();
+    let keep = LlamaOptions::from_bytes("windowed", file.clone());
+    // Room for three chats, so that what lies before a window is overwritten by others.
+    let keep = exact(keep.cache_tokens(700).resting_tokens(250).prefill_tokens(16));
+    let systems = ["s".repeat(90), "t".repeat(20)];
+    let mut chats = vec![Vec::new(); 5];
+    let mut state = 5_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let mut reused = 0;
+    for step in 0..60 {
+        let at = random(chats.len());
+        let chat: &mut Vec<PromptMessage> = &mut chats[at];
+        // Somebody took something back, or what the model said is told in other words.
+        match random(4) {
+            0 => chat.truncate(random(chat.len() + 1)),
+            1 if !chat.is_empty() => *chat.last_mut().unwrap() = said("in other words"),
+            _ => {}
+        }
+        if chat.len() > 6 {
+            chat.clear();
+        }
+        chat.push(user(&"why? ".repeat(1 + random(8))));
+        let asked = of_session(&at.to_string(), &systems[at % 2], chat.clone());
+        let alone = exact(LlamaOptions::from_bytes("windowed", file.clone()));
+        let expected = complete(&alone, asked.clone()).await.unwrap();
+        let ended = complete(&keep, asked).await.unwrap();
+        assert_eq!(ended.text, expected.text, "chat {at} at step {step}: {:?}", ended.usage);
+        reused += ended.usage.cached_tokens;
+        chat.push(said(&ended.text));
+    }
+    let stats = keep.stats();
+    assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+}
