@@ -25,9 +25,14 @@ impl Speed {
         Self { wall: self.wall.max(other.wall), processor: self.processor.max(other.processor) }
     }
 
-    /// How many times as fast.
+    /// How many times as fast, by the clock.
+    pub(crate) fn share(self, other: Self) -> f64 {
+        self.wall / other.wall
+    }
+
+    /// The same in words.
     pub(crate) fn to(self, other: Self) -> String {
-        let (wall, processor) = (self.wall / other.wall, self.processor / other.processor);
+        let (wall, processor) = (self.share(other), self.processor / other.processor);
         if threads().get() == 1 {
             format!("{wall:.3} ({processor:.3} by the processor)")
         } else {

@@ -177,9 +177,21 @@ fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     if highest == f32::NEG_INFINITY {
         return None;
     }
-    let mut tokens = logits.iter().enumerate();
-    let first = tokens.find(|(at, logit)| **logit == highest && Some(*at) != banned)?.0;
+    let first = first(before, highest)
+        .or_else(|| Some(logits.len() - behind.len() + first(behind, highest)?))?;
     u32::try_from(first).ok()
+}
+
+/// Where a logit stands first.
+fn first(logits: &[f32], wanted: f32) -> Option<usize> {
+    let (rows, rest) = logits.as_chunks::<LANES>();
+    // All of a row, without looking for an early end in it, is one comparison.
+    let has = |row: &[f32; LANES]| row.iter().fold(false, |has, logit| has | (*logit == wanted));
+    let (begin, row) = match rows.iter().position(has) {
+        Some(at) => (at * LANES, &rows[at][..]),
+        None => (logits.len() - rest.len(), rest),
+    };
+    Some(begin + row.iter().position(|logit| *logit == wanted)?)
 }
 
 /// The highest of those that are numbers, negative infinity if none is.
