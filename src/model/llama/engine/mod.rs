@@ -3,7 +3,7 @@
 //!
 //! The shell is `thread` (waits for completions), `steps` (one decode after the other), `places` (who takes part) and
 //! `cache` (what the context holds). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
-//! `prefixes` and `parked` who rests where.
+//! `prefixes` and `parked` who rests where. `states` alone is unsafe: it copies chats into memory that it has already.
 
 mod cache;
 mod load;
@@ -16,6 +16,7 @@ mod run;
 mod sequence;
 mod slots;
 mod speaker;
+mod states;
 mod stats;
 mod steps;
 mod thread;

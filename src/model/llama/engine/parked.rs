@@ -44,20 +44,21 @@ impl<T, S> Parked<T, S> {
         self.bytes
     }
 
-    /// Keeps the chat of a session, and says how many were forgotten for it: itself, if there is no room at all.
-    pub(super) fn park(&mut self, session: SessionId, chat: Chat<T, S>) -> usize {
+    /// Keeps the chat of a session instead of what was kept of it, and gives those that are forgotten for it: itself, if
+    /// there is no room at all.
+    pub(super) fn park(&mut self, session: SessionId, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
         drop(self.take(&session));
         let bytes = chat.bytes();
         if bytes > self.max_bytes {
-            return 1;
+            return vec![chat];
         }
-        let mut forgotten = 0;
+        let mut forgotten = Vec::new();
         while self.bytes + bytes > self.max_bytes
             && let Some((_, longest)) = self.order.pop_first()
             && let Some((_, chat)) = self.chats.remove(&longest)
         {
             self.bytes -= chat.bytes();
-            forgotten += 1;
+            forgotten.push(chat);
         }
         self.now += 1;
         self.bytes += bytes;
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn a_chat_comes_back_as_it_went() {
         let mut parked = Parked::new(100);
-        assert_eq!(parked.park(session("a"), chat(10)), 0);
+        assert_eq!(parked.park(session("a"), chat(10)), []);
         assert_eq!((parked.len(), parked.bytes()), (1, 12));
         assert_eq!(parked.take(&session("a")), Some(chat(10)));
         assert_eq!(parked.take(&session("a")), None);
@@ -101,10 +102,10 @@ mod tests {
     fn who_has_rested_longest_is_forgotten_for_others() {
         let mut parked = Parked::new(36);
         for name in ["a", "b", "c"] {
-            assert_eq!(parked.park(session(name), chat(10)), 0);
+            assert_eq!(parked.park(session(name), chat(10)), []);
         }
-        assert_eq!(parked.park(session("a"), chat(10)), 0, "it replaces what it had");
-        assert_eq!(parked.park(session("d"), chat(20)), 2);
+        assert_eq!(parked.park(session("a"), chat(10)), [], "it replaces what it had");
+        assert_eq!(parked.park(session("d"), chat(20)), [chat(10), chat(10)]);
         assert!(parked.take(&session("b")).is_none() && parked.take(&session("c")).is_none());
         assert!(parked.take(&session("a")).is_some() && parked.take(&session("d")).is_some());
     }
@@ -113,7 +114,7 @@ mod tests {
     fn what_has_no_room_at_all_forgets_nobody_else() {
         let mut parked = Parked::new(20);
         parked.park(session("a"), chat(10));
-        assert_eq!(parked.park(session("b"), chat(30)), 1);
+        assert_eq!(parked.park(session("b"), chat(30)), [chat(30)]);
         assert_eq!((parked.len(), parked.bytes()), (1, 12));
     }
 }

@@ -1,11 +1,10 @@
 //! The context, and where each chat rests in it: in a sequence, in memory, or nowhere.
 
-use llama_cpp_2::{
-    DecodeError, LlamaStateSeqFlags, SeqState, context::LlamaContext, llama_batch::LlamaBatch,
-    token::LlamaToken,
-};
+use llama_cpp_2::{DecodeError, context::LlamaContext, llama_batch::LlamaBatch, token::LlamaToken};
 use madang_actors::protocol::SessionId;
 use tracing::debug;
+
+mod resting;
 
 use super::{
     load::Keeps,
@@ -13,6 +12,7 @@ use super::{
     prefixes::{self, Known, Prefixes},
     sequence::Sequence,
     slots::Slots,
+    states::{State, States},
     stats::EngineStats,
 };
 
@@ -27,7 +27,8 @@ pub(super) struct Cache<'m> {
     /// For copies on their way; nobody's.
     scratch: Sequence,
     held: Prefixes<LlamaToken>,
-    parked: Parked<LlamaToken, SeqState>,
+    parked: Parked<LlamaToken, State>,
+    states: States,
     keeps: Keeps,
     resting_tokens: usize,
 }
@@ -43,10 +44,6 @@ pub(super) struct Tiers {
     pub(super) parked_bytes: usize,
 }
 
-/// So many common beginnings are kept: an application has a few sets of tools and system texts, seldom more.
-const COMMONS: usize = 8;
-/// A beginning is worth a sequence of its own from so many tokens more than what is kept already.
-const COMMON_GAIN: usize = 32;
 /// What is in memory is worth copying from so many tokens: less is read again as fast.
 const RESTORE_GAIN: usize = 16;
 
@@ -59,6 +56,7 @@ impl<'m> Cache<'m> {
             scratch,
             held: Prefixes::new(),
             parked: Parked::new(tiers.parked_bytes),
+            states: States::default(),
             keeps,
             resting_tokens: tiers.resting_tokens,
         }
@@ -112,19 +110,24 @@ impl<'m> Cache<'m> {
         let best = self.best(prompt);
         let shared = best.map_or(0, |best| best.tokens);
         let parked = self.parked.take(session);
-        let is_longer = |chat: &Chat<LlamaToken, SeqState>| {
+        let is_longer = |chat: &Chat<LlamaToken, State>| {
             let common = prefixes::common(&chat.tokens, &prompt[..prompt.len() - 1]);
             let is_whole = common == chat.tokens.len();
             let is_of_use = self.keeps == Keeps::All || is_whole;
             chat.from <= shared && common >= shared + RESTORE_GAIN && is_of_use
         };
-        if let Some(chat) = parked.filter(is_longer) {
-            if let Some(known) = self.restore(sequence, best, &chat, prompt) {
-                stats.restored += 1;
-                return Some((sequence, known));
+        if let Some(chat) = parked {
+            let restored = is_longer(&chat).then(|| self.restore(sequence, best, &chat, prompt));
+            self.states.give_back(chat.state);
+            match restored {
+                Some(Some(known)) => {
+                    stats.restored += 1;
+                    return Some((sequence, known));
+                }
+                // What it began with is still there.
+                Some(None) => self.empty(sequence),
+                None => {}
             }
-            // What it began with is still there.
-            self.empty(sequence);
         }
         let best = self.best(prompt);
         let known = best.map_or(0, |best| self.begin_with(sequence, best, prompt));
@@ -153,11 +156,11 @@ impl<'m> Cache<'m> {
         &mut self,
         sequence: Sequence,
         best: Option<Known>,
-        chat: &Chat<LlamaToken, SeqState>,
+        chat: &Chat<LlamaToken, State>,
         prompt: &[LlamaToken],
     ) -> Option<usize> {
-        if let Err(error) = self.context.state_seq_set(&chat.state, self.scratch.id()) {
-            debug!(%error, "failed to bring a chat back from memory; it is read again");
+        if !self.states.set(&mut self.context, &chat.state, self.scratch) {
+            debug!("failed to bring a chat back from memory; it is read again");
             self.clear(self.scratch, 0);
             return None;
         }
@@ -188,62 +191,6 @@ impl<'m> Cache<'m> {
         self.held.extend(sequence, tokens);
     }
 
-    /// The completion on a sequence is over: its chat rests there.
-    pub(super) fn rest(
-        &mut self,
-        sequence: Sequence,
-        session: &SessionId,
-        stats: &mut EngineStats,
-    ) {
-        if let Some(older) = self.slots.of(session) {
-            self.free(older);
-        }
-        self.slots.rest(sequence, session.clone());
-        self.park_most(Some(sequence), stats);
-    }
-
-    /// Moves chats to memory until those that rest hold no more than they may, but not this one. In a decode each token
-    /// looks at all that the context holds, so the more run the less may rest.
-    pub(super) fn park_most(&mut self, but: Option<Sequence>, stats: &mut EngineStats) {
-        let may_rest = self.resting_tokens / (1 + self.slots.running());
-        while let Some((longest, _)) = self.slots.longest_resting()
-            && Some(longest) != but
-            && self.resting() > may_rest
-        {
-            self.park_longest(stats);
-        }
-    }
-
-    /// How many tokens are held by chats that rest and by nobody else.
-    fn resting(&self) -> usize {
-        let own = |sequence| self.held.len(sequence) - self.shared(sequence);
-        self.slots.resting().map(own).sum()
-    }
-
-    fn shared(&self, sequence: Sequence) -> usize {
-        self.held.shared(sequence, |_| true).map_or(0, |known| known.tokens)
-    }
-
-    /// Nobody needs what a sequence holds.
-    pub(super) fn free(&mut self, sequence: Sequence) {
-        self.empty(sequence);
-        self.slots.free(sequence);
-    }
-
-    /// Makes room in the context. False if only running completions are left in it.
-    pub(super) fn make_room(&mut self, stats: &mut EngineStats) -> bool {
-        if self.park_longest(stats) {
-            return true;
-        }
-        match self.slots.stalest_common() {
-            Some(common) => {
-                self.free(common);
-                true
-            }
-            None => false,
-        }
-    }
-
     fn take_sequence(&mut self, stats: &mut EngineStats) -> Option<Sequence> {
         loop {
             if let Some(free) = self.slots.take() {
@@ -255,61 +202,10 @@ impl<'m> Cache<'m> {
         }
     }
 
-    /// Moves the chat that has rested longest to memory, but for what others share with it.
-    fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
-        let Some((sequence, session)) = self.slots.longest_resting() else { return false };
-        let tokens = self.held.tokens(sequence);
-        let kept = self.held.shared(sequence, |by| self.slots.is_common(by));
-        let kept = kept.map_or(0, |known| known.tokens);
-        let shared = self.shared(sequence);
-        let is_complete = self.is_complete(sequence);
-        let is_common = is_complete && shared >= kept + COMMON_GAIN;
-        let from = match (self.keeps == Keeps::All && is_complete, is_common) {
-            (false, _) => 0,
-            (true, true) => shared,
-            (true, false) => kept,
-        };
-        if from < tokens.len() {
-            let state = self.state(sequence, from);
-            let forgotten = match state {
-                Ok(state) => {
-                    let state_bytes = state.byte_len();
-                    self.parked.park(session, Chat { tokens, from, state, state_bytes })
-                }
-                Err(error) => {
-                    debug!(%error, "failed to move a chat to memory; it is forgotten");
-                    1
-                }
-            };
-            stats.parked += 1;
-            stats.forgotten += forgotten as u64;
-        }
-        if is_common && self.cut(sequence, shared) {
-            self.slots.keep_common(sequence);
-            if self.slots.commons() > COMMONS
-                && let Some(stalest) = self.slots.stalest_common()
-            {
-                self.free(stalest);
-            }
-            return true;
-        }
-        self.free(sequence);
-        true
-    }
-
-    /// What a sequence holds from here on.
-    fn state(
-        &mut self,
-        sequence: Sequence,
-        from: usize,
-    ) -> Result<SeqState, llama_cpp_2::StateSeqError> {
-        if from == 0 {
-            return self.context.state_seq_get(sequence.id(), LlamaStateSeqFlags::empty());
-        }
-        self.copy(sequence, self.scratch, from, None);
-        let state = self.context.state_seq_get(self.scratch.id(), LlamaStateSeqFlags::empty());
-        self.clear(self.scratch, 0);
-        state
+    /// Nobody needs what a sequence holds.
+    pub(super) fn free(&mut self, sequence: Sequence) {
+        self.empty(sequence);
+        self.slots.free(sequence);
     }
 
     /// Forgets whatever the context holds, after something went wrong in it.

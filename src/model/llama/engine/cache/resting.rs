@@ -1,0 +1,122 @@
+//! Chats that rest: how many may do so in the context, who moves to memory when room is needed, and what stays behind.
+
+use tracing::debug;
+
+use super::{
+    super::{load::Keeps, parked::Chat, sequence::Sequence, states::State, stats::EngineStats},
+    Cache, SessionId,
+};
+
+/// So many common beginnings are kept: an application has a few sets of tools and system texts, seldom more.
+const COMMONS: usize = 8;
+/// A beginning is worth a sequence of its own from so many tokens more than what is kept already.
+const COMMON_GAIN: usize = 32;
+
+impl Cache<'_> {
+    /// The completion on a sequence is over: its chat rests there.
+    pub(in super::super) fn rest(
+        &mut self,
+        sequence: Sequence,
+        session: &SessionId,
+        stats: &mut EngineStats,
+    ) {
+        if let Some(older) = self.slots.of(session) {
+            self.free(older);
+        }
+        self.slots.rest(sequence, session.clone());
+        self.park_most(Some(sequence), stats);
+    }
+
+    /// Moves chats to memory until those that rest hold no more than they may, but not this one. In a decode each token
+    /// looks at all that the context holds, so the more run the less may rest.
+    pub(in super::super) fn park_most(&mut self, but: Option<Sequence>, stats: &mut EngineStats) {
+        let may_rest = self.resting_tokens / (1 + self.slots.running());
+        while let Some((longest, _)) = self.slots.longest_resting()
+            && Some(longest) != but
+            && self.resting() > may_rest
+        {
+            self.park_longest(stats);
+        }
+    }
+
+    /// How many tokens are held by chats that rest and by nobody else.
+    fn resting(&self) -> usize {
+        let own = |sequence| self.held.len(sequence) - self.shared(sequence);
+        self.slots.resting().map(own).sum()
+    }
+
+    fn shared(&self, sequence: Sequence) -> usize {
+        self.held.shared(sequence, |_| true).map_or(0, |known| known.tokens)
+    }
+
+    /// Makes room in the context. False if only running completions are left in it.
+    pub(in super::super) fn make_room(&mut self, stats: &mut EngineStats) -> bool {
+        if self.park_longest(stats) {
+            return true;
+        }
+        match self.slots.stalest_common() {
+            Some(common) => {
+                self.free(common);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Moves the chat that has rested longest to memory, but for what others share with it.
+    fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
+        let Some((sequence, session)) = self.slots.longest_resting() else { return false };
+        let tokens = self.held.tokens(sequence);
+        let kept = self.held.shared(sequence, |by| self.slots.is_common(by));
+        let kept = kept.map_or(0, |known| known.tokens);
+        let shared = self.shared(sequence);
+        let is_complete = self.is_complete(sequence);
+        let is_common = is_complete && shared >= kept + COMMON_GAIN;
+        let from = match (self.keeps == Keeps::All && is_complete, is_common) {
+            (false, _) => 0,
+            (true, true) => shared,
+            (true, false) => kept,
+        };
+        if from < tokens.len() {
+            let state = self.state(sequence, from);
+            let forgotten = match state {
+                Some(state) => {
+                    let state_bytes = state.bytes();
+                    let chat = Chat { tokens, from, state, state_bytes };
+                    let forgotten = self.parked.park(session, chat);
+                    let count = forgotten.len();
+                    forgotten.into_iter().for_each(|chat| self.states.give_back(chat.state));
+                    count
+                }
+                None => {
+                    debug!("failed to move a chat to memory; it is forgotten");
+                    1
+                }
+            };
+            stats.parked += 1;
+            stats.forgotten += forgotten as u64;
+        }
+        if is_common && self.cut(sequence, shared) {
+            self.slots.keep_common(sequence);
+            if self.slots.commons() > COMMONS
+                && let Some(stalest) = self.slots.stalest_common()
+            {
+                self.free(stalest);
+            }
+            return true;
+        }
+        self.free(sequence);
+        true
+    }
+
+    /// What a sequence holds from here on.
+    fn state(&mut self, sequence: Sequence, from: usize) -> Option<State> {
+        if from == 0 {
+            return self.states.get(&self.context, sequence);
+        }
+        self.copy(sequence, self.scratch, from, None);
+        let state = self.states.get(&self.context, self.scratch);
+        self.clear(self.scratch, 0);
+        state
+    }
+}
