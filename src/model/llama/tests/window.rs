@@ -5,23 +5,35 @@ use super::{gguf_file::GgufFile, *};
 /// Three layers of four look at so many tokens only.
 const WINDOW: u32 = 24;
 const WIDTH: usize = 64;
-const LAYERS: usize = 4;
 const FEED_FORWARD: usize = 64;
 
 /// A small random model whose every token depends on all before it: those before the window through one layer.
 fn windowed() -> Vec<u8> {
     let mut file = GgufFile::default();
-    file.text("general.architecture", "cohere2");
-    file.text("general.name", "windowed");
-    file.number("cohere2.context_length", 512);
-    file.number("cohere2.embedding_length", wide(WIDTH));
-    file.number("cohere2.block_count", wide(LAYERS));
-    file.number("cohere2.feed_forward_length", wide(FEED_FORWARD));
-    file.number("cohere2.attention.head_count", 4);
-    file.number("cohere2.attention.head_count_kv", 2);
     file.number("cohere2.attention.sliding_window", WINDOW);
     file.float("cohere2.attention.layer_norm_epsilon", 1e-5);
     file.float("cohere2.logit_scale", 1.0);
+    random_model(file, "cohere2", 4, &["attn_norm"])
+}
+
+/// One whose file does not say that half of its layers look at the last 4,096 tokens only.
+fn with_unnamed_window() -> Vec<u8> {
+    let mut file = GgufFile::default();
+    file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
+    let norms = ["attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"];
+    random_model(file, "gemma2", 2, &norms)
+}
+
+fn random_model(mut file: GgufFile, architecture: &str, layers: usize, norms: &[&str]) -> Vec<u8> {
+    let key = |name: &str| format!("{architecture}.{name}");
+    file.text("general.architecture", architecture);
+    file.text("general.name", "windowed");
+    file.number(&key("context_length"), 8_192);
+    file.number(&key("embedding_length"), wide(WIDTH));
+    file.number(&key("block_count"), wide(layers));
+    file.number(&key("feed_forward_length"), wide(FEED_FORWARD));
+    file.number(&key("attention.head_count"), 4);
+    file.number(&key("attention.head_count_kv"), 2);
     let tokens = TinyModel::new().vocabulary(&mut file);
     let mut state = 11_u64;
     let mut random = |rows: usize, columns: usize| -> Vec<f32> {
@@ -37,9 +49,11 @@ fn windowed() -> Vec<u8> {
     embeddings[128 * WIDTH..].fill(0.0);
     file.tensor("token_embd.weight", &[WIDTH, tokens], embeddings);
     file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
-    for layer in 0..LAYERS {
+    for layer in 0..layers {
         let name = |part: &str| format!("blk.{layer}.{part}.weight");
-        file.tensor(&name("attn_norm"), &[WIDTH], vec![1.0; WIDTH]);
+        for norm in norms {
+            file.tensor(&name(norm), &[WIDTH], vec![1.0; WIDTH]);
+        }
         for (part, rows, columns) in [
             ("attn_q", WIDTH, WIDTH),
             ("attn_k", WIDTH, WIDTH / 2),
@@ -126,4 +140,25 @@ async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_
     }
     let stats = keep.stats();
     assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+}
+
+#[tokio::test]
+async fn a_chat_that_memory_kept_in_part_is_read_again_though_the_file_names_no_window() {
+    let file = with_unnamed_window();
+    let load = || {
+        let options = LlamaOptions::from_bytes("windowed", file.clone()).context_tokens(8_192);
+        exact(options.cache_tokens(16_384).resting_tokens(0).prefill_tokens(512))
+    };
+    let model = load();
+    let system = "s".repeat(60);
+    let long = "long ".repeat(860);
+    complete(&model, of_session("long", &system, vec![user(&long)])).await.unwrap();
+    complete(&model, of_session("other", &system, vec![user("hello")])).await.unwrap();
+    assert_eq!(model.stats().parked_sessions, 1, "{:?}", model.stats());
+    // What was before the window then is inside of it where the question is asked shorter.
+    let more = of_session("long", &system, vec![user(&long[..4_200])]);
+    let expected = complete(&load(), more.clone()).await.unwrap();
+    let ended = complete(&model, more).await.unwrap();
+    assert_eq!(ended.text, expected.text);
+    assert!(ended.usage.cached_tokens < 100, "it misses what memory has lost: {:?}", ended.usage);
 }
