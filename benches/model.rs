@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use bare::Bare;
-use speed::{Speed, Taken, Taking};
+use speed::{Pairs, Speed, Taken, Taking};
 
 const PARTS: [&str; 7] = ["single", "batch", "constraint", "common", "memory", "long", "pieces"];
 
@@ -105,38 +105,38 @@ fn features() -> String {
     if set.is_empty() { "llama.cpp built with its defaults".to_owned() } else { set.join(" ") }
 }
 
-/// Alternating measurements, because others may use the machine: the best of each.
+/// Pairs of measurements, because others may use the machine: their median counts.
+const PAIRS: usize = 5;
+/// Where there is nothing to compare with in the same moment: the best of so many.
 const TRIALS: usize = 3;
 
 async fn single(path: &Path) {
-    const TOKENS: usize = 48;
-    let (mut ours, mut bare) = (Speed::default(), Speed::default());
-    for trial in 0..TRIALS {
-        let model = load(path, |options| options).await;
-        bare = bare.or(Speed::of(TOKENS, bare_loop(path, 1, TOKENS).await));
-        ours = ours.or(streams(&model, &format!("single {trial}"), 1, TOKENS).await);
+    const TOKENS: usize = 160;
+    let mut pairs = Pairs::default();
+    for pair in 0..PAIRS {
+        let ours = ours(path, format!("single {pair}"), 1, TOKENS);
+        pairs.measure(ours, bare_loop(path, 1, TOKENS)).await;
     }
-    println!("single: {ours}, bare loop {bare}: {}", ours.to(bare));
+    println!("single: one session, against a bare loop: {pairs}");
 }
 
 async fn batch(path: &Path) {
     const TOKENS: usize = 24;
     const SESSIONS: usize = 32;
-    let (mut ours, mut alone, mut bare) = (Speed::default(), Speed::default(), Speed::default());
-    for trial in 0..TRIALS {
-        // As in the bare loop nothing rests beside them.
-        let model = load(path, |options| options).await;
-        let took = bare_loop(path, SESSIONS, TOKENS).await;
-        bare = bare.or(Speed::of(SESSIONS * TOKENS, took));
-        ours = ours.or(streams(&model, &format!("batch {trial}"), SESSIONS, TOKENS).await);
-        let model = load(path, |options| options).await;
-        alone = alone.or(streams(&model, &format!("alone {trial}"), 1, TOKENS).await);
+    let (mut with_bare, mut with_one) = (Pairs::default(), Pairs::default());
+    for pair in 0..PAIRS {
+        let all = ours(path, format!("batch {pair}"), SESSIONS, TOKENS);
+        let (all, _) = with_bare.measure(all, bare_loop(path, SESSIONS, TOKENS)).await;
+        with_one.push(all, ours(path, format!("alone {pair}"), 1, SESSIONS * TOKENS / 8).await);
     }
-    println!(
-        "batch: {SESSIONS} sessions {ours} in all, bare batched loop {bare}: {}; one session {alone}: {} times",
-        ours.to(bare),
-        ours.to(alone)
-    );
+    println!("batch: {SESSIONS} sessions, against a bare batched loop: {with_bare}");
+    println!("batch: the same, against one session: {with_one}");
+}
+
+/// Sessions of a model at which nothing rests, as in the bare loop.
+async fn ours(path: &Path, name: String, sessions: usize, tokens: usize) -> Speed {
+    let model = load(path, |options| options).await;
+    streams(&model, &name, sessions, tokens).await
 }
 
 async fn common(path: &Path) {
@@ -244,10 +244,10 @@ async fn pieces(path: &Path) {
     }
 }
 
-async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Taken {
+async fn bare_loop(path: &Path, sequences: usize, tokens: usize) -> Speed {
     let path = path.to_path_buf();
     let work = move || bare().generate(&path, sequences, 40, tokens);
-    tokio::task::spawn_blocking(work).await.unwrap()
+    Speed::of(sequences * tokens, tokio::task::spawn_blocking(work).await.unwrap())
 }
 
 fn bare() -> Bare {

@@ -16,69 +16,61 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    load, request,
-    speed::{Speed, Taking},
+    PAIRS, load, request,
+    speed::{Pairs, Speed, Taking},
     user,
 };
 
 /// Sessions in the middle of a long string of a tool call, against sessions that write plain text.
 pub(crate) async fn measure(path: &Path) {
-    const SESSIONS: usize = 16;
-    /// In so many tokens each has come into its call.
-    const BEFORE: usize = 120;
-    const TOKENS: usize = 40;
-    /// Pairs, one after the other: what a machine does meanwhile hits both of one.
-    const PAIRS: usize = 5;
     let text =
         json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
     let tools: Arc<[ToolSpec]> = Arc::new([ToolSpec::new("note", "Writes a note", text)]);
-    let mut ratios = Vec::new();
-    for trial in 0..PAIRS {
-        let (mut calls, mut plain) = (Speed::default(), Speed::default());
-        let none: Arc<[ToolSpec]> = Arc::new([]);
-        let mut order = [none, Arc::clone(&tools)];
-        order.rotate_left(trial % 2);
-        for tools in order {
-            let is_call = !tools.is_empty();
-            // Chats that rest beside it would cost whoever comes second.
-            let model = load(path, |options| options).await;
-            let heard = Arc::new(AtomicUsize::new(0));
-            let stop = CancellationToken::new();
-            let begun = model.stats().tokens_generated;
-            let mut running = JoinSet::new();
-            for number in 0..SESSIONS {
-                let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
-                let deltas = Deltas::new(move |delta| {
-                    if matches!(delta, CompletionDelta::Text(_)) {
-                        heard.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-                let name = format!("constraint {trial} {is_call} {number}");
-                let chat = vec![user(&format!("{number:02} {trial}"))];
-                let mut asked = request(&name, None, chat, 4_000);
-                asked.tools = Arc::clone(&tools);
-                running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
-            }
-            let before = generated(&model, begun + (SESSIONS * BEFORE) as u64).await;
-            let began = Taking::begin();
-            let plain_before = heard.load(Ordering::Relaxed);
-            let after = generated(&model, before + (SESSIONS * TOKENS) as u64).await;
-            let took = began.taken();
-            let is_plain = heard.load(Ordering::Relaxed) > plain_before;
-            assert_eq!(is_plain, !is_call, "what is written is not what was to be measured");
-            stop.cancel();
-            running.join_all().await;
-            let speed = Speed::of(usize::try_from(after - before).unwrap(), took);
-            *(if is_call { &mut calls } else { &mut plain }) = speed;
-        }
-        println!(
-            "constraint: {SESSIONS} sessions in tool calls {calls}, in plain text {plain}: {}",
-            calls.to(plain)
-        );
-        ratios.push(calls.share(plain));
+    let mut pairs = Pairs::default();
+    for pair in 0..PAIRS {
+        let plain = speed(path, pair, Arc::new([]));
+        pairs.measure(speed(path, pair, Arc::clone(&tools)), plain).await;
     }
-    ratios.sort_by(f64::total_cmp);
-    println!("constraint: median of {PAIRS} pairs {:.3}", ratios[PAIRS / 2]);
+    println!("constraint: {SESSIONS} sessions in tool calls, against plain text: {pairs}");
+}
+
+const SESSIONS: usize = 16;
+
+/// How fast so many sessions write, with tools in a call, and without in plain text.
+async fn speed(path: &Path, pair: usize, tools: Arc<[ToolSpec]>) -> Speed {
+    /// In so many tokens each has come into its call.
+    const BEFORE: usize = 120;
+    const TOKENS: usize = 40;
+    let is_call = !tools.is_empty();
+    // Chats that rest beside it would cost whoever comes second.
+    let model = load(path, |options| options).await;
+    let heard = Arc::new(AtomicUsize::new(0));
+    let stop = CancellationToken::new();
+    let begun = model.stats().tokens_generated;
+    let mut running = JoinSet::new();
+    for number in 0..SESSIONS {
+        let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
+        let deltas = Deltas::new(move |delta| {
+            if matches!(delta, CompletionDelta::Text(_)) {
+                heard.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let name = format!("constraint {pair} {is_call} {number}");
+        let chat = vec![user(&format!("{number:02} {pair}"))];
+        let mut asked = request(&name, None, chat, 4_000);
+        asked.tools = Arc::clone(&tools);
+        running.spawn(async move { drop(model.complete(asked, deltas, stop).await) });
+    }
+    let before = generated(&model, begun + (SESSIONS * BEFORE) as u64).await;
+    let began = Taking::begin();
+    let plain_before = heard.load(Ordering::Relaxed);
+    let after = generated(&model, before + (SESSIONS * TOKENS) as u64).await;
+    let took = began.taken();
+    let is_plain = heard.load(Ordering::Relaxed) > plain_before;
+    assert_eq!(is_plain, !is_call, "what is written is not what was to be measured");
+    stop.cancel();
+    running.join_all().await;
+    Speed::of(usize::try_from(after - before).unwrap(), took)
 }
 
 /// How many tokens the model has generated as soon as they are so many.

@@ -1,6 +1,6 @@
 //! How fast something was, by the clock and by the processor.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use cpu_time::ProcessTime;
 use tokio::time::Instant;
@@ -9,7 +9,7 @@ use crate::threads;
 
 /// Tokens a second. That of the processor means something with `threads=1` only, since threads wait for each other by
 /// spinning; then it is as good on a machine on which others are busy.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Speed {
     wall: f64,
     processor: f64,
@@ -19,32 +19,58 @@ impl Speed {
     pub(crate) fn of(tokens: usize, took: Taken) -> Self {
         Self { wall: per_second(tokens, took.wall), processor: per_second(tokens, took.processor) }
     }
+}
 
-    /// The better of two trials.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self { wall: self.wall.max(other.wall), processor: self.processor.max(other.processor) }
-    }
+/// Two that are measured by turns, so that what a machine does meanwhile hits both of a pair. What counts is the median of
+/// their ratios.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs(Vec<(Speed, Speed)>);
 
-    /// How many times as fast, by the clock.
-    pub(crate) fn share(self, other: Self) -> f64 {
-        self.wall / other.wall
-    }
-
-    /// The same in words.
-    pub(crate) fn to(self, other: Self) -> String {
-        let (wall, processor) = (self.share(other), self.processor / other.processor);
-        if threads().get() == 1 {
-            format!("{wall:.3} ({processor:.3} by the processor)")
+impl Pairs {
+    /// Measures both, and gives what came of it.
+    pub(crate) async fn measure(
+        &mut self,
+        one: impl Future<Output = Speed>,
+        other: impl Future<Output = Speed>,
+    ) -> (Speed, Speed) {
+        let pair = if self.0.len().is_multiple_of(2) {
+            (one.await, other.await)
         } else {
-            format!("{wall:.3}")
-        }
+            let other = other.await;
+            (one.await, other)
+        };
+        self.0.push(pair);
+        pair
+    }
+
+    pub(crate) fn push(&mut self, one: Speed, other: Speed) {
+        self.0.push((one, other));
+    }
+
+    fn ratios(&self, of: impl Fn(&Speed) -> f64) -> (f64, String) {
+        let ratios: Vec<f64> = self.0.iter().map(|(one, other)| of(one) / of(other)).collect();
+        let all: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}")).collect();
+        (median(ratios), all.join(" "))
     }
 }
 
-impl std::fmt::Display for Speed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.1} tokens/s", self.wall)
+impl fmt::Display for Pairs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = median(self.0.iter().map(|(one, _)| one.wall).collect());
+        let other = median(self.0.iter().map(|(_, other)| other.wall).collect());
+        let (ratio, all) = self.ratios(|speed| speed.wall);
+        write!(f, "{one:.1} against {other:.1} tokens/s: {ratio:.3} ({all})")?;
+        if threads().get() == 1 {
+            let (ratio, all) = self.ratios(|speed| speed.processor);
+            write!(f, "; by the processor {ratio:.3} ({all})")?;
+        }
+        Ok(())
     }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// A moment.
