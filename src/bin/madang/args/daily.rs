@@ -1,0 +1,169 @@
+//! The commands of everyday: chat, tools, call, ledger, fetch, and the engine that they start.
+
+use std::path::PathBuf;
+
+use clap::{Args as Options, ValueEnum};
+use madang::{Decision, Digest, Locale, SessionId};
+
+use super::shared::{Database, ModelChoice, Person, Toolkits, Tuning, session};
+use crate::{
+    hub::HubName,
+    language::{Language, spoken},
+    notes::Workspace,
+};
+
+#[derive(Debug, Options)]
+pub(crate) struct Chat {
+    #[command(flatten)]
+    pub(crate) which: ModelChoice,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    /// The chat to go on with; it is created if there is none. Without it, a new one.
+    #[arg(long, value_name = "ID", value_parser = session)]
+    pub(crate) session: Option<SessionId>,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+    /// Who answers questions before a call that must be confirmed.
+    #[arg(long)]
+    pub(crate) confirm: Option<Confirmation>,
+    /// Print one event a line, as JSON.
+    #[arg(long = "json")]
+    pub(crate) is_json: bool,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Tools {
+    /// The form: plain, or that of a model's API.
+    #[arg(long, default_value = "plain")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Call {
+    /// The tool.
+    pub(crate) name: String,
+    /// Its arguments, a JSON object; `-` reads them from standard input.
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) arguments: String,
+    /// How the question is answered where the call must be confirmed. Without it nobody is asked, and it does not run.
+    #[arg(long)]
+    confirm: Option<Answer>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) person: Person,
+    #[command(flatten)]
+    pub(crate) toolkits: Toolkits,
+    #[command(flatten)]
+    pub(crate) workspace: Workspace,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Ledger {
+    /// Only this chat's.
+    #[arg(long, value_name = "ID", value_parser = session)]
+    pub(crate) session: Option<SessionId>,
+    /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be kept elsewhere.
+    #[arg(long = "verify")]
+    pub(crate) is_to_verify: bool,
+    /// The head of this chat that an earlier check printed: nothing before it has changed since.
+    #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
+    pub(crate) head: Option<Digest>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// The language. Without it, that of the environment.
+    #[arg(long, requires = "is_to_verify")]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Fetch {
+    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF.
+    #[arg(value_name = "OWNER/REPO[:QUANT]")]
+    pub(crate) name: HubName,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Engine {
+    /// A GGUF file. Without it, the bundled demonstration model.
+    #[arg(long, value_name = "PATH", conflicts_with = "script")]
+    pub(crate) model: Option<PathBuf>,
+    /// A script in place of a model: JSON lines, one completion each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Plain,
+    Openai,
+    Anthropic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Confirmation {
+    /// Ask in the terminal.
+    Ask,
+    /// Say yes to every question.
+    Approve,
+    /// Say no to every question.
+    Deny,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Answer {
+    Approve,
+    Deny,
+}
+
+impl Chat {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+}
+
+impl Call {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+
+    pub(crate) fn decision(&self) -> Option<Decision> {
+        self.confirm.map(|answer| match answer {
+            Answer::Approve => Decision::Approve,
+            Answer::Deny => Decision::Deny,
+        })
+    }
+}
+
+impl Fetch {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+}
+
+impl Ledger {
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
+    }
+}
+
+fn head(hash: &str) -> Result<Digest, String> {
+    Digest::try_from(hash.to_owned()).map_err(|error| error.to_owned())
+}

@@ -1,0 +1,110 @@
+//! Options that several commands share: which model, which database, who, which tools.
+
+use std::{env, path::PathBuf};
+
+use clap::{Args as Options, ValueEnum};
+use madang::{SessionId, UserId};
+
+use crate::hub::HubName;
+
+/// Which model answers, and where it runs.
+#[derive(Debug, Options)]
+pub(crate) struct ModelChoice {
+    /// The model: a GGUF file. Without it, the bundled demonstration model.
+    #[arg(long, value_name = "PATH", conflicts_with = "script")]
+    pub(crate) model: Option<PathBuf>,
+    /// The model by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
+    #[arg(long, value_name = "OWNER/REPO[:QUANT]", conflicts_with_all = ["model", "script"])]
+    pub(crate) hf: Option<HubName>,
+    /// A script in place of a model: JSON lines, one completion each.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// Where the model runs. A script runs in this process always.
+    #[arg(long, value_name = "PLACE", default_value = "child")]
+    pub(crate) engine: EnginePlace,
+    #[command(flatten)]
+    pub(crate) tuning: Tuning,
+}
+
+impl ModelChoice {
+    /// This file, or the bundled model.
+    pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
+        Self { model, hf: None, script: None, engine, tuning: Tuning::default() }
+    }
+}
+
+/// How a model is computed.
+#[derive(Debug, Default, Clone, Copy, Options)]
+pub(crate) struct Tuning {
+    /// Flash attention: faster the more chats there are, but a chat may say something else beside others than alone.
+    /// Without it, off for the bundled model and on for others.
+    #[arg(long, value_name = "SWITCH")]
+    pub(crate) flash_attention: Option<Switch>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+/// Where a model runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnginePlace {
+    /// In a process of its own: if that crashes or hangs, it costs the answers that were being written, and another is
+    /// started.
+    Child,
+    /// In this process: less memory, and a crash in llama.cpp ends the program.
+    Process,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Database {
+    /// The database file. Without it, `madang/madang.db` among the user's data.
+    #[arg(long = "db", value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Person {
+    /// Whose chats and habits. Without it, the name in `$USER`.
+    #[arg(long, value_name = "ID", value_parser = user)]
+    user: Option<UserId>,
+}
+
+#[derive(Debug, Options)]
+pub(crate) struct Toolkits {
+    /// The toolkits, separated by commas.
+    #[arg(
+        long = "toolkit",
+        alias = "toolkits",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "life"
+    )]
+    pub(crate) names: Vec<Toolkit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Toolkit {
+    /// Habits: a catalogue, what a person does daily, and the rules.
+    Life,
+    /// Notes: pages of nested blocks.
+    Notes,
+}
+
+impl Person {
+    pub(crate) fn user(&self) -> UserId {
+        let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
+        let given = self.user.clone().or_else(named);
+        given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
+    }
+}
+
+pub(super) fn session(id: &str) -> Result<SessionId, String> {
+    SessionId::new(id).map_err(|error| error.to_string())
+}
+
+fn user(id: &str) -> Result<UserId, String> {
+    UserId::new(id).map_err(|error| error.to_string())
+}
