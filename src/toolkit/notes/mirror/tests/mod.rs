@@ -1,0 +1,157 @@
+//! The mirror on a real database and a real folder: edits outside, ends at every step, names, links.
+
+mod edits;
+mod ends;
+mod pages;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::symlink,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use madang_actors::{
+    port::{Store, Transaction},
+    protocol::UserId,
+};
+use sqlx::AssertSqlSafe;
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    folder::{Folder, Placed},
+    pass::Pass,
+    plan::Found,
+    steps::Steps,
+    *,
+};
+use crate::{
+    store::SqliteStore,
+    toolkit::notes::{
+        MIGRATIONS,
+        block::NewBlock,
+        repository::{Inside, MadePage, NotesRepository},
+    },
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A store, and a workspace in a folder of its own.
+struct House {
+    store: SqliteStore,
+    folder: TempDir,
+    user: UserId,
+}
+
+/// The writer's transaction, to be kept.
+struct Writing(Box<dyn Transaction>);
+
+impl Writing {
+    fn notes<'a>(&'a mut self, user: &'a UserId) -> NotesRepository<'a> {
+        NotesRepository::new(book::write_on(&mut *self.0).unwrap(), user)
+    }
+
+    async fn keep(self) {
+        self.0.commit().await.unwrap();
+    }
+}
+
+impl House {
+    async fn new() -> Self {
+        let store = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        Self { store, folder, user: UserId::new("kim").unwrap() }
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.folder.path().join("work").join(path)
+    }
+
+    async fn write(&self) -> Writing {
+        Writing(self.store.begin().await.unwrap())
+    }
+
+    async fn page(&self, title: &str, parent: Option<&str>, blocks: &[(u32, &str)]) -> MadePage {
+        let blocks = blocks
+            .iter()
+            .map(|(indent, content)| NewBlock { content: (*content).to_owned(), indent: *indent });
+        let mut writing = self.write().await;
+        let made = writing
+            .notes(&self.user)
+            .create_page_with_blocks(title, parent, blocks.collect())
+            .await;
+        writing.keep().await;
+        made.unwrap()
+    }
+
+    async fn update(&self, page: &MadePage, place: usize, content: &str) {
+        let mut writing = self.write().await;
+        let id = page.blocks[place].id.to_string();
+        writing.notes(&self.user).update_block(&id, content).await.unwrap();
+        writing.keep().await;
+    }
+
+    async fn lines(&self, page: &MadePage) -> Vec<String> {
+        let mut writing = self.write().await;
+        let lines = writing.notes(&self.user).lines(&page.page, 0, usize::MAX).await.unwrap();
+        writing.keep().await;
+        lines
+            .items
+            .iter()
+            .map(|line| format!("{}{}", "  ".repeat(line.depth), line.content))
+            .collect()
+    }
+
+    async fn pass(&self, steps: Steps) -> Result<Report, MirrorError> {
+        let workspace = self.at("");
+        Pass::open(&self.store, self.user.clone(), &workspace, steps).await?.reconcile().await
+    }
+
+    async fn open(&self, steps: Steps) -> Pass {
+        Pass::open(&self.store, self.user.clone(), &self.at(""), steps).await.unwrap()
+    }
+
+    async fn sync(&self) -> Report {
+        self.pass(Steps::default()).await.unwrap()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.at(path)).unwrap()
+    }
+
+    /// All that lies in the workspace, but for the file that says whose it is.
+    fn files(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        walk(&self.at(""), "", &mut files);
+        files.remove(".madang-workspace");
+        files
+    }
+}
+
+fn walk(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = format!("{name}{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            walk(&entry.path(), &format!("{name}/"), files);
+        } else {
+            let bytes = fs::read(entry.path()).unwrap_or_default();
+            files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// Lets each step of this name fail.
+fn fails_at(name: &'static str) -> Steps {
+    Steps::asking(move |step| if step == name { Err(io::Error::other(step)) } else { Ok(()) })
+}

@@ -1,0 +1,132 @@
+//! Each page has its file, wherever it stands and whatever its title is.
+
+use super::*;
+use crate::toolkit::notes::fold::fold;
+
+#[tokio::test]
+async fn each_page_is_a_file_in_folders_that_follow_the_tree() {
+    let house = House::new().await;
+    let top = house.page("프로젝트", None, &[(0, "a"), (1, "b")]).await.page.id.to_string();
+    house.page("마당", Some(&top), &[(0, "c")]).await;
+    house.page("빈 페이지", None, &[]).await;
+    let report = house.sync().await;
+    assert_eq!(report.written, names(&["프로젝트.md", "프로젝트/마당.md", "빈 페이지.md"]));
+    let expected =
+        [("빈 페이지.md", ""), ("프로젝트.md", "- a\n  - b\n"), ("프로젝트/마당.md", "- c\n")];
+    assert_eq!(
+        house.files(),
+        expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
+    );
+    assert_eq!(house.sync().await, Report::default(), "nothing is left to do");
+}
+
+#[tokio::test]
+async fn changed_pages_are_found_by_their_index() {
+    let house = House::new().await;
+    let mut reader = house.store.reader().await.unwrap();
+    let plan: Vec<(i64, i64, i64, String)> =
+        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", book::READ_CHANGED)))
+            .bind("kim")
+            .bind(0)
+            .bind(64)
+            .fetch_all(book::read_on(&mut *reader).unwrap())
+            .await
+            .unwrap();
+    let [(.., changed), (.., page)] = &plan[..] else { panic!("{plan:?}") };
+    assert!(changed.contains("USING INDEX notes_files_to_write (page>?)"), "{plan:?}");
+    assert!(page.starts_with("SEARCH page"), "{plan:?}");
+}
+
+#[tokio::test]
+async fn every_title_has_a_file_inside_of_the_workspace() {
+    let house = House::new().await;
+    let long = "가".repeat(85);
+    let titles = [
+        "CON",
+        "..",
+        "a/b",
+        "../../x",
+        "/etc/passwd",
+        "🎭",
+        &long,
+        "trail. .",
+        "Plan",
+        "plan",
+        "PLAN",
+        "\u{202e}x",
+        ".madang-workspace",
+        "caf\u{e9}",
+        "cafe\u{301}",
+        "a.md",
+        "a",
+        "C:\\x",
+        "*?\"<>|",
+    ];
+    for title in titles {
+        let made = house.page(title, None, &[(0, title)]).await.page.id.to_string();
+        house.page("inner", Some(&made), &[(0, "x")]).await;
+    }
+    house.sync().await;
+    let files = house.files();
+    assert_eq!(files.len(), 2 * titles.len(), "{files:#?}");
+    let folded: std::collections::BTreeSet<_> = files.keys().map(|name| fold(name)).collect();
+    assert_eq!(folded.len(), files.len(), "unlike one another whatever their case");
+    let around: Vec<_> = fs::read_dir(house.folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(around, ["work"]);
+}
+
+#[tokio::test]
+async fn a_hundred_levels_of_pages_are_a_hundred_folders() {
+    let house = House::new().await;
+    let title = "가".repeat(60);
+    let mut above = house.page(&title, None, &[]).await.page.id.to_string();
+    for _ in 1..100 {
+        above = house.page(&title, Some(&above), &[]).await.page.id.to_string();
+    }
+    let report = house.sync().await;
+    assert_eq!((report.written.len(), report.failed), (100, vec![]));
+    assert_eq!(house.sync().await, Report::default(), "a path of 18,000 bytes is found again");
+}
+
+#[tokio::test]
+async fn ten_thousand_lines_are_imported() {
+    let house = House::new().await;
+    let page = house.page("p", None, &[(0, "first")]).await;
+    house.sync().await;
+    let text: String =
+        (0..10_000).map(|number| format!("{}- line {number}\n", "  ".repeat(number % 3))).collect();
+    fs::write(house.at("p.md"), &text).unwrap();
+    assert_eq!(house.sync().await.imported, names(&["p.md"]));
+    assert_eq!(house.lines(&page).await.len(), 10_000);
+    assert_eq!(house.read("p.md"), text);
+}
+
+#[tokio::test]
+async fn the_workspace_of_somebody_else_is_refused() {
+    let house = House::new().await;
+    house.page("p", None, &[(0, "a")]).await;
+    house.sync().await;
+    let lee = UserId::new("lee").unwrap();
+    let refused = sync(&house.store, lee, &house.at("")).await;
+    assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
+    let other = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
+    let refused = sync(&other, house.user.clone(), &house.at("")).await;
+    assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
+    assert_eq!(house.files().len(), 1);
+}
+
+#[test]
+fn users_whose_names_look_alike_have_workspaces_of_their_own() {
+    let of =
+        |name: &str| workspace_beside(Path::new("/data/madang.db"), &UserId::new(name).unwrap());
+    assert_eq!(of("kim"), Path::new("/data/madang.notes/kim"));
+    assert_ne!(of("a/b"), of("a_b"));
+    assert_ne!(of("a/b"), of("a:b"));
+    let folded = |name| fold(of(name).to_str().unwrap());
+    assert_ne!(folded("Kim"), folded("kim"), "on a disk without regard to case");
+    assert_ne!(folded("Kim"), folded("KIM"));
+    assert!(of("../x").starts_with("/data/madang.notes"));
+}
