@@ -4,6 +4,9 @@
 //! spans and metrics, the same writes to the same memory store and the same feed of events; in both a tool runs in a task of its own, so that its panic ends
 //! nothing else and its write survives whoever waited for it. What differs is how it is put together. Processor time is
 //! compared, since both cores are busy. Beside them stands what the actors, messages and tasks of a turn cost that do nothing.
+//!
+//! `store=sqlite` runs both over SQLite at FULL instead, `turns=N` runs so many a chat, and `only=actors` or `only=plain` runs
+//! one of them once, for a profiler: the difference between two counts of turns is what turns cost.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -11,16 +14,21 @@ use std::{sync::Arc, time::Duration};
 
 use cpu_time::ProcessTime;
 use madang::{
-    ChatModel, EffectPolicy, Runtime, TurnEnding,
+    ChatModel, EffectPolicy, Runtime, Store, TurnEnding,
+    store::SqliteStore,
     testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, Tool, ToolContext, ToolResult},
 };
 use serde_json::{Value, json};
+use sqlx::SqliteConnection;
+use tempfile::TempDir;
 use tokio::{task::JoinSet, time::Instant};
 
+use notes::NOTES;
 use plain::Plain;
 use skeleton::Skeleton;
 
+mod notes;
 #[path = "pipeline/plain.rs"]
 mod plain;
 #[path = "pipeline/skeleton.rs"]
@@ -46,20 +54,43 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
-    let (pairs, turns) = if is_test { (1, 1) } else { (PAIRS, 40) };
+    let store =
+        if wish("store").as_deref() == Some("sqlite") { Kept::Sqlite } else { Kept::Memory };
+    let usual = match store {
+        _ if is_test => 1,
+        Kept::Memory => 40,
+        Kept::Sqlite => 4, // without groups, each write of the plain side waits for the disk alone
+    };
+    let turns = wish("turns").map_or(usual, |turns| turns.parse().unwrap());
+    match wish("only").as_deref() {
+        Some("actors") => row("actors", vec![run_actors(store, turns).await], turns),
+        Some("plain") => row("plain async functions", vec![run_plain(store, turns).await], turns),
+        Some(other) => panic!("only=actors or only=plain, not {other}"),
+        None => compare(store, turns, if is_test { 1 } else { PAIRS }).await,
+    }
+}
+
+/// What was wished for on the command line as `name=value`.
+fn wish(name: &str) -> Option<String> {
+    let values =
+        |argument: String| argument.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+    std::env::args().find_map(values)
+}
+
+async fn compare(store: Kept, turns: usize, pairs: usize) {
     let (mut actors, mut plains, mut skeletons) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ratios, mut floors) = (Vec::new(), Vec::new());
-    run_actors(turns).await;
-    run_plain(turns).await;
+    run_actors(store, turns).await;
+    run_plain(store, turns).await;
     run_skeleton(turns).await;
     for pair in 0..pairs {
         // Whoever comes second finds a warmer machine: they take turns at it.
         let (with, without) = if pair % 2 == 0 {
-            let with = run_actors(turns).await;
-            (with, run_plain(turns).await)
+            let with = run_actors(store, turns).await;
+            (with, run_plain(store, turns).await)
         } else {
-            let without = run_plain(turns).await;
-            (run_actors(turns).await, without)
+            let without = run_plain(store, turns).await;
+            (run_actors(store, turns).await, without)
         };
         let alone = run_skeleton(turns).await;
         ratios.push(with.cpu.as_secs_f64() / without.cpu.as_secs_f64());
@@ -76,14 +107,32 @@ async fn main() {
     times("plain and what does nothing, against plain", floors);
 }
 
-async fn run_actors(turns: usize) -> Took {
-    let runtime = Runtime::builder()
-        .model(model())
-        .store(MemoryStore::new())
-        .tool(note_tool())
-        .start()
-        .await
-        .unwrap();
+/// Where both sides keep what happens.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    Memory,
+    Sqlite,
+}
+
+/// A new store on the disk.
+async fn sqlite() -> (TempDir, SqliteStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteStore::options(folder.path().join("pipeline.db"));
+    (folder, options.migrations("notes", &NOTES).open().await.unwrap())
+}
+
+async fn run_actors(store: Kept, turns: usize) -> Took {
+    match store {
+        Kept::Memory => actors(MemoryStore::new(), note_tool(), turns).await,
+        Kept::Sqlite => {
+            let (_folder, store) = sqlite().await;
+            actors(store, sqlite_note_tool(), turns).await
+        }
+    }
+}
+
+async fn actors(store: impl Store, tool: impl Tool, turns: usize) -> Took {
+    let runtime = Runtime::builder().model(model()).store(store).tool(tool).start().await.unwrap();
     let took = measure(async |chats: &mut JoinSet<()>| {
         for chat in 0..CHATS {
             let runtime = runtime.clone();
@@ -102,8 +151,18 @@ async fn run_actors(turns: usize) -> Took {
     took
 }
 
-async fn run_plain(turns: usize) -> Took {
-    let plain = Arc::new(Plain::new(Arc::new(model()), MemoryStore::new(), note_tool()));
+async fn run_plain(store: Kept, turns: usize) -> Took {
+    match store {
+        Kept::Memory => plain(MemoryStore::new(), note_tool(), turns).await,
+        Kept::Sqlite => {
+            let (_folder, store) = sqlite().await;
+            plain(store, sqlite_note_tool(), turns).await
+        }
+    }
+}
+
+async fn plain(store: impl Store, tool: impl Tool, turns: usize) -> Took {
+    let plain = Arc::new(Plain::new(Arc::new(model()), Arc::new(store), tool));
     measure(async |chats: &mut JoinSet<()>| {
         for chat in 0..CHATS {
             let plain = plain.clone();
@@ -157,6 +216,20 @@ fn note_tool() -> impl Tool {
 
 async fn note(_: NoArguments, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
     db.put(ctx.call.to_string(), json!(true))?;
+    Ok(json!({ "noted": true }))
+}
+
+fn sqlite_note_tool() -> impl Tool {
+    tool::transactional("note", "Notes.", note_in_sqlite).effect(EffectPolicy::Write)
+}
+
+async fn note_in_sqlite(
+    _: NoArguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Value> {
+    let insert = sqlx::query("INSERT INTO notes (text) VALUES ($1)").bind(ctx.call.to_string());
+    insert.execute(db).await?;
     Ok(json!({ "noted": true }))
 }
 

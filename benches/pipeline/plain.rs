@@ -7,7 +7,6 @@ use madang::{
     CompletionRequest, Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId,
     Store, SystemClock, Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId,
     TurnOptions, Usage, UserId,
-    testing::MemoryStore,
     tool::{Access, Prepared, Tool, ToolContext},
 };
 use madang_actors::{
@@ -27,7 +26,7 @@ use uuid::Uuid;
 /// What all chats share.
 pub(crate) struct Plain {
     model: Arc<dyn ChatModel>,
-    store: Arc<MemoryStore>,
+    store: Arc<dyn Store>,
     registry: Arc<ToolRegistry>,
     specs: Arc<[ToolSpec]>,
     limits: Limits,
@@ -47,14 +46,14 @@ pub(crate) struct Chat {
 }
 
 impl Plain {
-    pub(crate) fn new(model: Arc<dyn ChatModel>, store: MemoryStore, tool: impl Tool) -> Self {
+    pub(crate) fn new(model: Arc<dyn ChatModel>, store: Arc<dyn Store>, tool: impl Tool) -> Self {
         let mut registry = ToolRegistry::new();
         registry.register(tool).unwrap();
         let specs = registry.iter().map(|tool| tool.spec().clone()).collect();
         Self {
             name: SharedString::from(model.info().name),
             model,
-            store: Arc::new(store),
+            store,
             registry: Arc::new(registry),
             specs,
             admission: Admission::new(&Limits::default()),
