@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 pub(super) struct Queue<J> {
     waiting: VecDeque<J>,
     idle_writers: usize,
+    /// Somebody was told that a writer is to be started, and has not looked yet.
+    is_told: bool,
     max_batch_jobs: usize,
     is_closed: bool,
 }
@@ -16,7 +18,7 @@ pub(super) struct Queue<J> {
 pub(super) enum Writers {
     /// One of them is to be started.
     Idle,
-    /// The first that is done looks for what waits.
+    /// The first that is done looks for what waits, or whoever was told already.
     Busy,
 }
 
@@ -26,6 +28,7 @@ impl<J> Queue<J> {
         Self {
             waiting: VecDeque::new(),
             idle_writers: writers.max(1),
+            is_told: false,
             max_batch_jobs: max_batch_jobs.max(1),
             is_closed: false,
         }
@@ -37,7 +40,10 @@ impl<J> Queue<J> {
             return Err(job);
         }
         self.waiting.push_back(job);
-        Ok(if self.idle_writers == 0 { Writers::Busy } else { Writers::Idle })
+        if self.idle_writers == 0 || std::mem::replace(&mut self.is_told, true) {
+            return Ok(Writers::Busy);
+        }
+        Ok(Writers::Idle)
     }
 
     /// Takes no more jobs, and gives those that wait.
@@ -60,6 +66,7 @@ impl<J> Queue<J> {
 
     /// Gives an idle writer its group: all that waits, up to the bound.
     pub(super) fn next_batch(&mut self) -> Option<VecDeque<J>> {
+        self.is_told = false;
         if self.idle_writers == 0 || self.waiting.is_empty() {
             return None;
         }
@@ -90,7 +97,8 @@ mod tests {
     #[test]
     fn a_group_has_a_bound_and_the_rest_keeps_its_order() {
         let mut queue = Queue::new(1, 2);
-        (1..=5).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Idle)));
+        assert_eq!(queue.push(1), Ok(Writers::Idle));
+        (2..=5).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Busy), "told already"));
         assert_eq!(queue.next_batch(), Some([1, 2].into()));
         queue.written(VecDeque::new());
         assert_eq!(queue.next_batch(), Some([3, 4].into()));
@@ -111,7 +119,8 @@ mod tests {
     #[test]
     fn as_many_groups_run_at_once_as_there_are_writers() {
         let mut queue = Queue::new(2, 1);
-        (1..=3).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Idle)));
+        assert_eq!(queue.push(1), Ok(Writers::Idle));
+        (2..=3).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Busy), "told already"));
         assert_eq!(queue.next_batch(), Some([1].into()));
         assert_eq!(queue.next_batch(), Some([2].into()));
         assert_eq!(queue.next_batch(), None);
