@@ -140,7 +140,7 @@ impl Record {
     }
 
     /// The step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
-    pub(super) fn ended(&self, finished: &Finished) -> Ended {
+    pub(super) fn ended(&self, finished: Finished) -> Ended {
         let dismissal = &self.request.dismissal;
         let is_late = dismissal.token.is_cancelled();
         let counts = dismissal.mode == OnDismiss::Stop || !self.was_dismissed_at_begin;
@@ -151,10 +151,10 @@ impl Record {
             result == CallResult::Discarded && is_planted("what was discarded is called undone");
         Ended {
             arguments: None,
-            outcome: finished.outcome.clone(),
+            outcome: finished.outcome,
             effect: if is_undone { Effect::None } else { finished.effect },
             result,
-            decided_by: finished.decided_by.clone(),
+            decided_by: finished.decided_by,
         }
     }
 
@@ -165,7 +165,7 @@ impl Record {
         mut steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
-        let mut ended = self.ended(&finished);
+        let mut ended = self.ended(finished);
         if !self.has_arguments && steps.is_empty() && !arguments.is_string() {
             // It ends before anything else is written that has them.
             ended.arguments = Some(Box::new(arguments.clone()));

@@ -169,7 +169,7 @@ async fn in_transaction(
     } else {
         (Keep::Undo, Effect::None)
     };
-    let ended = record.ended(&Finished { outcome, effect, decided_by: None });
+    let ended = record.ended(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = around.clock.now();
     match end(lease, keep, record.writes_at(at, steps), around).await {
