@@ -104,7 +104,7 @@ impl Runtime {
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
-            llm: tree.llm.clone(),
+            llm: tree.desk.clone(),
             model,
             dispatcher: tree.dispatcher.clone(),
             around: tree.around.clone(),

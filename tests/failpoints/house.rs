@@ -117,12 +117,15 @@ pub(crate) fn outside(folder: &Path) -> Arc<Outside> {
 fn model() -> ScriptedModel {
     let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
     let open = Scene { token: OPEN, tool: "save_row", person: Person::SaysNothing };
-    SCENES.iter().chain([&table, &open]).fold(ScriptedModel::new([]), |model, scene| {
+    // It serves fewer than ask it at once, and so some wait.
+    let model = ScriptedModel::new([]).max_concurrent(2);
+    SCENES.iter().chain([&table, &open]).fold(model, |model, scene| {
         let session = SessionId::new(scene.token).expect("a token is a short text");
         let call = |token| ScriptedCompletion::call(scene.tool, &json!({ "token": token }));
         let again = (scene.person == Person::SaysAlways).then(|| call(STILL));
         let words = ["Well then.", "Good evening."].map(ScriptedCompletion::text);
-        let script: Vec<_> = [call(scene.token)].into_iter().chain(again).chain(words).collect();
+        let first = call(scene.token).after(Duration::from_millis(1));
+        let script: Vec<_> = [first].into_iter().chain(again).chain(words).collect();
         model.for_session(session, script)
     })
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
-    llm::{LlmEvent, LlmMsg},
+    llm::{LlmEvent, Wish},
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError, StoreError, TurnStep, Write},
     protocol::{
@@ -106,14 +106,9 @@ impl Awake {
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
         };
         let reply = Reply::new(Recipient::actor(me.clone()), lost);
-        // If the model's actor is gone, the message takes the reply with it, which says so.
-        drop(self.wiring.llm.send(LlmMsg::Complete {
-            request: Box::new(request),
-            deltas,
-            cancel,
-            span: turn.span.span().clone(),
-            reply,
-        }));
+        // If the model's actor is gone, the reply is lost, and says so.
+        let (request, span) = (Box::new(request), turn.span.span().clone());
+        self.wiring.llm.complete(Wish { request, deltas, cancel, span, reply });
     }
 
     pub(super) fn cancel_completion(&mut self) {

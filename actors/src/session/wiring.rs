@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     dispatcher::{Around, DispatcherMsg},
-    llm::LlmMsg,
+    llm::Desk,
     mailbox::Address,
     port::ChatModel,
     protocol::ToolSpec,
@@ -20,8 +20,8 @@ use crate::{
 pub struct Wiring {
     /// Where messages and turns are stored.
     pub store: StoreHandle,
-    /// The model.
-    pub llm: Address<LlmMsg>,
+    /// Where the model is asked.
+    pub llm: Desk,
     /// Whether the model's family asks for several calls at once.
     pub model: Arc<dyn ChatModel>,
     /// Where calls go.

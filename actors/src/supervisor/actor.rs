@@ -17,7 +17,7 @@ use super::{
 use crate::{
     confirm::{ConfirmActor, ConfirmMsg},
     dispatcher::{Around, DispatcherActor, DispatcherMsg},
-    llm::{LlmActor, LlmArguments, LlmMsg},
+    llm::{Desk, LlmActor, LlmMsg},
     mailbox::{Address, answer},
     port::{ChatModel, Clock, Extensions, Shares, Store},
     protocol::Limits,
@@ -108,6 +108,8 @@ pub struct Tree {
     pub store: StoreHandle,
     /// The one LlmActor.
     pub llm: Address<LlmMsg>,
+    /// The desk that it attends to, where the model is asked.
+    pub desk: Desk,
     /// The one ConfirmActor.
     pub confirm: Address<ConfirmMsg>,
     /// The one DispatcherActor.
@@ -218,7 +220,9 @@ impl Actor for Supervisor {
             children.tasks.clone(),
         ));
         let dispatcher = Address::new(start_dispatcher(&around, &me).await?);
-        let llm = Address::new(children.start_llm(&me).await?);
+        let (model, shares) = (children.model.clone(), children.shares.clone());
+        let desk = Desk::new(model, shares, children.limits.clone());
+        let llm = Address::new(start_llm(&desk, &me).await?);
         let Limits { max_restarts, restart_window, .. } = *children.limits;
         let restarts = Role::ALL
             .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
@@ -226,6 +230,7 @@ impl Actor for Supervisor {
             supervisor: me.get_cell(),
             store,
             llm,
+            desk,
             confirm,
             dispatcher,
             store_actor,
@@ -309,7 +314,7 @@ impl Supervising {
                 // For what came after it had looked, and was told to the one before it.
                 store.cast(StoreMsg::Work)?;
             }
-            Role::Llm => self.tree.llm.moved(self.children.start_llm(me).await?),
+            Role::Llm => self.tree.llm.moved(start_llm(&self.tree.desk, me).await?),
             Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
             Role::Dispatcher => {
                 self.tree.dispatcher.moved(start_dispatcher(&self.tree.around, me).await?)
@@ -355,15 +360,13 @@ impl Children {
     ) -> Result<ActorRef<ConfirmMsg>, ActorProcessingErr> {
         Ok(ConfirmActor::spawn_linked(None, ConfirmActor, (), me.get_cell()).await?.0)
     }
+}
 
-    async fn start_llm(
-        &self,
-        me: &ActorRef<SupervisorMsg>,
-    ) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
-        let (model, shares) = (self.model.clone(), self.shares.clone());
-        let arguments = LlmArguments { model, shares, limits: self.limits.clone() };
-        Ok(LlmActor::spawn_linked(None, LlmActor, arguments, me.get_cell()).await?.0)
-    }
+async fn start_llm(
+    desk: &Desk,
+    me: &ActorRef<SupervisorMsg>,
+) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
+    Ok(LlmActor::spawn_linked(None, LlmActor, desk.clone(), me.get_cell()).await?.0)
 }
 
 async fn start_dispatcher(

@@ -84,7 +84,7 @@ impl Yard {
         let specs: Vec<_> = tree.around.registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
-            llm: tree.llm.clone(),
+            llm: tree.desk.clone(),
             model,
             dispatcher: tree.dispatcher.clone(),
             around: tree.around.clone(),

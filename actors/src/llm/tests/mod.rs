@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{LlmActor, LlmArguments, LlmEvent, LlmMsg};
+use super::{Desk, LlmActor, LlmEvent, LlmMsg, Wish};
 use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, Deltas, ModelError, Shares},
@@ -18,6 +18,7 @@ use crate::{
 };
 
 struct Llm {
+    desk: Desk,
     actor: ActorRef<LlmMsg>,
     heard: UnboundedReceiver<LlmEvent>,
     news: Recipient<LlmEvent>,
@@ -25,14 +26,10 @@ struct Llm {
 
 impl Llm {
     async fn new(model: impl ChatModel, limits: Limits) -> Self {
-        let arguments = LlmArguments {
-            model: Arc::new(model),
-            shares: Shares::default(),
-            limits: Arc::new(limits),
-        };
-        let (actor, _) = LlmActor::spawn(None, LlmActor, arguments).await.unwrap();
+        let desk = Desk::new(Arc::new(model), Shares::default(), Arc::new(limits));
+        let (actor, _) = LlmActor::spawn(None, LlmActor, desk.clone()).await.unwrap();
         let (sender, heard) = mpsc::unbounded_channel();
-        Self { actor, heard, news: Recipient::channel(sender) }
+        Self { desk, actor, heard, news: Recipient::channel(sender) }
     }
 
     fn ask(&self, number: u128, user: &str) -> CancellationToken {
@@ -52,14 +49,13 @@ impl Llm {
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
         };
         let reply = Reply::new(self.news.clone(), lost);
-        let complete = LlmMsg::Complete {
+        self.desk.complete(Wish {
             request: Box::new(request),
             deltas: Deltas::ignored(),
             cancel: cancel.clone(),
             span: tracing::Span::none(),
             reply,
-        };
-        self.actor.cast(complete).unwrap();
+        });
         cancel
     }
 
@@ -204,4 +200,22 @@ async fn whoever_waits_hears_when_the_actor_is_killed() {
     let mut both = [llm.ended().await, llm.ended().await];
     both.sort();
     assert_eq!(both, [ended(1, "EngineDied"), ended(2, "EngineDied")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_actor_finds_the_desk_empty_and_until_then_nobody_waits_in_vain() {
+    let (model, mut script) = model_pair();
+    let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
+    llm.ask(1, "kim");
+    let _running = script.next().await;
+    llm.actor.kill();
+    assert_eq!(llm.ended().await, ended(1, "EngineDied"));
+    llm.ask(2, "kim");
+    assert_eq!(llm.ended().await, ended(2, "EngineDied"), "nobody is there");
+    let gone = llm.actor;
+    (llm.actor, _) = LlmActor::spawn(None, LlmActor, llm.desk.clone()).await.unwrap();
+    llm.desk.close(&gone);
+    llm.ask(3, "kim");
+    script.next().await.say("ok");
+    assert_eq!(llm.ended().await, ended(3, "ok"), "who is long gone closes nothing");
 }
