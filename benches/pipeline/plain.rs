@@ -7,7 +7,7 @@ use madang::{
     CompletionRequest, Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId,
     Store, SystemClock, Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId,
     TurnOptions, Usage, UserId,
-    tool::{Access, Prepared, Tool, ToolContext},
+    tool::{Access, Tool, ToolContext},
 };
 use madang_actors::{
     admission::Admission,
@@ -18,7 +18,7 @@ use madang_actors::{
     telemetry::{CompletionSpan, ToolCallSpan, TurnSpan, Whose},
 };
 use metrics::SharedString;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 use uuid::Uuid;
@@ -117,7 +117,9 @@ impl Chat {
 
     async fn complete(&self, turn: &Span) -> Completion {
         let plain = &self.plain;
-        let due = Instant::now() + plain.limits.completion_timeout;
+        let now = Instant::now();
+        let due = now + plain.limits.completion_timeout;
+        let first_due = due.min(now + plain.limits.first_token_timeout);
         let id = CompletionId::new(Uuid::now_v7());
         let locale = Locale::default();
         let request = CompletionRequest {
@@ -132,11 +134,20 @@ impl Chat {
         };
         self.feed.begin(id);
         let feed = self.feed.clone();
-        let deltas = Deltas::new(move |delta| feed.push(id, delta));
         let span = CompletionSpan::begin(turn, &plain.name, &request);
+        let (clock, ticks) = (span.clock(), span.clock());
+        let deltas = Deltas::new(move |delta| {
+            ticks.ticks();
+            feed.push(id, delta);
+        });
         span.runs();
         let completion = plain.model.complete(request, deltas, CancellationToken::new());
-        let completion = timeout_at(due, completion.instrument(span.span().clone())).await.unwrap();
+        let completion = tokio::select! {
+            biased;
+            completion = timeout_at(due, completion.instrument(span.span().clone())) => completion,
+            () = sleep_until(first_due), if !clock.has_first_token() => unreachable!("it answers at once"),
+        };
+        let completion = completion.unwrap();
         self.feed.silence();
         span.ended(&completion);
         completion.unwrap()
@@ -167,15 +178,18 @@ impl Chat {
                 cancelled: CancellationToken::new(),
                 extensions: Default::default(),
             };
-            let mut transaction = plain.store.begin().await.unwrap();
-            transaction.savepoint().await.unwrap();
-            let access = Access::Transaction(transaction.connection());
             let arguments = checked.arguments;
             // What runs is what was checked.
             let digest = digest(tool.spec(), &arguments, &user, &session, call);
             assert_eq!(digest, approved);
+            let prepared =
+                timeout(plain.limits.tool_timeout, tool.tool().prepare(&arguments, &ctx));
+            let prepared = prepared.await.unwrap().unwrap();
+            let mut transaction = plain.store.begin().await.unwrap();
+            transaction.savepoint().await.unwrap();
+            let access = Access::Transaction(transaction.connection());
             let deadline = plain.limits.transaction_deadline;
-            let outcome = tool.tool().call(arguments.clone(), Prepared::default(), &ctx, access);
+            let outcome = tool.tool().call(arguments.clone(), prepared, &ctx, access);
             let outcome = timeout(deadline, outcome).await.unwrap().unwrap();
             let step = |transition| Write::Call { session: session.clone(), call, at, transition };
             let (name, raw) = (wanted.name.clone(), wanted.arguments.clone());
