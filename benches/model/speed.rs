@@ -43,6 +43,7 @@ impl Pairs {
         pair
     }
 
+    /// Both were measured elsewhere, always in the same order.
     pub(crate) fn push(&mut self, one: Speed, other: Speed) {
         self.0.push((one, other));
     }

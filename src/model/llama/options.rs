@@ -112,7 +112,8 @@ impl LlamaOptions {
         self
     }
 
-    /// Keeps so many bytes of resting chats in memory; by default 256 MiB, which is some hundred chats of a small model.
+    /// Keeps so many bytes of resting chats in memory, and the memory of one more for the next; by default 256 MiB, which is
+    /// some hundred chats of a small model.
     /// Beyond that the chat that has rested longest is forgotten: its next turn is read from the beginning.
     #[must_use]
     pub fn parked_bytes(mut self, bytes: usize) -> Self {

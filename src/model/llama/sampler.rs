@@ -177,9 +177,9 @@ fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     if highest == f32::NEG_INFINITY {
         return None;
     }
-    let first = first(before, highest)
-        .or_else(|| Some(logits.len() - behind.len() + first(behind, highest)?))?;
-    u32::try_from(first).ok()
+    let is_behind = logits.len() - behind.len();
+    let at = first(before, highest).or_else(|| first(behind, highest).map(|at| is_behind + at))?;
+    u32::try_from(at).ok()
 }
 
 /// Where a logit stands first.

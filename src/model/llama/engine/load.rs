@@ -64,7 +64,7 @@ pub(super) fn name(source: &Source, gguf: &Gguf) -> String {
 pub(super) enum Keeps {
     /// Each of them.
     All,
-    /// Those inside of a sliding window for sure; the others until somebody needs their room, and never in memory. Some
+    /// Those inside of a sliding window for sure; the others until a search for room comes past them, and never in memory. Some
     /// architectures have a window that their files do not name: the cache asks the context before it relies on `All`.
     Window,
     /// One state for all of them, as recurrent models do: what was read cannot be taken back.
@@ -111,7 +111,7 @@ pub(super) fn context(shape: Shape) -> LlamaContextParams {
         .with_n_ubatch(shape.batch)
         .with_n_seq_max(shape.sequences)
         .with_kv_unified(true)
-        // What lies before a sliding window is kept as long as there is room: chats begin with it.
+        // What lies before a sliding window is kept longer then: chats begin with it.
         .with_swa_full(true)
         .with_flash_attention_policy(attention)
         .with_n_threads(shape.threads)

@@ -4,8 +4,11 @@ use madang_actors::protocol::Usage;
 use tracing::debug;
 
 use super::{
+    cache::readable,
     plan,
+    prefixes::Known,
     run::{Run, Waits},
+    sequence::Sequence,
     steps::Engine,
 };
 
@@ -23,9 +26,11 @@ impl Engine<'_> {
                 continue;
             }
             let known = self.cache.known(&run.tokens);
-            let coming = self.coming.longest(&run.tokens[..run.tokens.len() - 1], |_| true);
-            if let Some(coming) = coming.filter(|coming| coming.tokens >= known + WAIT_GAIN) {
-                let (reader, tokens) = (coming.by, coming.tokens);
+            let coming = self.coming.longest(readable(&run.tokens), |_| true);
+            let is_awaited = |coming: &Known| {
+                coming.tokens >= known + WAIT_GAIN && self.reads(coming.by, coming.tokens)
+            };
+            if let Some(Known { by: reader, tokens }) = coming.filter(is_awaited) {
                 self.runs[at].waits = Waits::ForCommon { reader, tokens };
                 continue;
             }
@@ -53,15 +58,16 @@ impl Engine<'_> {
     fn may_place(&self, run: &Run) -> bool {
         match run.waits {
             Waits::No => true,
-            Waits::ForCommon { reader, tokens } => {
-                let reads = |other: &Run| {
-                    other.sequence == Some(reader) && other.reads && other.held < tokens
-                };
-                !self.runs.iter().any(reads)
-            }
+            Waits::ForCommon { reader, tokens } => !self.reads(reader, tokens),
             // The engine lets it go on when another one is over.
             Waits::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
         }
+    }
+
+    /// Whether somebody reads on this sequence, and is not so far yet.
+    fn reads(&self, reader: Sequence, tokens: usize) -> bool {
+        let reads = |run: &Run| run.sequence == Some(reader) && run.reads && run.held < tokens;
+        self.runs.iter().any(reads)
     }
 
     /// Makes room in the context: of those that rest first, then of the one that began last.

@@ -106,9 +106,9 @@ async fn chats_with_a_window_share_what_they_begin_with() {
 #[tokio::test]
 async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_again() {
     let file = windowed();
-    let keep = LlamaOptions::from_bytes("windowed", file.clone());
-    // Room for three chats, so that what lies before a window is overwritten by others.
-    let keep = exact(keep.cache_tokens(700).resting_tokens(250).prefill_tokens(16));
+    let small = || LlamaOptions::from_bytes("windowed", file.clone()).context_tokens(512);
+    // Room for few chats, so that what lies before a window is overwritten by others.
+    let keep = exact(small().cache_tokens(700).resting_tokens(250).prefill_tokens(16));
     let systems = ["s".repeat(90), "t".repeat(20)];
     let mut chats = vec![Vec::new(); 5];
     let mut state = 5_u64;
@@ -131,7 +131,7 @@ async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_
         }
         chat.push(user(&"why? ".repeat(1 + random(8))));
         let asked = of_session(&at.to_string(), &systems[at % 2], chat.clone());
-        let alone = exact(LlamaOptions::from_bytes("windowed", file.clone()));
+        let alone = exact(small().prefill_tokens(16));
         let expected = complete(&alone, asked.clone()).await.unwrap();
         let ended = complete(&keep, asked).await.unwrap();
         assert_eq!(ended.text, expected.text, "chat {at} at step {step}: {:?}", ended.usage);
@@ -140,6 +140,24 @@ async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_
     }
     let stats = keep.stats();
     assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+}
+
+#[tokio::test]
+async fn a_chat_that_came_back_without_its_beginning_is_read_again_where_it_is_reworded() {
+    let file = windowed();
+    let load = || exact(LlamaOptions::from_bytes("windowed", file.clone()).resting_tokens(0));
+    let model = load();
+    // They begin with nothing in common that would stay behind.
+    let asked = |session: &str, chat| of_session(session, session, chat);
+    let long = user(&"long ".repeat(20));
+    let first = complete(&model, asked("a", vec![long.clone()])).await.unwrap();
+    complete(&model, asked("b", vec![user("hello")])).await.unwrap();
+    let chat = vec![long.clone(), said(&first.text), user("and more")];
+    complete(&model, asked("a", chat)).await.unwrap();
+    assert_eq!(model.stats().restored, 1, "{:?}", model.stats());
+    let other = asked("a", vec![long, said("in other words"), user("and more")]);
+    let expected = complete(&load(), other.clone()).await.unwrap();
+    assert_eq!(complete(&model, other).await.unwrap().text, expected.text);
 }
 
 #[tokio::test]

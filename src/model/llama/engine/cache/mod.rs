@@ -56,7 +56,7 @@ impl<'m> Cache<'m> {
             scratch,
             held: Prefixes::new(),
             parked: Parked::new(tiers.parked_bytes),
-            states: States::default(),
+            states: States::new(tiers.parked_bytes),
             keeps,
             resting_tokens: tiers.resting_tokens,
         }
@@ -69,6 +69,7 @@ impl<'m> Cache<'m> {
 
     /// Whether the context holds a sequence from its first token on: only then can it be cut, and go on from there. Where
     /// it does not, what lay before a sliding window is gone, or all was summed up, and it goes on from its end only.
+    /// llama.cpp leaves no hole behind the first; nor may what is joined here, for a hole would not be seen.
     fn is_complete(&self, sequence: Sequence) -> bool {
         self.begins_at(sequence) == Some(0)
     }
@@ -84,10 +85,8 @@ impl<'m> Cache<'m> {
     }
 
     fn best(&self, prompt: &[LlamaToken]) -> Option<Known> {
-        // The last token is always read: its logits are not kept.
-        let prompt = &prompt[..prompt.len().saturating_sub(1)];
-        let part = self.held.longest(prompt, |by| self.is_complete(by));
-        let whole = self.held.longest_whole(prompt);
+        let part = self.held.longest(readable(prompt), |by| self.is_complete(by));
+        let whole = self.held.longest_whole(readable(prompt));
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
@@ -110,33 +109,38 @@ impl<'m> Cache<'m> {
         let best = self.best(prompt);
         let shared = best.map_or(0, |best| best.tokens);
         let parked = self.parked.take(session);
-        let is_longer = |chat: &Chat<LlamaToken, State>| {
-            let common = prefixes::common(&chat.tokens, &prompt[..prompt.len() - 1]);
+        let keeps = self.keeps;
+        let is_longer = |chat: &&Chat<LlamaToken, State>| {
+            let common = prefixes::common(&chat.tokens, readable(prompt));
             let is_whole = common == chat.tokens.len();
-            let is_of_use = self.keeps == Keeps::All || is_whole;
+            let is_of_use = keeps == Keeps::All || is_whole;
             chat.from <= shared && common >= shared + RESTORE_GAIN && is_of_use
         };
+        let restored = parked
+            .as_ref()
+            .filter(is_longer)
+            .and_then(|chat| self.restore(sequence, best, chat, prompt));
         if let Some(chat) = parked {
-            let restored = is_longer(&chat).then(|| self.restore(sequence, best, &chat, prompt));
             self.states.give_back(chat.state);
-            match restored {
-                Some(Some(known)) => {
-                    stats.restored += 1;
-                    return Some((sequence, known));
-                }
-                // What it began with is still there.
-                Some(None) => self.empty(sequence),
-                None => {}
-            }
         }
-        let best = self.best(prompt);
-        let known = best.map_or(0, |best| self.begin_with(sequence, best, prompt));
+        if let Some(known) = restored {
+            stats.restored += 1;
+            return Some((sequence, known));
+        }
+        let known = match self.best(prompt) {
+            Some(best) => self.begin_with(sequence, best, prompt),
+            // What it holds of its own cannot be gone on with.
+            None => {
+                self.empty(sequence);
+                0
+            }
+        };
         Some((sequence, known))
     }
 
     /// Lets a sequence hold what another one knows of the prompt, or what it knows of it itself.
     fn begin_with(&mut self, sequence: Sequence, best: Known, prompt: &[LlamaToken]) -> usize {
-        let own = self.held.common(sequence, &prompt[..prompt.len() - 1]);
+        let own = self.held.common(sequence, readable(prompt));
         if own >= best.tokens && self.cut(sequence, own) {
             return own;
         }
@@ -159,12 +163,12 @@ impl<'m> Cache<'m> {
         chat: &Chat<LlamaToken, State>,
         prompt: &[LlamaToken],
     ) -> Option<usize> {
-        if !self.states.set(&mut self.context, &chat.state, self.scratch) {
+        if !chat.state.restore(&mut self.context, self.scratch) {
             debug!("failed to bring a chat back from memory; it is read again");
             self.clear(self.scratch, 0);
             return None;
         }
-        let common = prefixes::common(&chat.tokens, &prompt[..prompt.len() - 1]);
+        let common = prefixes::common(&chat.tokens, readable(prompt));
         let is_all = self.begins_at(self.scratch) == Some(chat.from);
         if !is_all && (chat.from > 0 || common < chat.tokens.len()) {
             self.clear(self.scratch, 0);
@@ -268,4 +272,9 @@ impl<'m> Cache<'m> {
             .kv_cache_seq_cp(from.id(), to.id(), Some(place(begin)), end.map(place))
             .expect("a context has fewer tokens than 2^31");
     }
+}
+
+/// The last token of a prompt is always read: its logits are not kept.
+pub(super) fn readable(prompt: &[LlamaToken]) -> &[LlamaToken] {
+    prompt.split_last().map_or(prompt, |(_, before)| before)
 }

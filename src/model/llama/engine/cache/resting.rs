@@ -39,7 +39,8 @@ impl Cache<'_> {
         }
     }
 
-    /// How many tokens are held by chats that rest and by nobody else.
+    /// How many tokens are held by chats that rest and by nobody else. A chat that came back whole has its own copy of what
+    /// it begins with, which is not counted.
     fn resting(&self) -> usize {
         let own = |sequence| self.held.len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()
@@ -85,11 +86,13 @@ impl Cache<'_> {
                     let chat = Chat { tokens, from, state, state_bytes };
                     let forgotten = self.parked.park(session, chat);
                     let count = forgotten.len();
-                    forgotten.into_iter().for_each(|chat| self.states.give_back(chat.state));
+                    for chat in forgotten {
+                        self.states.give_back(chat.state);
+                    }
                     count
                 }
                 None => {
-                    debug!("failed to move a chat to memory; it is forgotten");
+                    debug!("no room in memory for a chat; it is forgotten");
                     1
                 }
             };
