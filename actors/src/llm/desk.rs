@@ -9,7 +9,7 @@ use metrics::SharedString;
 use ractor::ActorRef;
 use tokio::{task::AbortHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
-use tracing::{Span, debug};
+use tracing::{Span, debug, error};
 
 use super::{
     LlmEvent, LlmMsg,
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     mailbox::Reply,
     port::{ChatModel, Deltas, ModelError, Shares},
-    protocol::{CompletionRequest, Limits, Usage},
+    protocol::{CompletionId, CompletionRequest, Limits, Usage},
     telemetry::CompletionSpan,
 };
 
@@ -200,7 +200,7 @@ impl Desk {
         let work = tokio::spawn(Box::pin(async move {
             // Dropped last, also when the model panics: the place is free only after the asker has heard. Made in here: a
             // runtime that is being shut down drops the task in `spawn`, under the lock that this would wait for.
-            let mut freed = Freed { desk: &desk, place, spent: None };
+            let mut freed = Freed { desk: &desk, place, completion: job.request.id, spent: None };
             freed.spent = run(&*desk.0.model, job).await;
         }));
         let (since, task) = (Instant::now(), work.abort_handle());
@@ -230,11 +230,15 @@ impl Desk {
 struct Freed<'a> {
     desk: &'a Desk,
     place: u64,
+    completion: CompletionId,
     spent: Option<Usage>,
 }
 
 impl Drop for Freed<'_> {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            error!(completion = %self.completion, "the model panicked");
+        }
         if let Some(actor) = self.desk.free(self.place, self.spent) {
             look(&actor);
         }
