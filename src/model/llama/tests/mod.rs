@@ -6,10 +6,11 @@ mod families;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod forced;
 mod gguf_file;
+mod going_back;
 mod load;
+mod random_model;
 mod tiny_model;
 mod tokens;
-mod window;
 
 use std::{
     sync::{Arc, Mutex},

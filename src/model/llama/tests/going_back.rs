@@ -1,77 +1,12 @@
-//! A model with a sliding window: what chats share and what is kept of them never changes what is said.
+//! Models that cannot go back at will, with a sliding window or recurrent: what chats share and what is kept of them never
+//! changes what is said.
 
-use super::{gguf_file::GgufFile, *};
+use tokio::task::JoinSet;
 
-/// Three layers of four look at so many tokens only.
-const WINDOW: u32 = 24;
-const WIDTH: usize = 64;
-const FEED_FORWARD: usize = 64;
-
-/// A small random model whose every token depends on all before it: those before the window through one layer.
-fn windowed() -> Vec<u8> {
-    let mut file = GgufFile::default();
-    file.number("cohere2.attention.sliding_window", WINDOW);
-    file.float("cohere2.attention.layer_norm_epsilon", 1e-5);
-    file.float("cohere2.logit_scale", 1.0);
-    random_model(file, "cohere2", 4, &["attn_norm"])
-}
-
-/// One whose file does not say that half of its layers look at the last 4,096 tokens only.
-fn with_unnamed_window() -> Vec<u8> {
-    let mut file = GgufFile::default();
-    file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
-    let norms = ["attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"];
-    random_model(file, "gemma2", 2, &norms)
-}
-
-fn random_model(mut file: GgufFile, architecture: &str, layers: usize, norms: &[&str]) -> Vec<u8> {
-    let key = |name: &str| format!("{architecture}.{name}");
-    file.text("general.architecture", architecture);
-    file.text("general.name", "windowed");
-    file.number(&key("context_length"), 8_192);
-    file.number(&key("embedding_length"), wide(WIDTH));
-    file.number(&key("block_count"), wide(layers));
-    file.number(&key("feed_forward_length"), wide(FEED_FORWARD));
-    file.number(&key("attention.head_count"), 4);
-    file.number(&key("attention.head_count_kv"), 2);
-    let tokens = TinyModel::new().vocabulary(&mut file);
-    let mut state = 11_u64;
-    let mut random = |rows: usize, columns: usize| -> Vec<f32> {
-        let scale = 3.0 / (rows as f32).sqrt();
-        let next = |_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((state >> 40) as f32 / (1_u32 << 23) as f32 - 1.0) * scale
-        };
-        (0..rows * columns).map(next).collect()
-    };
-    let mut embeddings = random(WIDTH, tokens);
-    // It writes ASCII only: what is no text would be told otherwise the next time.
-    embeddings[128 * WIDTH..].fill(0.0);
-    file.tensor("token_embd.weight", &[WIDTH, tokens], embeddings);
-    file.tensor("output_norm.weight", &[WIDTH], vec![1.0; WIDTH]);
-    for layer in 0..layers {
-        let name = |part: &str| format!("blk.{layer}.{part}.weight");
-        for norm in norms {
-            file.tensor(&name(norm), &[WIDTH], vec![1.0; WIDTH]);
-        }
-        for (part, rows, columns) in [
-            ("attn_q", WIDTH, WIDTH),
-            ("attn_k", WIDTH, WIDTH / 2),
-            ("attn_v", WIDTH, WIDTH / 2),
-            ("attn_output", WIDTH, WIDTH),
-            ("ffn_gate", WIDTH, FEED_FORWARD),
-            ("ffn_up", WIDTH, FEED_FORWARD),
-            ("ffn_down", FEED_FORWARD, WIDTH),
-        ] {
-            file.tensor(&name(part), &[rows, columns], random(rows, columns));
-        }
-    }
-    file.finish()
-}
-
-fn wide(number: usize) -> u32 {
-    u32::try_from(number).unwrap()
-}
+use super::{
+    random_model::{recurrent, windowed, with_unnamed_window},
+    *,
+};
 
 fn exact(options: LlamaOptions) -> LlamaModel {
     // Flash attention sums in 16 bits, in the order of the context.
@@ -105,9 +40,20 @@ async fn chats_with_a_window_share_what_they_begin_with() {
 
 #[tokio::test]
 async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_again() {
-    let file = windowed();
-    let small = || LlamaOptions::from_bytes("windowed", file.clone()).context_tokens(512);
-    // Room for few chats, so that what lies before a window is overwritten by others.
+    let (reused, stats) = chats_go_on(&windowed()).await;
+    assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+}
+
+#[tokio::test]
+async fn chats_of_a_recurrent_model_go_on_as_if_all_were_read_again() {
+    let (reused, stats) = chats_go_on(&recurrent()).await;
+    assert!(reused > 500 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+}
+
+/// Five chats in which things are taken back and told in other words, and room for few of them: each answer is the one of a
+/// model that reads all anew. Gives how many tokens were known from before.
+async fn chats_go_on(file: &[u8]) -> (u32, EngineStats) {
+    let small = || LlamaOptions::from_bytes("random", file.to_vec()).context_tokens(512);
     let keep = exact(small().cache_tokens(700).resting_tokens(250).prefill_tokens(16));
     let systems = ["s".repeat(90), "t".repeat(20)];
     let mut chats = vec![Vec::new(); 5];
@@ -138,8 +84,7 @@ async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_
         reused += ended.usage.cached_tokens;
         chat.push(said(&ended.text));
     }
-    let stats = keep.stats();
-    assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+    (reused, keep.stats())
 }
 
 #[tokio::test]
@@ -179,4 +124,26 @@ async fn a_chat_that_memory_kept_in_part_is_read_again_though_the_file_names_no_
     let ended = complete(&model, more).await.unwrap();
     assert_eq!(ended.text, expected.text);
     assert!(ended.usage.cached_tokens < 100, "it misses what memory has lost: {:?}", ended.usage);
+}
+
+#[tokio::test]
+async fn side_by_side_they_say_what_they_say_alone() {
+    for file in [windowed(), recurrent()] {
+        let load = || exact(LlamaOptions::from_bytes("random", file.clone()).prefill_tokens(16));
+        let together = Arc::new(load());
+        let asked = |number: usize| {
+            let text = format!("{number}{}", " and why?".repeat(number));
+            of_session(&number.to_string(), "you answer", vec![user(&text)])
+        };
+        let mut running = JoinSet::new();
+        for number in 0..8 {
+            let model = Arc::clone(&together);
+            let asked = asked(number);
+            running.spawn(async move { (number, complete(&model, asked).await.unwrap().text) });
+        }
+        for (number, text) in running.join_all().await {
+            let alone = complete(&load(), asked(number)).await.unwrap();
+            assert_eq!(text, alone.text, "chat {number}");
+        }
+    }
 }
