@@ -5,6 +5,8 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
+#[path = "model/apart.rs"]
+mod apart;
 #[path = "model/bare.rs"]
 mod bare;
 #[path = "model/constraint.rs"]
@@ -38,7 +40,8 @@ use uuid::Uuid;
 use bare::Bare;
 use speed::{Pairs, Speed, Taken, Taking};
 
-const PARTS: [&str; 7] = ["single", "batch", "constraint", "common", "memory", "long", "pieces"];
+const PARTS: [&str; 8] =
+    ["single", "batch", "constraint", "common", "memory", "long", "pieces", "apart"];
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
@@ -82,6 +85,10 @@ async fn main() {
     }
     if is_wanted("pieces") {
         pieces(&model).await;
+    }
+    if is_wanted("apart") {
+        let work = move || apart::measure(&model, bare());
+        tokio::task::spawn_blocking(work).await.unwrap();
     }
 }
 

@@ -38,26 +38,41 @@ impl Bare {
         tokens: usize,
     ) -> Taken {
         let weights = weights(model);
-        let mut context = self.context(&weights, sequences);
+        let mut streams = self.streams(&weights, sequences, prompt);
+        let began = Taking::begin();
+        for _ in 0..tokens {
+            streams.step();
+        }
+        began.taken()
+    }
+
+    /// Sequences that have each read so many tokens.
+    pub(crate) fn streams(
+        self,
+        weights: &LlamaModel,
+        sequences: usize,
+        prompt: usize,
+    ) -> Streams<'_> {
+        let mut context = self.context(weights, sequences);
         let mut batch = LlamaBatch::new(BATCH, 1);
         let mut last = Vec::new();
         for sequence in 0..sequences {
             decode(&mut context, &mut batch, sequence, 0..prompt);
             last.push(likeliest(&context, batch.n_tokens() - 1));
         }
+        Streams { context, batch, last, position: prompt }
+    }
+
+    /// How long a prompt of so many tokens takes until its first token.
+    pub(crate) fn first_token(self, weights: &LlamaModel, prompt: usize, piece: usize) -> Duration {
+        let mut context = self.context(weights, 1);
+        let mut batch = LlamaBatch::new(BATCH, 1);
         let began = Taking::begin();
-        for step in 0..tokens {
-            batch.clear();
-            let position = i32::try_from(prompt + step).unwrap();
-            for (sequence, token) in (0..).zip(&last) {
-                batch.add(*token, position, &[sequence], true).unwrap();
-            }
-            context.decode(&mut batch).unwrap();
-            for (at, token) in (0..).zip(&mut last) {
-                *token = likeliest(&context, at);
-            }
+        for start in (0..prompt).step_by(piece) {
+            decode(&mut context, &mut batch, 0, start..prompt.min(start + piece));
         }
-        began.taken()
+        likeliest(&context, batch.n_tokens() - 1);
+        began.taken().wall
     }
 
     /// How long pieces of so many tokens each take, behind a prompt of `depth` tokens; the best of some.
@@ -104,10 +119,35 @@ impl Bare {
     }
 }
 
+/// Sequences that generate together.
+pub(crate) struct Streams<'m> {
+    context: LlamaContext<'m>,
+    batch: LlamaBatch<'static>,
+    /// The last token of each.
+    last: Vec<LlamaToken>,
+    position: usize,
+}
+
+impl Streams<'_> {
+    /// Generates a token of each.
+    pub(crate) fn step(&mut self) {
+        self.batch.clear();
+        let position = i32::try_from(self.position).unwrap();
+        for (sequence, token) in (0..).zip(&self.last) {
+            self.batch.add(*token, position, &[sequence], true).unwrap();
+        }
+        self.context.decode(&mut self.batch).unwrap();
+        for (at, token) in (0..).zip(&mut self.last) {
+            *token = likeliest(&self.context, at);
+        }
+        self.position += 1;
+    }
+}
+
 /// Tokens in a decode, at most.
 const BATCH: usize = 256;
 
-fn weights(model: &Path) -> LlamaModel {
+pub(crate) fn weights(model: &Path) -> LlamaModel {
     send_logs_to_tracing(LogOptions::default());
     LlamaModel::load_from_file(backend(), model, &LlamaModelParams::default()).unwrap()
 }
