@@ -64,6 +64,7 @@ pub(crate) async fn measure(path: &Path) {
         beside.as_secs_f64(),
         beside.as_secs_f64() / alone.as_secs_f64()
     );
+    println!("long: {:?}", model.stats());
 }
 
 /// All but a hundredth of these are no longer.

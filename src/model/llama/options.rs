@@ -13,6 +13,7 @@ pub struct LlamaOptions {
     pub(super) max_sequences: usize,
     pub(super) cache_tokens: Option<u32>,
     pub(super) resting_tokens: Option<usize>,
+    pub(super) apart_tokens: Option<u32>,
     pub(super) parked_bytes: usize,
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) gpu_layers: u32,
@@ -59,6 +60,7 @@ impl LlamaOptions {
             max_sequences: 32,
             cache_tokens: None,
             resting_tokens: None,
+            apart_tokens: None,
             parked_bytes: 256 << 20,
             threads: None,
             gpu_layers: 0,
@@ -109,6 +111,15 @@ impl LlamaOptions {
     #[must_use]
     pub fn resting_tokens(mut self, tokens: usize) -> Self {
         self.resting_tokens = Some(tokens);
+        self
+    }
+
+    /// Reads long prompts apart from those that generate, where there are two threads or more: in two more contexts with room
+    /// for so many tokens each, which are made when they are first needed and kept. By default as many as one chat may have.
+    /// What has no room there, and everything with 0, is read in turns with those that generate.
+    #[must_use]
+    pub fn apart_tokens(mut self, tokens: u32) -> Self {
+        self.apart_tokens = Some(tokens);
         self
     }
 

@@ -5,7 +5,9 @@
 //! `cache` (what the context holds). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
 //! `prefixes` and `parked` who rests where. `states` alone is unsafe: it copies chats into memory that it has already.
 
+mod apart;
 mod cache;
+mod kept;
 mod load;
 mod pace;
 mod parked;

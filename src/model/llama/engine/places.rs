@@ -64,14 +64,18 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether somebody reads on this sequence, and is not so far yet.
+    /// Whether somebody reads on this sequence, and so much cannot be shared yet.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
-        let reads = |run: &Run| run.sequence == Some(reader) && run.reads && run.held < tokens;
-        self.runs.iter().any(reads)
+        let reads = |run: &Run| run.sequence == Some(reader) && run.reads;
+        self.cache.kept.held().len(reader) < tokens && self.runs.iter().any(reads)
     }
 
-    /// Makes room in the context: of those that rest first, then of the one that began last.
+    /// Makes room: apart by joining; in the engine's own context of those that rest first, then of the one that began last.
     pub(super) fn make_room(&mut self) -> bool {
+        if self.is_apart() {
+            self.join_for_room();
+            return true;
+        }
         if self.cache.make_room(&mut self.stats) {
             return true;
         }

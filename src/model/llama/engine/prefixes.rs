@@ -178,6 +178,12 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         None
     }
 
+    /// How many tokens these sequences hold together; what they share counts once.
+    pub(super) fn distinct(&self, of: Sequences) -> usize {
+        let held = self.runs.iter().filter(|run| run.holders.meet(of));
+        held.map(|run| run.tokens.len()).sum()
+    }
+
     fn child(&self, of: usize, first: &T) -> Option<usize> {
         self.runs[of].children.iter().copied().find(|child| self.runs[*child].tokens[0] == *first)
     }

@@ -8,7 +8,7 @@ use madang_actors::{
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{plan::Wish, sequence::Sequence};
+use super::{plan::Wish, sequence::Sequence, steps::Kind};
 use crate::model::llama::answer::Answer;
 
 /// A completion that runs.
@@ -29,6 +29,7 @@ pub(super) struct Run {
     /// None while it waits for a place, or for what another one reads.
     pub(super) sequence: Option<Sequence>,
     pub(super) waits: Waits,
+    pub(super) home: Home,
     /// It reads, instead of generating.
     pub(super) reads: bool,
     /// The number of the decode in which it last took part.
@@ -51,6 +52,18 @@ pub(super) enum Waits {
     ForRoom,
 }
 
+/// In which context a completion goes on. In the engine's own one it has its sequence wherever it is; elsewhere it has the
+/// same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// The engine's own.
+    Main,
+    /// The one of those that generate while prompts are read apart.
+    Streams,
+    /// The one of prompts that are read apart.
+    Reader,
+}
+
 impl Run {
     pub(super) fn is_unwanted(&self) -> bool {
         self.cancel.iter().any(CancellationToken::is_cancelled)
@@ -61,6 +74,23 @@ impl Run {
         self.sequence?;
         let tokens = self.tokens.len() - self.held;
         Some(Wish { run, tokens, reads: self.reads, served: self.served })
+    }
+
+    /// In which decode of the engine's thread it takes part, while prompts are read apart or not.
+    pub(super) fn is_decoded(&self, is_apart: bool) -> Option<Kind> {
+        match self.home {
+            Home::Streams => Some(Kind::Streams),
+            Home::Reader => None,
+            // It moves as soon as the reader is idle.
+            Home::Main if is_apart => None,
+            Home::Main if self.reads => Some(Kind::Prompts),
+            Home::Main => Some(Kind::Streams),
+        }
+    }
+
+    /// So many tokens of its prompt are to be read before its last one, behind which it generates.
+    pub(super) const fn unread(&self) -> usize {
+        if self.reads { self.tokens.len().saturating_sub(self.held + 1) } else { 0 }
     }
 
     /// Its sequence holds so many of its tokens now.
@@ -75,6 +105,7 @@ impl Run {
         self.held = 0;
         self.reads = true;
         self.waits = waits;
+        self.home = Home::Main;
         self.sequence.take()
     }
 }

@@ -55,6 +55,11 @@ impl Sequences {
         self == Self::default()
     }
 
+    /// Whether a sequence is in both.
+    pub(super) fn meet(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).any(|(one, other)| one & other != 0)
+    }
+
     /// In the order of their numbers.
     pub(super) fn iter(self) -> impl Iterator<Item = Sequence> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {

@@ -8,6 +8,10 @@ pub struct EngineStats {
     pub decodes: u64,
     /// Tokens of prompts that were read.
     pub prompt_tokens_evaluated: u64,
+    /// Tokens of these that were read apart from those that generate.
+    pub prompt_tokens_apart: u64,
+    /// How often all parted for that.
+    pub parted: u64,
     /// Tokens of prompts that were known from before.
     pub prompt_tokens_reused: u64,
     /// Tokens that were generated.

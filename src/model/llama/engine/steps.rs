@@ -15,11 +15,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use super::{
+    apart::Apart,
     cache::Cache,
+    kept::Kept,
     pace::Pace,
     plan::{self, Share, Wish},
     prefixes::Prefixes,
-    run::{Run, Waits},
+    run::{Home, Run, Waits},
     speaker::Speaker,
     stats::EngineStats,
     thread::{Job, Reply},
@@ -35,7 +37,9 @@ pub(super) struct Engine<'m> {
     pub(super) coming: Prefixes<LlamaToken>,
     batch: LlamaBatch<'static>,
     pace: Pace,
-    bounds: Bounds,
+    pub(super) bounds: Bounds,
+    /// Where long prompts may be read apart.
+    pub(super) apart: Option<Apart<'m>>,
     pub(super) stats: EngineStats,
     /// What others may know of `stats`.
     told: Arc<Mutex<EngineStats>>,
@@ -78,6 +82,7 @@ impl<'m> Engine<'m> {
         speaker: Speaker<'m>,
         cache: Cache<'m>,
         bounds: Bounds,
+        apart: Option<Apart<'m>>,
         told: Arc<Mutex<EngineStats>>,
     ) -> Self {
         Self {
@@ -88,6 +93,7 @@ impl<'m> Engine<'m> {
             batch: LlamaBatch::new(bounds.batch(), 1),
             pace: Pace::default(),
             bounds,
+            apart,
             stats: EngineStats::default(),
             told,
         }
@@ -129,6 +135,7 @@ impl<'m> Engine<'m> {
             held: 0,
             sequence: None,
             waits: Waits::No,
+            home: Home::Main,
             reads: true,
             served: self.stats.decodes,
             began: self.stats.completions,
@@ -144,6 +151,7 @@ impl<'m> Engine<'m> {
         }
         self.reap();
         self.place();
+        self.read_apart();
         for kind in Kind::BOTH {
             if let Some(shares) = self.decode(kind) {
                 self.speak(&shares);
@@ -163,21 +171,27 @@ impl<'m> Engine<'m> {
     /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
     fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
-            let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| run.wish(at));
-            let (read, generate): (Vec<Wish>, Vec<Wish>) = wishes.partition(|wish| wish.reads);
-            let shares = match kind {
-                Kind::Streams => plan::plan(&generate, self.bounds.batch()),
+            let is_on = self.is_apart();
+            let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| {
+                let wish = run.wish(at)?;
+                (run.is_decoded(is_on) == Some(kind)).then_some(wish)
+            });
+            let wishes: Vec<Wish> = wishes.collect();
+            let tokens = match kind {
+                Kind::Streams => self.bounds.batch(),
                 Kind::Prompts => {
-                    let most = self.bounds.prompt_tokens;
-                    plan::plan(&read, self.pace.prompt_tokens(generate.len(), most))
+                    let generates = |run: &&Run| run.sequence.is_some() && !run.reads;
+                    let streams = self.runs.iter().filter(generates).count();
+                    self.pace.prompt_tokens(streams, self.bounds.prompt_tokens)
                 }
             };
+            let shares = plan::plan(&wishes, tokens);
             if shares.is_empty() {
                 return None;
             }
-            self.fill(&shares);
+            fill(&mut self.batch, &self.runs, &shares);
             let began = Instant::now();
-            match self.cache.decode(&mut self.batch) {
+            match here(&mut self.cache, &mut self.apart).decode(&mut self.batch) {
                 Ok(()) => {
                     self.decoded(kind, &shares, began);
                     return Some(shares);
@@ -191,40 +205,29 @@ impl<'m> Engine<'m> {
         }
     }
 
-    fn fill(&mut self, shares: &[Share]) {
-        self.batch.clear();
-        for share in shares {
-            let run = &self.runs[share.run];
-            let sequence = run.sequence.expect("who has no sequence wishes nothing");
-            let end = run.held + share.tokens;
-            for (at, token) in (run.held..end).zip(&run.tokens[run.held..end]) {
-                let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");
-                let is_last = at + 1 == run.tokens.len();
-                self.batch
-                    .add(*token, position, &[sequence.id()], is_last)
-                    .expect("the plan keeps to the length of the batch");
-            }
-        }
-    }
-
     fn decoded(&mut self, kind: Kind, shares: &[Share], began: Instant) {
         self.stats.decodes += 1;
+        let mut read = 0;
         for share in shares {
             let run = &mut self.runs[share.run];
             let sequence = run.sequence.expect("it took part");
             let end = run.held + share.tokens;
-            self.cache.holds(sequence, &run.tokens[run.held..end]);
+            here(&mut self.cache, &mut self.apart).holds(sequence, &run.tokens[run.held..end]);
             run.holds(end);
             run.served = self.stats.decodes;
+            read += if run.reads { share.tokens } else { 0 };
         }
+        self.stats.prompt_tokens_evaluated += read as u64;
         match kind {
+            // Apart, a decode takes another time.
+            Kind::Streams if self.is_apart() => (),
             Kind::Streams => self.pace.generated(shares.len(), began.elapsed()),
-            Kind::Prompts => {
-                let read = shares.iter().map(|share| share.tokens).sum();
-                self.stats.prompt_tokens_evaluated += read as u64;
-                self.pace.read(read, began.elapsed());
-            }
+            Kind::Prompts => self.pace.read(read, began.elapsed()),
         }
+    }
+
+    pub(super) fn is_apart(&self) -> bool {
+        self.apart.as_ref().is_some_and(Apart::is_on)
     }
 
     /// Lets everybody choose whose tokens are all decoded.
@@ -241,7 +244,7 @@ impl<'m> Engine<'m> {
                 self.coming.forget(run.sequence.expect("it took part"));
             }
             let before = run.usage.completion_tokens;
-            let (speaker, logits) = (&mut self.speaker, self.cache.logits(last));
+            let (speaker, logits) = (&mut self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
             // A panic of a grammar or a listener ends one completion, not the model.
             let end = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.speak(run, logits)));
             run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));
@@ -259,6 +262,9 @@ impl<'m> Engine<'m> {
             run.end = Some(Err(ModelError::failed_by(DECODE, error.to_string())));
         }
         self.cache.reset();
+        if let Some(apart) = &mut self.apart {
+            apart.clear();
+        }
     }
 
     /// Answers those that are over, and lets their chats rest.
@@ -270,9 +276,14 @@ impl<'m> Engine<'m> {
             std::mem::take(&mut self.runs).into_iter().partition(|run: &Run| run.end.is_some());
         self.runs = running;
         let ended: Vec<Run> = ended;
-        for Run { sequence, end, request, .. } in &ended {
+        for Run { sequence, end, request, home, .. } in &ended {
             let Some(sequence) = *sequence else { continue };
             self.coming.forget(sequence);
+            if *home == Home::Streams
+                && let Some(apart) = &mut self.apart
+            {
+                apart.leave(sequence, &mut self.cache.kept);
+            }
             match end {
                 Some(Err(ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
                     self.cache.free(sequence);
@@ -292,6 +303,28 @@ impl<'m> Engine<'m> {
         }
         for run in self.runs.iter_mut().filter(|run| run.waits == Waits::ForRoom) {
             run.waits = Waits::No;
+        }
+    }
+}
+
+/// The context in which the engine's thread decodes.
+fn here<'e, 'm>(cache: &'e mut Cache<'m>, apart: &'e mut Option<Apart<'m>>) -> &'e mut Kept<'m> {
+    apart.as_mut().and_then(Apart::streams).unwrap_or(&mut cache.kept)
+}
+
+/// Writes what the plan says into a batch.
+pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], shares: &[Share]) {
+    batch.clear();
+    for share in shares {
+        let run = &runs[share.run];
+        let sequence = run.sequence.expect("who has no sequence wishes nothing");
+        let end = run.held + share.tokens;
+        for (at, token) in (run.held..end).zip(&run.tokens[run.held..end]) {
+            let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");
+            let is_last = at + 1 == run.tokens.len();
+            batch
+                .add(*token, position, &[sequence.id()], is_last)
+                .expect("the plan keeps to the length of the batch");
         }
     }
 }

@@ -15,9 +15,10 @@ use madang_actors::{
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::{
+    apart::{Apart, Make, worker},
     cache::{Cache, Tiers},
     load::{Keeps, Shape, context, load, name, threads},
     sequence::Sequence,
@@ -131,15 +132,44 @@ fn run(
     let known = Loaded { name, family, style: style.clone() };
     let (model, family) = (&known.name, family.name);
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
-    let cache = Cache::new(context, Keeps::of(&weights, &gguf), tiers);
-    let mut engine = Engine::new(speaker, cache, bounds, stats);
-    if loaded.send(Ok(known)).is_err() {
-        return Ok(());
-    }
-    while begin_waiting(&mut engine, &mut jobs) {
-        engine.step();
-    }
+    let keeps = Keeps::of(&weights, &gguf);
+    let cache = Cache::new(context, keeps, tiers);
+    let room = options.apart_tokens.unwrap_or(room).max(batch);
+    let make = make(Shape { cells: room, ..shape }, &cache, keeps).filter(|_| may_part(&options));
+    thread::scope(|scope| {
+        let apart = make.and_then(|make| {
+            let (worker, work) = worker();
+            let weights = &weights;
+            thread::Builder::new()
+                .name("madang-reader".into())
+                .spawn_scoped(scope, move || work.run(weights, make))
+                .inspect_err(|cause| warn!(%cause, "no thread to read prompts apart"))
+                .ok()?;
+            Some(Apart::new(worker, count(room), bounds.batch()))
+        });
+        let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
+        if loaded.send(Ok(known)).is_err() {
+            return;
+        }
+        while begin_waiting(&mut engine, &mut jobs) {
+            engine.step();
+        }
+    });
     Ok(())
+}
+
+/// Whether prompts may be read apart. A graphics card computes one decode after the other anyway.
+fn may_part(options: &LlamaOptions) -> bool {
+    options.gpu_layers == 0 && options.apart_tokens != Some(0)
+}
+
+/// What contexts for reading apart are made of; `None` with one thread, which has no halves.
+fn make(whole: Shape, cache: &Cache<'_>, keeps: Keeps) -> Option<Make> {
+    // Who generates waits for memory more than for threads.
+    let streams = Shape { threads: whole.threads / 2, ..whole };
+    let prompts = Shape { threads: whole.threads - streams.threads, ..whole };
+    let scratch = cache.scratch();
+    (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
 /// Begins what waits, as far as there are places. False if there is nothing and nobody can want anything any more.

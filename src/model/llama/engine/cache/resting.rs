@@ -3,7 +3,7 @@
 use tracing::debug;
 
 use super::{
-    super::{load::Keeps, parked::Chat, sequence::Sequence, states::State, stats::EngineStats},
+    super::{load::Keeps, sequence::Sequence, stats::EngineStats},
     Cache, SessionId,
 };
 
@@ -42,12 +42,12 @@ impl Cache<'_> {
     /// How many tokens are held by chats that rest and by nobody else. A chat that came back whole has its own copy of what
     /// it begins with, which is not counted.
     fn resting(&self) -> usize {
-        let own = |sequence| self.held.len(sequence) - self.shared(sequence);
+        let own = |sequence| self.kept.held().len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()
     }
 
     fn shared(&self, sequence: Sequence) -> usize {
-        self.held.shared(sequence, |_| true).map_or(0, |known| known.tokens)
+        self.kept.held().shared(sequence, |_| true).map_or(0, |known| known.tokens)
     }
 
     /// Makes room in the context. False if only running completions are left in it.
@@ -67,23 +67,20 @@ impl Cache<'_> {
     /// Moves the chat that has rested longest to memory, but for what others share with it.
     fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
         let Some((sequence, session)) = self.slots.longest_resting() else { return false };
-        let tokens = self.held.tokens(sequence);
-        let kept = self.held.shared(sequence, |by| self.slots.is_common(by));
+        let tokens = self.kept.held().len(sequence);
+        let kept = self.kept.held().shared(sequence, |by| self.slots.is_common(by));
         let kept = kept.map_or(0, |known| known.tokens);
         let shared = self.shared(sequence);
-        let is_complete = self.is_complete(sequence);
+        let is_complete = self.kept.is_complete(sequence);
         let is_common = is_complete && shared >= kept + COMMON_GAIN;
-        let from = match (self.keeps == Keeps::All && is_complete, is_common) {
+        let from = match (self.kept.keeps() == Keeps::All && is_complete, is_common) {
             (false, _) => 0,
             (true, true) => shared,
             (true, false) => kept,
         };
-        if from < tokens.len() {
-            let state = self.state(sequence, from);
-            let forgotten = match state {
-                Some(state) => {
-                    let state_bytes = state.bytes();
-                    let chat = Chat { tokens, from, state, state_bytes };
+        if from < tokens {
+            let forgotten = match self.kept.chat(sequence, from, &mut self.states) {
+                Some(chat) => {
                     let forgotten = self.parked.park(session, chat);
                     let count = forgotten.len();
                     for chat in forgotten {
@@ -99,7 +96,7 @@ impl Cache<'_> {
             stats.parked += 1;
             stats.forgotten += forgotten as u64;
         }
-        if is_common && self.cut(sequence, shared) {
+        if is_common && self.kept.cut(sequence, shared) {
             self.slots.keep_common(sequence);
             if self.slots.commons() > COMMONS
                 && let Some(stalest) = self.slots.stalest_common()
@@ -110,16 +107,5 @@ impl Cache<'_> {
         }
         self.free(sequence);
         true
-    }
-
-    /// What a sequence holds from here on.
-    fn state(&mut self, sequence: Sequence, from: usize) -> Option<State> {
-        if from == 0 {
-            return self.states.get(&self.context, sequence);
-        }
-        self.copy(sequence, self.scratch, from, None);
-        let state = self.states.get(&self.context, self.scratch);
-        self.clear(self.scratch, 0);
-        state
     }
 }

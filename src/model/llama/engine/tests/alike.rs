@@ -82,7 +82,7 @@ fn engine<'m>(
     let context = weights.new_context(backend(), params).unwrap();
     let tiers = Tiers { sequences: 199, resting_tokens: 1_024, parked_bytes: 1 << 20 };
     let cache = Cache::new(context, load::Keeps::of(weights, gguf), tiers);
-    Engine::new(Speaker::new(weights, gguf, &options, 1_024), cache, bounds, Arc::default())
+    Engine::new(Speaker::new(weights, gguf, &options, 1_024), cache, bounds, None, Arc::default())
 }
 
 /// Completes all, as many at once as the engine takes, and listens.
@@ -111,7 +111,7 @@ fn complete(
                 last += i32::try_from(share.tokens).unwrap();
                 let run = &engine.runs[share.run];
                 if run.held == run.tokens.len() {
-                    let best = margin(engine.cache.logits(last));
+                    let best = margin(engine.cache.kept.logits(last));
                     said.entry(run.request.id).or_default().push(best);
                 }
             }

@@ -1,0 +1,225 @@
+//! Who is in which context: all part, the worker reads one piece of prompts after the other, and all come home again.
+
+use llama_cpp_2::token::LlamaToken;
+use tracing::{debug, warn};
+
+use super::{
+    super::{
+        cache::Cache,
+        kept::Kept,
+        plan::{self, Share, Wish},
+        prefixes::Prefixes,
+        run::{Home, Run, Waits},
+        sequence::Sequences,
+        states::States,
+        stats::EngineStats,
+        steps::{Engine, fill},
+    },
+    Apart, Heard, Lent, Order, Piece, Stage,
+    when::Load,
+};
+
+/// So many decodes all stay together after somebody had no room apart.
+const PAUSE: u64 = 256;
+
+impl Engine<'_> {
+    /// Lets prompts be read apart from those that generate as long as that pays.
+    pub(in super::super) fn read_apart(&mut self) {
+        let load = self.load();
+        let Some(apart) = &mut self.apart else { return };
+        if apart.is_on() {
+            // Where nobody generates there is nothing else to do.
+            let waits = self.runs.iter().all(|run| run.home != Home::Streams);
+            match apart.hear(waits) {
+                Heard::Nothing => return,
+                Heard::Read => self.has_read(),
+                Heard::NoRoom => return self.join_for_room(),
+                Heard::Lost => return self.join(),
+            }
+            if !self.load().stays_apart(self.apart.as_ref().map_or(0, |apart| apart.room)) {
+                return self.join();
+            }
+        } else {
+            if self.stats.decodes < apart.not_before || !load.parts(apart.room) {
+                return;
+            }
+            match apart.has_contexts() {
+                Some(true) => self.stats.parted += 1,
+                Some(false) => return,
+                None => {
+                    warn!("no contexts to read prompts apart: they are read in turns");
+                    self.apart = None;
+                    return;
+                }
+            }
+        }
+        if !self.admit() || !self.read_on() {
+            self.join_for_room();
+        }
+    }
+
+    /// What runs, as it would be apart.
+    fn load(&self) -> Load {
+        let held = self.cache.kept.held();
+        let mut load = Load::default();
+        let (mut streams, mut prompts) = (Sequences::default(), Sequences::default());
+        for run in &self.runs {
+            let Some(sequence) = run.sequence else { continue };
+            let new = run.tokens.len() - held.len(sequence);
+            if run.unread() > 0 {
+                prompts.insert(sequence);
+                load.prompts_tokens += new;
+                load.longest = load.longest.max(run.unread());
+            } else {
+                streams.insert(sequence);
+                load.streams_tokens += new;
+                load.streams += 1;
+            }
+        }
+        load.prompts_tokens += held.distinct(prompts);
+        load.streams_tokens += held.distinct(streams);
+        load
+    }
+
+    /// What the worker was given is read. Who has read all comes home, and what others wait for; of those that are over
+    /// nothing is kept.
+    fn has_read(&mut self) {
+        let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
+        let Apart { reader: Some(Lent { kept, .. }), pieces, states, .. } = apart else { return };
+        let read: usize = pieces.iter().map(|piece| piece.tokens).sum();
+        stats.decodes += u64::from(read > 0);
+        stats.prompt_tokens_evaluated += read as u64;
+        stats.prompt_tokens_apart += read as u64;
+        for piece in pieces.drain(..) {
+            match runs.iter_mut().find(|run| run.began == piece.began) {
+                Some(run) => {
+                    let end = run.held + piece.tokens;
+                    kept.holds(piece.sequence, &run.tokens[run.held..end]);
+                    run.holds(end);
+                    run.served = stats.decodes;
+                }
+                None => kept.empty(piece.sequence),
+            }
+        }
+        let mut here = Sequences::default();
+        for run in runs.iter().filter(|run| run.home == Home::Reader) {
+            run.sequence.into_iter().for_each(|sequence| here.insert(sequence));
+        }
+        for sequence in cache.sequences() {
+            if !here.contains(sequence) && kept.held().len(sequence) > 0 {
+                kept.empty(sequence);
+            }
+        }
+        let awaited: Vec<Waits> = runs.iter().map(|run| run.waits).collect();
+        for run in runs.iter_mut().filter(|run| run.home == Home::Reader) {
+            let Some(sequence) = run.sequence else { continue };
+            let is_read = run.unread() == 0;
+            let is_awaited = |waits: &Waits| match *waits {
+                Waits::ForCommon { reader, tokens } => reader == sequence && tokens <= run.held,
+                Waits::No | Waits::ForRoom => false,
+            };
+            if is_read || awaited.iter().any(is_awaited) {
+                come_home(run, kept, cache, coming, states, stats);
+            }
+            if is_read || run.sequence.is_none() {
+                kept.empty(sequence);
+                run.home = Home::Main;
+            }
+        }
+    }
+
+    /// Lets those that are new move to where they read or generate. False if somebody has no room there.
+    fn admit(&mut self) -> bool {
+        let Self { runs, cache, apart: Some(apart), .. } = self else { return false };
+        apart.stage = Stage::Apart;
+        let Apart { streams: Some(streams), reader: Some(reader), states, .. } = apart else {
+            return false;
+        };
+        for run in runs.iter_mut().filter(|run| run.home == Home::Main) {
+            let Some(sequence) = run.sequence else { continue };
+            let (home, kept) = if run.unread() > 0 {
+                (Home::Reader, &mut reader.kept)
+            } else {
+                (Home::Streams, &mut *streams)
+            };
+            if !kept.take_over(sequence, &mut cache.kept, states) {
+                return false;
+            }
+            run.home = home;
+        }
+        true
+    }
+
+    /// Gives the worker the next piece. False if it is gone.
+    fn read_on(&mut self) -> bool {
+        let Self { runs, bounds, apart: Some(apart), .. } = self else { return false };
+        let wish = |(at, run): (usize, &Run)| {
+            let wish = run.wish(at).filter(|_| run.home == Home::Reader)?;
+            Some(Wish { tokens: run.unread(), ..wish })
+        };
+        let wishes: Vec<Wish> = runs.iter().enumerate().filter_map(wish).collect();
+        let shares = plan::plan(&wishes, bounds.prompt_tokens);
+        let piece = |share: &Share| {
+            let run = &runs[share.run];
+            let sequence = run.sequence.expect("who has no sequence wishes nothing");
+            Piece { began: run.began, sequence, tokens: share.tokens }
+        };
+        let Some(mut lent) = apart.reader.take() else { return false };
+        fill(&mut lent.batch, runs, &shares);
+        apart.pieces = shares.iter().map(piece).collect();
+        apart.worker.order(Order::Decode(lent))
+    }
+
+    /// Somebody has no room apart: all go on together, for a while.
+    pub(in super::super) fn join_for_room(&mut self) {
+        if let Some(apart) = &mut self.apart {
+            apart.not_before = self.stats.decodes + PAUSE;
+        }
+        self.join();
+    }
+
+    /// All come home. What the worker is at comes first; if that fails, prompts go on from what was known before.
+    fn join(&mut self) {
+        if self.apart.as_mut().map(|apart| apart.hear(true)) == Some(Heard::Read) {
+            self.has_read();
+        }
+        let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
+        let Apart { streams, reader, states, .. } = apart;
+        for run in runs.iter_mut() {
+            let from = match run.home {
+                Home::Main => continue,
+                Home::Streams => streams.as_mut(),
+                Home::Reader => reader.as_mut().map(|lent| &mut lent.kept),
+            };
+            run.home = Home::Main;
+            match (from, run.sequence) {
+                (Some(from), Some(_)) => come_home(run, from, cache, coming, states, stats),
+                (None, Some(sequence)) => run.held = cache.kept.held().len(sequence),
+                (_, None) => (),
+            }
+        }
+        apart.clear();
+    }
+}
+
+/// Lets the engine's own context hold what a completion holds elsewhere. Where it has no room for it, not even without those
+/// that rest, the completion gives up its place.
+fn come_home(
+    run: &mut Run,
+    from: &mut Kept<'_>,
+    cache: &mut Cache<'_>,
+    coming: &mut Prefixes<LlamaToken>,
+    states: &mut States,
+    stats: &mut EngineStats,
+) {
+    let Some(sequence) = run.sequence else { return };
+    while !cache.kept.take_over(sequence, from, states) {
+        if !cache.make_room(stats) {
+            debug!(completion = %run.request.id, "a completion gives up its place for others");
+            stats.preempted += 1;
+            run.loses_place(Waits::ForRoom);
+            coming.forget(sequence);
+            return cache.free(sequence);
+        }
+    }
+}
