@@ -244,7 +244,8 @@ impl<'m> Engine<'m> {
                 self.coming.forget(run.sequence.expect("it took part"));
             }
             let before = run.usage.completion_tokens;
-            let (speaker, logits) = (&mut self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
+            let (speaker, logits) =
+                (&mut self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
             // A panic of a grammar or a listener ends one completion, not the model.
             let end = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.speak(run, logits)));
             run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));

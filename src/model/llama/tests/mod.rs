@@ -8,7 +8,7 @@ mod forced;
 mod gguf_file;
 mod going_back;
 mod load;
-mod random_model;
+pub(super) mod random_model;
 mod tiny_model;
 mod tokens;
 

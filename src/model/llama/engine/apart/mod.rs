@@ -163,3 +163,6 @@ impl<'m> Apart<'m> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

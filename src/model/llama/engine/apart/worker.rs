@@ -60,18 +60,20 @@ pub(in super::super) fn worker<'m>() -> (Worker<'m>, Work<'m>) {
 impl<'m> Work<'m> {
     /// Works until nobody orders anything any more.
     pub(in super::super) fn run(self, weights: &'m Weights, make: Make) {
-        for order in self.orders {
-            let done = match order {
-                Order::Make => Done::Made(made(weights, make)),
-                Order::Decode(mut lent) => {
-                    let result = lent.kept.decode(&mut lent.batch);
-                    Done::Decoded(lent, result)
-                }
-            };
-            if self.done.send(done).is_err() {
-                return;
+        while self.does_one(weights, make) {}
+    }
+
+    /// Waits for an order and carries it out. False if there is none any more.
+    pub(super) fn does_one(&self, weights: &'m Weights, make: Make) -> bool {
+        let Ok(order) = self.orders.recv() else { return false };
+        let done = match order {
+            Order::Make => Done::Made(made(weights, make)),
+            Order::Decode(mut lent) => {
+                let result = lent.kept.decode(&mut lent.batch);
+                Done::Decoded(lent, result)
             }
-        }
+        };
+        self.done.send(done).is_ok()
     }
 }
 

@@ -1,0 +1,384 @@
+//! Whoever reads or generates apart says what it says alone, whatever happens meanwhile.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use llama_cpp_2::model::LlamaModel as Weights;
+use madang_actors::{
+    port::{Deltas, ModelError},
+    protocol::{
+        Completion, CompletionId, CompletionRequest, Locale, PromptMessage, SessionId, UserId,
+    },
+};
+use tokio::{sync::oneshot, time::Instant};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::*;
+use crate::model::llama::{
+    LlamaOptions,
+    backend::backend,
+    engine::{
+        cache::{Cache, Tiers},
+        load::{self, Keeps, Shape},
+        speaker::Speaker,
+        stats::EngineStats,
+        steps::{Bounds, Engine},
+        thread::Job,
+    },
+    gguf::Gguf,
+    source::ModelFile,
+    tests::random_model::{recurrent, windowed, with_unnamed_window},
+};
+
+/// A piece is no longer than the window, as with real models.
+const BOUNDS: Bounds = Bounds { running: 8, prompt_tokens: 16 };
+const SEQUENCES: usize = 23;
+/// So many tokens a chat may have.
+const CHAT: usize = 2_048;
+
+/// A random model, of which nobody knows what it says.
+struct Model {
+    weights: Weights,
+    gguf: Gguf,
+    keeps: Keeps,
+}
+
+impl Model {
+    fn new(file: Vec<u8>) -> Self {
+        let options = LlamaOptions::from_bytes("random", file);
+        let file = ModelFile::of(&options.source).unwrap();
+        let gguf = Gguf::read(file.path()).unwrap();
+        let weights = load::load(&file, &gguf, None, 0).unwrap();
+        let keeps = Keeps::of(&weights, &gguf);
+        Self { weights, gguf, keeps }
+    }
+
+    fn shape(cells: usize) -> Shape {
+        let [cells, batch, sequences] =
+            [cells, BOUNDS.batch(), SEQUENCES + 1].map(|count| u32::try_from(count).unwrap());
+        // Flash attention sums in 16 bits, in the order of the context.
+        Shape { cells, batch, sequences, threads: 1, has_flash_attention: false }
+    }
+
+    fn engine<'m>(&'m self, cells: usize, apart: Option<Apart<'m>>) -> Engine<'m> {
+        let context = load::context(Self::shape(cells));
+        let context = self.weights.new_context(backend(), context).unwrap();
+        let tiers = Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, parked_bytes: 1 << 20 };
+        let cache = Cache::new(context, self.keeps, tiers);
+        let options = LlamaOptions::new("random.gguf");
+        let speaker = Speaker::new(&self.weights, &self.gguf, &options, CHAT);
+        Engine::new(speaker, cache, BOUNDS, apart, Arc::default())
+    }
+
+    /// Acts on an engine that can read apart, with room for so many tokens in all and so many apart, and with a worker that is
+    /// gone after so many orders.
+    fn apart<T>(
+        &self,
+        (cells, room): (usize, usize),
+        orders: usize,
+        act: impl FnOnce(&mut Engine<'_>) -> T,
+    ) -> T {
+        let (worker, work) = worker();
+        let scratch = Sequence::new(SEQUENCES).unwrap();
+        let make = Make { shapes: [Self::shape(room); 2], scratch, keeps: self.keeps };
+        thread::scope(|scope| {
+            scope.spawn(move || (0..orders).all(|_| work.does_one(&self.weights, make)));
+            let mut apart = Apart::new(worker, room, BOUNDS.batch());
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while apart.has_contexts() == Some(false) {
+                assert!(Instant::now() < deadline, "the contexts take too long");
+                thread::yield_now();
+            }
+            act(&mut self.engine(cells, Some(apart)))
+        })
+    }
+
+    fn says_alone(&self, request: &CompletionRequest) -> String {
+        let mut engine = self.engine(CHAT, None);
+        let asked = Asked::begin(&mut engine, request.clone());
+        finish(&mut engine);
+        asked.end().unwrap().text
+    }
+}
+
+/// A completion that an engine was asked for.
+struct Asked {
+    cancel: CancellationToken,
+    answer: oneshot::Receiver<Result<Completion, ModelError>>,
+}
+
+impl Asked {
+    fn begin(engine: &mut Engine<'_>, request: CompletionRequest) -> Self {
+        let (cancel, (reply, answer)) = (CancellationToken::new(), oneshot::channel());
+        let wanted = [cancel.clone(), CancellationToken::new()];
+        let deltas = Deltas::ignored();
+        engine.begin(Job { request, deltas, cancel: wanted, has_begun: Arc::default(), reply });
+        Self { cancel, answer }
+    }
+
+    fn end(mut self) -> Result<Completion, ModelError> {
+        self.answer.try_recv().expect("it has ended")
+    }
+}
+
+fn request(session: &str, chat: Vec<PromptMessage>, max_tokens: u32) -> CompletionRequest {
+    CompletionRequest {
+        id: CompletionId::new(Uuid::now_v7()),
+        session: SessionId::new(session).unwrap(),
+        user: UserId::new("kim").unwrap(),
+        system: Some("You are asked, and you answer. ".repeat(4).into()),
+        messages: Arc::new(chat),
+        tools: Arc::new([]),
+        locale: Locale::En,
+        max_tokens,
+    }
+}
+
+fn asks(text: &str) -> PromptMessage {
+    PromptMessage::User { text: text.into() }
+}
+
+/// Begins chats that go on for long, and lets each say something.
+fn talkers(engine: &mut Engine<'_>, count: usize) -> Vec<(CompletionRequest, Asked)> {
+    let talk = |number| {
+        let request = request(&format!("talks {number}"), vec![asks(&format!("{number}"))], 400);
+        let asked = Asked::begin(engine, request.clone());
+        (request, asked)
+    };
+    let talkers = (0..count).map(talk).collect();
+    until(engine, |engine| engine.runs.iter().all(|run| run.usage.completion_tokens > 2));
+    assert_eq!(engine.runs.len(), count, "somebody has said all already");
+    talkers
+}
+
+fn finish(engine: &mut Engine<'_>) {
+    until(engine, |engine| engine.is_idle());
+}
+
+fn until(engine: &mut Engine<'_>, is_so: impl Fn(&Engine<'_>) -> bool) {
+    for _ in 0..20_000 {
+        if is_so(engine) {
+            return;
+        }
+        engine.step();
+    }
+    panic!("this goes on for ever: {:?}", engine.stats);
+}
+
+fn is_apart(engine: &Engine<'_>) -> bool {
+    engine.apart.as_ref().is_some_and(Apart::is_on)
+}
+
+const ENOUGH: (usize, usize) = (4 * CHAT, CHAT);
+
+#[test]
+fn beside_long_prompts_that_are_read_apart_all_say_what_they_say_alone() {
+    for file in [with_unnamed_window(), windowed(), recurrent()] {
+        let model = Model::new(file);
+        let (asked, stats) = model.apart(ENOUGH, usize::MAX, |engine| {
+            let mut asked = talkers(engine, 3);
+            let long = "a long story ".repeat(50);
+            for (session, text) in [
+                ("first", format!("{long}1")),
+                ("second", format!("{long}2")),
+                ("short", "hm".into()),
+            ] {
+                let request = request(session, vec![asks(&text)], 30);
+                asked.push((request.clone(), Asked::begin(engine, request)));
+            }
+            until(engine, is_apart);
+            finish(engine);
+            assert!(!is_apart(engine));
+            (asked, engine.stats)
+        });
+        assert!(stats.parted > 0 && stats.prompt_tokens_apart > 600, "{stats:?}");
+        for (request, asked) in asked {
+            let ended = asked.end().unwrap();
+            assert_eq!(ended.text, model.says_alone(&request), "{}", request.session);
+            // Of a window, llama.cpp may have overwritten by then what could be shared.
+            let shares = model.keeps == Keeps::All && request.session.to_string() == "second";
+            assert!(!shares || ended.usage.cached_tokens > 700, "{:?}", ended.usage);
+        }
+    }
+}
+
+#[test]
+fn who_reads_apart_and_is_cancelled_is_gone_within_two_decodes_and_leaves_what_was_read() {
+    let model = Model::new(with_unnamed_window());
+    model.apart(ENOUGH, usize::MAX, |engine| {
+        let talkers = talkers(engine, 2);
+        let request = request("long", vec![asks(&"a long story ".repeat(80))], 30);
+        let Asked { cancel, mut answer } = Asked::begin(engine, request.clone());
+        until(engine, |engine| engine.stats.prompt_tokens_apart > 200);
+        cancel.cancel();
+        let decodes = engine.stats.decodes;
+        engine.step();
+        assert!(engine.stats.decodes <= decodes + 2);
+        let ended = answer.try_recv().unwrap();
+        let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
+        assert!((200..1_000).contains(&usage.prompt_tokens), "{usage:?}");
+        until(engine, |engine| !is_apart(engine));
+        assert_eq!(engine.runs.len(), 2, "those that talk are not done yet");
+        let again = Asked::begin(engine, request.clone());
+        finish(engine);
+        let ended = again.end().unwrap();
+        assert!(ended.usage.cached_tokens >= 200, "{:?}", ended.usage);
+        assert_eq!(ended.text, model.says_alone(&request));
+        for (request, asked) in talkers {
+            assert_eq!(asked.end().unwrap().text, model.says_alone(&request));
+        }
+    });
+}
+
+#[test]
+fn when_the_worker_dies_prompts_go_on_in_turns() {
+    let model = Model::new(with_unnamed_window());
+    // It makes the contexts, and reads nothing or some pieces.
+    for orders in [1, 2, 9] {
+        model.apart(ENOUGH, orders, |engine| {
+            let mut asked = talkers(engine, 2);
+            let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
+            asked.push((request.clone(), Asked::begin(engine, request)));
+            finish(engine);
+            let EngineStats { parted, prompt_tokens_apart, .. } = engine.stats;
+            assert!(parted == 1 && prompt_tokens_apart < 200, "{orders}: {prompt_tokens_apart}");
+            for (request, asked) in asked {
+                assert_eq!(asked.end().unwrap().text, model.says_alone(&request), "{orders}");
+            }
+        });
+    }
+}
+
+#[test]
+fn without_memory_for_the_contexts_prompts_are_read_in_turns() {
+    let model = Model::new(with_unnamed_window());
+    model.apart(ENOUGH, 0, |engine| {
+        let talkers = talkers(engine, 2);
+        let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
+        let long = Asked::begin(engine, request.clone());
+        finish(engine);
+        assert!(engine.apart.is_none() && engine.stats.parted == 0);
+        assert_eq!(long.end().unwrap().text, model.says_alone(&request));
+        assert_eq!(talkers.len(), 2);
+    });
+}
+
+#[test]
+fn when_prompts_outgrow_their_context_all_join_and_read_on() {
+    let model = Model::new(with_unnamed_window());
+    model.apart((4 * CHAT, 700), usize::MAX, |engine| {
+        let mut asked = talkers(engine, 2);
+        for session in ["one", "two"] {
+            let request = request(session, vec![asks(&format!("{session} story ").repeat(40))], 30);
+            asked.push((request.clone(), Asked::begin(engine, request)));
+            until(engine, |engine| is_apart(engine) == (session == "one"));
+        }
+        assert!(engine.runs.iter().any(|run| run.unread() > 300), "much is left to read");
+        finish(engine);
+        for (request, asked) in asked {
+            assert_eq!(asked.end().unwrap().text, model.says_alone(&request));
+        }
+    });
+}
+
+#[test]
+fn what_has_no_room_in_the_engines_own_context_gives_up_its_place_and_is_read_again() {
+    let model = Model::new(with_unnamed_window());
+    model.apart((850, CHAT), usize::MAX, |engine| {
+        let mut asked = talkers(engine, 3);
+        let request = request("long", vec![asks(&"a long story ".repeat(50))], 10);
+        asked.push((request.clone(), Asked::begin(engine, request)));
+        finish(engine);
+        assert!(engine.stats.parted > 0 && engine.stats.preempted > 0, "{:?}", engine.stats);
+        for (request, asked) in asked {
+            assert_eq!(asked.end().unwrap().text, model.says_alone(&request));
+        }
+    });
+}
+
+/// Chats come and go, are cancelled and go on, in contexts of many sizes.
+#[test]
+fn whatever_happens_apart_each_chat_says_what_it_says_alone() {
+    let mut parted = 0;
+    for (file, cells, room) in [
+        (with_unnamed_window(), 4 * CHAT, CHAT),
+        (with_unnamed_window(), CHAT, CHAT),
+        (with_unnamed_window(), 4 * CHAT, 900),
+        (windowed(), 2 * CHAT, CHAT),
+        (recurrent(), 2 * CHAT, CHAT),
+    ] {
+        let model = Model::new(file);
+        parted += model.apart((cells, room), usize::MAX, |engine| {
+            Chats::new(&model).go_on(engine, 40);
+            engine.stats.parted
+        });
+    }
+    assert!(parted > 5, "{parted}");
+}
+
+/// Some chats of which each has at most one completion at a time.
+struct Chats<'m> {
+    model: &'m Model,
+    chats: Vec<Vec<PromptMessage>>,
+    running: Vec<(usize, CompletionRequest, Asked)>,
+    random: u64,
+}
+
+impl<'m> Chats<'m> {
+    fn new(model: &'m Model) -> Self {
+        Self { model, chats: vec![Vec::new(); 10], running: Vec::new(), random: 5 }
+    }
+
+    fn random(&mut self, below: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(self.random >> 33).unwrap() % below
+    }
+
+    /// Completes so many, one after the other or beside each other.
+    fn go_on(&mut self, engine: &mut Engine<'_>, count: usize) {
+        for _ in 0..count {
+            let at = self.random(self.chats.len());
+            if self.running.iter().all(|(of, ..)| *of != at) {
+                self.ask(engine, at);
+            }
+            if self.random(6) == 0
+                && let Some((.., asked)) = self.running.last()
+            {
+                asked.cancel.cancel();
+            }
+            for _ in 0..self.random(30) {
+                engine.step();
+            }
+            self.hear();
+        }
+        finish(engine);
+        self.hear();
+        assert!(self.running.is_empty());
+    }
+
+    fn ask(&mut self, engine: &mut Engine<'_>, at: usize) {
+        let words = if self.random(2) == 0 { 2 } else { 40 + self.random(60) };
+        let (chat, text) = (&mut self.chats[at], "and then? ".repeat(words));
+        if chat.len() > 3 {
+            chat.clear();
+        }
+        chat.push(asks(&text));
+        let request = request(&at.to_string(), chat.clone(), 120);
+        let asked = Asked::begin(engine, request.clone());
+        self.running.push((at, request, asked));
+    }
+
+    fn hear(&mut self) {
+        for (at, request, mut asked) in std::mem::take(&mut self.running) {
+            match asked.answer.try_recv() {
+                Ok(Ok(ended)) => {
+                    assert_eq!(ended.text, self.model.says_alone(&request), "chat {at}");
+                    self.chats[at].push(PromptMessage::Model { text: ended.text.into() });
+                }
+                Ok(Err(ModelError::Cancelled { .. })) => drop(self.chats[at].pop()),
+                Ok(Err(error)) => panic!("{error:?}"),
+                Err(_) => self.running.push((at, request, asked)),
+            }
+        }
+    }
+}
