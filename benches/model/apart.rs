@@ -1,4 +1,5 @@
-//! What `long` would be with two contexts: streams in one, the long prompt in the other, each with half of the threads.
+//! What `long` is for bare loops with two contexts: streams in one, the long prompt in the other, each with half of the
+//! threads.
 
 use std::{
     num::NonZeroUsize,
@@ -12,8 +13,7 @@ use tokio::time::Instant;
 
 use crate::{
     bare::{Bare, weights},
-    long::p99,
-    millis,
+    long::{Cost, p99},
 };
 
 /// Bare loops, against a context with all threads for each of them alone.
@@ -44,15 +44,14 @@ pub(crate) fn measure(path: &Path, all: Bare) {
         }
         (reader.join().unwrap(), p99(gaps))
     });
-    println!(
-        "apart: p99 gap of {STREAMS} streams {:.0} ms, beside a prompt of {PROMPT} tokens {:.0} ms: {:.2} times; its first token alone {:.1} s, beside them {:.1} s: {:.2} times",
-        millis(without),
-        millis(during),
-        during.as_secs_f64() / without.as_secs_f64(),
-        alone.as_secs_f64(),
-        beside.as_secs_f64(),
-        beside.as_secs_f64() / alone.as_secs_f64()
-    );
+    let cost = Cost {
+        streams: STREAMS,
+        gap: without,
+        gap_beside: during,
+        first_token: alone,
+        first_token_beside: beside,
+    };
+    println!("apart, bare loops: {cost}");
 }
 
 fn timed(work: impl FnOnce()) -> Duration {

@@ -1,6 +1,7 @@
 //! What a long prompt costs those that stream beside it, and they it.
 
 use std::{
+    fmt,
     path::Path,
     sync::{Arc, Mutex},
     time::Duration,
@@ -10,10 +11,60 @@ use madang::{ChatModel as _, Deltas, model::llama::LlamaOptions};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::{complete, load, millis, request, until, user};
+use crate::{TRIALS, complete, load, millis, request, speed::median, until, user};
+
+/// Some times, of which the median counts: they take minutes, in which a machine may do something else.
+pub(crate) async fn measure(path: &Path) {
+    let mut costs = Vec::new();
+    for _ in 0..TRIALS {
+        let (cost, tokens_apart) = once(path).await;
+        println!("long: {cost}; {tokens_apart} of the prompt's tokens read apart");
+        costs.push(cost);
+    }
+    let median_of = |ratio: fn(&Cost) -> f64| median(costs.iter().map(ratio).collect());
+    let (gaps, first) = (median_of(Cost::of_gaps), median_of(Cost::of_first_token));
+    println!("long: median of {TRIALS}: gaps {gaps:.2} times, first token {first:.2} times");
+}
+
+/// What streams and a long prompt cost each other.
+pub(crate) struct Cost {
+    pub(crate) streams: usize,
+    /// 99th percentile of the gaps of the streams.
+    pub(crate) gap: Duration,
+    pub(crate) gap_beside: Duration,
+    /// Time of the prompt until its first token.
+    pub(crate) first_token: Duration,
+    pub(crate) first_token_beside: Duration,
+}
+
+impl Cost {
+    fn of_gaps(&self) -> f64 {
+        self.gap_beside.as_secs_f64() / self.gap.as_secs_f64()
+    }
+
+    fn of_first_token(&self) -> f64 {
+        self.first_token_beside.as_secs_f64() / self.first_token.as_secs_f64()
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "p99 gap of {} streams {:.0} ms, beside a prompt of 4,000 tokens {:.0} ms: {:.2} times; its first token alone {:.1} s, beside them {:.1} s: {:.2} times",
+            self.streams,
+            millis(self.gap),
+            millis(self.gap_beside),
+            self.of_gaps(),
+            self.first_token.as_secs_f64(),
+            self.first_token_beside.as_secs_f64(),
+            self.of_first_token()
+        )
+    }
+}
 
 /// The gaps of streams are taken from when all have begun: they begin at once, which is a long prompt by itself.
-pub(crate) async fn measure(path: &Path) {
+async fn once(path: &Path) -> (Cost, u64) {
     const STREAMS: usize = 16;
     /// So many each says before the newcomer comes.
     const TOKENS: usize = 40;
@@ -54,17 +105,14 @@ pub(crate) async fn measure(path: &Path) {
             before.push(gap);
         }
     }
-    let (before, during) = (p99(before), p99(during));
-    println!(
-        "long: p99 gap of {STREAMS} streams {:.0} ms, beside a prompt of 4,000 tokens {:.0} ms: {:.2} times; its first token alone {:.1} s, beside them {:.1} s: {:.2} times",
-        millis(before),
-        millis(during),
-        during.as_secs_f64() / before.as_secs_f64(),
-        alone.as_secs_f64(),
-        beside.as_secs_f64(),
-        beside.as_secs_f64() / alone.as_secs_f64()
-    );
-    println!("long: {:?}", model.stats());
+    let cost = Cost {
+        streams: STREAMS,
+        gap: p99(before),
+        gap_beside: p99(during),
+        first_token: alone,
+        first_token_beside: beside,
+    };
+    (cost, model.stats().prompt_tokens_apart)
 }
 
 /// All but a hundredth of these are no longer.

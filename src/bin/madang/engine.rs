@@ -40,6 +40,8 @@ fn report(stats: &EngineStats) -> Report {
     let figures = json!({
         "decodes": stats.decodes,
         "prompt_tokens_evaluated": stats.prompt_tokens_evaluated,
+        "prompt_tokens_apart": stats.prompt_tokens_apart,
+        "parted": stats.parted,
         "prompt_tokens_reused": stats.prompt_tokens_reused,
         "tokens_generated": stats.tokens_generated,
         "completions": stats.completions,

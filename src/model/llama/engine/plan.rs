@@ -48,6 +48,24 @@ pub(super) fn plan(wishes: &[Wish], tokens: usize) -> Vec<Share> {
     shares
 }
 
+/// The same for some decodes in a row, until one in which somebody gets the last of what it wishes: then there is something
+/// else to do.
+pub(super) fn plan_ahead(mut wishes: Vec<Wish>, tokens: usize, most: usize) -> Vec<Vec<Share>> {
+    let latest = wishes.iter().map(|wish| wish.served).max().unwrap_or(0);
+    let mut decodes = Vec::new();
+    while decodes.len() < most && !wishes.is_empty() && wishes.iter().all(|wish| wish.tokens > 0) {
+        let shares = plan(&wishes, tokens);
+        for share in &shares {
+            for wish in wishes.iter_mut().filter(|wish| wish.run == share.run) {
+                wish.tokens -= share.tokens;
+                wish.served = latest + 1 + decodes.len() as u64;
+            }
+        }
+        decodes.push(shares);
+    }
+    decodes
+}
+
 /// Who gives up its place when nothing else makes room: the one that began last, for it loses least.
 pub(super) fn youngest(began: impl Iterator<Item = (usize, u64)>) -> Option<usize> {
     let latest = began.max_by_key(|(run, began)| (*began, Reverse(*run)));
@@ -110,6 +128,24 @@ mod tests {
             assert_eq!(shared, tokens.min(wished));
             assert!(shares.iter().all(|share| share.tokens <= wishes[share.run].tokens));
         }
+    }
+
+    #[test]
+    fn what_is_planned_ahead_ends_with_the_first_that_has_all() {
+        let ahead = |wishes: &[Wish]| -> Vec<Vec<(usize, usize)>> {
+            let decodes = plan_ahead(wishes.to_vec(), 64, 4);
+            let shown = |share: &Share| (share.run, share.tokens);
+            decodes.iter().map(|shares| shares.iter().map(shown).collect()).collect()
+        };
+        assert_eq!(ahead(&[reads(0, 4_000, 3)]), vec![vec![(0, 64)]; 4]);
+        let two = [reads(0, 4_000, 3), reads(1, 70, 5)];
+        let both = vec![(0, 32), (1, 32)];
+        assert_eq!(ahead(&two), [both.clone(), both, vec![(0, 58), (1, 6)]]);
+        let three = [reads(0, 4_000, 0), reads(1, 4_000, 0), reads(2, 4_000, 0)];
+        let first_two = [vec![(0, 32), (1, 32)], vec![(2, 32), (0, 32)]];
+        assert_eq!(ahead(&three)[..2], first_two);
+        assert_eq!(ahead(&[reads(0, 64, 0)]).len(), 1);
+        assert!(ahead(&[]).is_empty());
     }
 
     #[test]

@@ -189,7 +189,8 @@ impl<'m> Engine<'m> {
             if shares.is_empty() {
                 return None;
             }
-            fill(&mut self.batch, &self.runs, &shares);
+            let held: Vec<usize> = self.runs.iter().map(|run| run.held).collect();
+            fill(&mut self.batch, &self.runs, &held, &shares);
             let began = Instant::now();
             match here(&mut self.cache, &mut self.apart).decode(&mut self.batch) {
                 Ok(()) => {
@@ -313,14 +314,14 @@ fn here<'e, 'm>(cache: &'e mut Cache<'m>, apart: &'e mut Option<Apart<'m>>) -> &
     apart.as_mut().and_then(Apart::streams).unwrap_or(&mut cache.kept)
 }
 
-/// Writes what the plan says into a batch.
-pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], shares: &[Share]) {
+/// Writes what the plan says into a batch, of completions whose sequences hold so many tokens by then.
+pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], held: &[usize], shares: &[Share]) {
     batch.clear();
     for share in shares {
         let run = &runs[share.run];
         let sequence = run.sequence.expect("who has no sequence wishes nothing");
-        let end = run.held + share.tokens;
-        for (at, token) in (run.held..end).zip(&run.tokens[run.held..end]) {
+        let (held, end) = (held[share.run], held[share.run] + share.tokens);
+        for (at, token) in (held..end).zip(&run.tokens[held..end]) {
             let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");
             let is_last = at + 1 == run.tokens.len();
             batch

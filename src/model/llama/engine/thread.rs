@@ -145,7 +145,7 @@ fn run(
                 .spawn_scoped(scope, move || work.run(weights, make))
                 .inspect_err(|cause| warn!(%cause, "no thread to read prompts apart"))
                 .ok()?;
-            Some(Apart::new(worker, count(room), bounds.batch()))
+            Some(Apart::new(worker, count(room), bounds.prompt_tokens))
         });
         let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
         if loaded.send(Ok(known)).is_err() {

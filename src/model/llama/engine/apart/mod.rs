@@ -10,8 +10,8 @@ mod worker;
 
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
 
-use super::{kept::Kept, sequence::Sequence, states::States};
-use worker::{Done, Lent, Order};
+use super::{kept::Kept, load::Keeps, sequence::Sequence, states::States};
+use worker::{Decoded, Done, Lent, Order};
 
 pub(super) use worker::{Make, Worker, worker};
 
@@ -23,14 +23,14 @@ pub(super) struct Apart<'m> {
     streams: Option<Kept<'m>>,
     /// The context of prompts, when the worker does not have it.
     reader: Option<Lent<'m>>,
-    /// What the worker decodes.
+    /// What the worker decodes, or has decoded.
     pieces: Vec<Piece>,
     /// Copies chats from one context to another.
     states: States,
     /// Each context has room for so many tokens.
     room: usize,
-    /// So many are decoded at once.
-    batch: usize,
+    /// So many tokens are decoded at once.
+    piece: usize,
     /// All stay together until so many decodes are done.
     not_before: u64,
 }
@@ -50,6 +50,8 @@ enum Stage {
 /// What a prompt has in a decode of the worker.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
+    /// In which of the batches.
+    batch: usize,
     /// Numbers its completion, which may be over when this is read.
     began: u64,
     sequence: Sequence,
@@ -61,17 +63,29 @@ struct Piece {
 enum Heard {
     /// It is not done yet.
     Nothing,
-    /// It was read, or there was nothing to read.
+    /// It was read, or as much as was to be had at once.
     Read,
-    /// There was no room for it, and nothing has happened.
+    /// There was no room for all of it.
     NoRoom,
     /// It failed, and what the context of prompts holds is lost.
     Lost,
 }
 
+/// So many tokens of prompts are read at once: twice as many are no faster, and who wants the context waits half as long.
+const PIECE: usize = 64;
+/// The worker is given so many such pieces, that it need not wait for the engine between them: that looks for it after each
+/// of its own decodes only. All together are inside of any sliding window in use, which have 512 tokens or more: behind one,
+/// what was read could not be put together.
+const fn ahead(keeps: Keeps) -> usize {
+    match keeps {
+        Keeps::All | Keeps::State => 16,
+        Keeps::Window => 6,
+    }
+}
+
 impl<'m> Apart<'m> {
-    /// Contexts with room for so many tokens each, in whose decodes are so many at most.
-    pub(super) fn new(worker: Worker<'m>, room: usize, batch: usize) -> Self {
+    /// Contexts with room for so many tokens each; so many tokens of prompts are decoded at once, if not fewer.
+    pub(super) fn new(worker: Worker<'m>, room: usize, prompt_tokens: usize) -> Self {
         Self {
             worker,
             stage: Stage::Unmade,
@@ -80,7 +94,7 @@ impl<'m> Apart<'m> {
             pieces: Vec::new(),
             states: States::new(usize::MAX),
             room,
-            batch,
+            piece: prompt_tokens.min(PIECE),
             not_before: 0,
         }
     }
@@ -103,11 +117,13 @@ impl<'m> Apart<'m> {
             Stage::Together | Stage::Apart => return self.reader.is_some().then_some(true),
         }
         match self.worker.look().ok()? {
-            None | Some(Done::Decoded(..)) => Some(false),
+            None | Some(Done::Decoded(_)) => Some(false),
             Some(Done::Made(made)) => {
                 let [streams, kept] = made?;
                 self.streams = Some(streams);
-                self.reader = Some(Lent { kept, batch: LlamaBatch::new(self.batch, 1) });
+                let batches = (0..ahead(kept.keeps())).map(|_| LlamaBatch::new(self.piece, 1));
+                let batches = batches.collect();
+                self.reader = Some(Lent { kept, count: 0, batches });
                 self.stage = Stage::Together;
                 Some(true)
             }
@@ -116,12 +132,20 @@ impl<'m> Apart<'m> {
 
     /// What the worker has done; if that is wanted it is waited for.
     fn hear(&mut self, waits: bool) -> Heard {
+        if self.reader.is_some() {
+            return Heard::Read;
+        }
         if self.pieces.is_empty() {
-            return if self.reader.is_some() { Heard::Read } else { Heard::Lost };
+            return Heard::Lost;
+        }
+        if waits {
+            self.worker.want();
         }
         let done = if waits { self.worker.wait().map(Some) } else { self.worker.look() };
         let heard = match done {
-            Ok(Some(Done::Decoded(lent, result))) => {
+            Ok(None | Some(Done::Made(_))) => return Heard::Nothing,
+            Ok(Some(Done::Decoded(Decoded { lent, count, result }))) => {
+                self.pieces.retain(|piece| piece.batch < count);
                 let heard = match result {
                     Ok(()) => Heard::Read,
                     Err(DecodeError::NoKvCacheSlot) => Heard::NoRoom,
@@ -130,10 +154,9 @@ impl<'m> Apart<'m> {
                 self.reader = (heard != Heard::Lost).then_some(lent);
                 heard
             }
-            Ok(None | Some(Done::Made(_))) => Heard::Nothing,
             Err(_) => Heard::Lost,
         };
-        if matches!(heard, Heard::NoRoom | Heard::Lost) {
+        if heard == Heard::Lost {
             self.pieces.clear();
         }
         heard

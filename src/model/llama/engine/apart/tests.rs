@@ -83,7 +83,7 @@ impl Model {
         let make = Make { shapes: [Self::shape(room); 2], scratch, keeps: self.keeps };
         thread::scope(|scope| {
             scope.spawn(move || (0..orders).all(|_| work.does_one(&self.weights, make)));
-            let mut apart = Apart::new(worker, room, BOUNDS.batch());
+            let mut apart = Apart::new(worker, room, BOUNDS.prompt_tokens);
             let deadline = Instant::now() + Duration::from_secs(60);
             while apart.has_contexts() == Some(false) {
                 assert!(Instant::now() < deadline, "the contexts take too long");
@@ -234,14 +234,15 @@ fn who_reads_apart_and_is_cancelled_is_gone_within_two_decodes_and_leaves_what_w
 fn when_the_worker_dies_prompts_go_on_in_turns() {
     let model = Model::new(with_unnamed_window());
     // It makes the contexts, and reads nothing or some pieces.
-    for orders in [1, 2, 9] {
+    for orders in [1, 2, 3] {
         model.apart(ENOUGH, orders, |engine| {
             let mut asked = talkers(engine, 2);
             let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
             asked.push((request.clone(), Asked::begin(engine, request)));
             finish(engine);
             let EngineStats { parted, prompt_tokens_apart, .. } = engine.stats;
-            assert!(parted == 1 && prompt_tokens_apart < 200, "{orders}: {prompt_tokens_apart}");
+            let is_read = prompt_tokens_apart > 0;
+            assert!(parted == 1 && is_read == (orders > 1), "{orders}: {prompt_tokens_apart}");
             for (request, asked) in asked {
                 assert_eq!(asked.end().unwrap().text, model.says_alone(&request), "{orders}");
             }

@@ -22,15 +22,15 @@ use super::{
 /// So many decodes all stay together after somebody had no room apart.
 const PAUSE: u64 = 256;
 
-/// The worker reads so many tokens at once: as fast as twice as many, and a cancel or a new prompt waits half as long.
-const PIECE: usize = 64;
-
 impl Engine<'_> {
     /// Lets prompts be read apart from those that generate as long as that pays.
     pub(in super::super) fn read_apart(&mut self) {
         let load = self.load();
         let Some(apart) = &mut self.apart else { return };
         if apart.is_on() {
+            if apart.is_awaited(&self.runs) {
+                apart.worker.want();
+            }
             // Where nobody generates there is nothing else to do.
             let waits = self.runs.iter().all(|run| run.home != Home::Streams);
             match apart.hear(waits) {
@@ -90,7 +90,7 @@ impl Engine<'_> {
         let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
         let Apart { reader: Some(Lent { kept, .. }), pieces, states, .. } = apart else { return };
         let read: usize = pieces.iter().map(|piece| piece.tokens).sum();
-        stats.decodes += u64::from(read > 0);
+        stats.decodes += pieces.last().map_or(0, |last| last.batch as u64 + 1);
         stats.prompt_tokens_evaluated += read as u64;
         stats.prompt_tokens_apart += read as u64;
         for piece in pieces.drain(..) {
@@ -148,23 +148,27 @@ impl Engine<'_> {
         true
     }
 
-    /// Gives the worker the next piece. False if it is gone.
+    /// Gives the worker more to read. False if it is gone.
     fn read_on(&mut self) -> bool {
-        let Self { runs, bounds, apart: Some(apart), .. } = self else { return false };
+        let Self { runs, apart: Some(apart), .. } = self else { return false };
+        let Some(mut lent) = apart.reader.take() else { return false };
         let wish = |(at, run): (usize, &Run)| {
             let wish = run.wish(at).filter(|_| run.home == Home::Reader)?;
             Some(Wish { tokens: run.unread(), ..wish })
         };
-        let wishes: Vec<Wish> = runs.iter().enumerate().filter_map(wish).collect();
-        let shares = plan::plan(&wishes, bounds.prompt_tokens.min(PIECE));
-        let piece = |share: &Share| {
-            let run = &runs[share.run];
-            let sequence = run.sequence.expect("who has no sequence wishes nothing");
-            Piece { began: run.began, sequence, tokens: share.tokens }
-        };
-        let Some(mut lent) = apart.reader.take() else { return false };
-        fill(&mut lent.batch, runs, &shares);
-        apart.pieces = shares.iter().map(piece).collect();
+        let wishes = runs.iter().enumerate().filter_map(wish).collect();
+        let ahead = plan::plan_ahead(wishes, apart.piece, lent.batches.len());
+        lent.count = ahead.len();
+        let mut held: Vec<usize> = runs.iter().map(|run| run.held).collect();
+        for (number, (shares, batch)) in ahead.iter().zip(&mut lent.batches).enumerate() {
+            fill(batch, runs, &held, shares);
+            for Share { run, tokens } in shares.iter().copied() {
+                held[run] += tokens;
+                let Run { began, sequence, .. } = runs[run];
+                let sequence = sequence.expect("who has no sequence wishes nothing");
+                apart.pieces.push(Piece { batch: number, began, sequence, tokens });
+            }
+        }
         apart.worker.order(Order::Decode(lent))
     }
 
@@ -197,6 +201,18 @@ impl Engine<'_> {
             }
         }
         apart.clear();
+    }
+}
+
+impl Apart<'_> {
+    /// Whether somebody wants to move to the context of prompts, begin with what was read there, or has left it.
+    fn is_awaited(&self, runs: &[Run]) -> bool {
+        let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
+        runs.iter().any(|run| match run.waits {
+            Waits::No => run.home == Home::Main && run.sequence.is_some(),
+            Waits::ForCommon { .. } => true,
+            Waits::ForRoom => false,
+        }) || self.pieces.iter().any(is_over)
     }
 }
 

@@ -1,6 +1,10 @@
 //! The thread that computes beside the engine's: it makes the contexts for reading apart, and decodes what it is lent.
 
-use std::sync::mpsc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+    mpsc,
+};
 
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch, model::LlamaModel as Weights};
 
@@ -14,7 +18,18 @@ use crate::model::llama::backend::backend;
 /// A context and what is decoded in it, which go to the thread and come back.
 pub(super) struct Lent<'m> {
     pub(super) kept: Kept<'m>,
-    pub(super) batch: LlamaBatch<'static>,
+    /// The first so many of the batches.
+    pub(super) count: usize,
+    pub(super) batches: Vec<LlamaBatch<'static>>,
+}
+
+/// What became of what was lent.
+pub(super) struct Decoded<'m> {
+    pub(super) lent: Lent<'m>,
+    /// So many batches were decoded.
+    pub(super) count: usize,
+    /// Why not all, where nobody asked for the context.
+    pub(super) result: Result<(), DecodeError>,
 }
 
 pub(super) enum Order<'m> {
@@ -25,19 +40,22 @@ pub(super) enum Order<'m> {
 pub(super) enum Done<'m> {
     /// The contexts for those that generate and for prompts; `None` if there is no memory for them.
     Made(Option<[Kept<'m>; 2]>),
-    Decoded(Lent<'m>, Result<(), DecodeError>),
+    Decoded(Decoded<'m>),
 }
 
 /// How to reach the thread, which ends when this is dropped.
 pub(in super::super) struct Worker<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
     done: mpsc::Receiver<Done<'m>>,
+    /// Set when the context is wanted before all is decoded.
+    is_wanted: Arc<AtomicBool>,
 }
 
 /// What the thread works with.
 pub(in super::super) struct Work<'m> {
     orders: mpsc::Receiver<Order<'m>>,
     done: mpsc::SyncSender<Done<'m>>,
+    is_wanted: Arc<AtomicBool>,
 }
 
 /// What the contexts are made of.
@@ -54,7 +72,9 @@ pub(in super::super) fn worker<'m>() -> (Worker<'m>, Work<'m>) {
     // One at a time: the next order is given when the last one is done.
     let (orders, to_do) = mpsc::sync_channel(1);
     let (done, report) = mpsc::sync_channel(1);
-    (Worker { orders, done: report }, Work { orders: to_do, done })
+    let is_wanted = Arc::default();
+    let work = Work { orders: to_do, done, is_wanted: Arc::clone(&is_wanted) };
+    (Worker { orders, done: report, is_wanted }, work)
 }
 
 impl<'m> Work<'m> {
@@ -68,12 +88,25 @@ impl<'m> Work<'m> {
         let Ok(order) = self.orders.recv() else { return false };
         let done = match order {
             Order::Make => Done::Made(made(weights, make)),
-            Order::Decode(mut lent) => {
-                let result = lent.kept.decode(&mut lent.batch);
-                Done::Decoded(lent, result)
-            }
+            Order::Decode(lent) => Done::Decoded(self.decode(lent)),
         };
         self.done.send(done).is_ok()
+    }
+
+    fn decode(&self, mut lent: Lent<'m>) -> Decoded<'m> {
+        let mut count = 0;
+        let mut result = Ok(());
+        for batch in lent.batches.iter_mut().take(lent.count) {
+            result = lent.kept.decode(batch);
+            if result.is_err() {
+                break;
+            }
+            count += 1;
+            if self.is_wanted.load(Ordering::Acquire) {
+                break;
+            }
+        }
+        Decoded { lent, count, result }
     }
 }
 
@@ -90,7 +123,13 @@ fn made<'m>(weights: &'m Weights, make: Make) -> Option<[Kept<'m>; 2]> {
 impl<'m> Worker<'m> {
     /// False if the thread has died.
     pub(super) fn order(&self, order: Order<'m>) -> bool {
+        self.is_wanted.store(false, Ordering::Release);
         self.orders.send(order).is_ok()
+    }
+
+    /// Wants back what is lent, after the batch at hand.
+    pub(super) fn want(&self) {
+        self.is_wanted.store(true, Ordering::Release);
     }
 
     /// What is done, as soon as it is.
