@@ -25,8 +25,8 @@ const PAUSE: u64 = 256;
 impl Engine<'_> {
     /// Lets prompts be read apart from those that generate as long as that pays.
     pub(in super::super) fn read_apart(&mut self) {
-        let load = self.load();
         let Some(apart) = &mut self.apart else { return };
+        let room = apart.room;
         if apart.is_on() {
             if apart.is_awaited(&self.runs) {
                 apart.worker.want();
@@ -39,26 +39,30 @@ impl Engine<'_> {
                 Heard::NoRoom => return self.join_for_room(),
                 Heard::Lost => return self.join(),
             }
-            if !self.load().stays_apart(self.apart.as_ref().map_or(0, |apart| apart.room)) {
+            if !self.load().stays_apart(room) {
                 return self.join();
             }
+        } else if self.stats.decodes < apart.not_before
+            || !self.load().parts(room)
+            || !self.has_contexts()
+        {
+            return;
         } else {
-            if self.stats.decodes < apart.not_before || !load.parts(apart.room) {
-                return;
-            }
-            match apart.has_contexts() {
-                Some(true) => self.stats.parted += 1,
-                Some(false) => return,
-                None => {
-                    warn!("no contexts to read prompts apart: they are read in turns");
-                    self.apart = None;
-                    return;
-                }
-            }
+            debug!("those that generate part from prompts");
+            self.stats.parted += 1;
         }
         if !self.admit() || !self.read_on() {
             self.join_for_room();
         }
+    }
+
+    fn has_contexts(&mut self) -> bool {
+        let has_contexts = self.apart.as_mut().and_then(Apart::has_contexts);
+        if has_contexts.is_none() {
+            warn!("no contexts to read prompts apart: they are read in turns");
+            self.apart = None;
+        }
+        has_contexts == Some(true)
     }
 
     /// What runs, as it would be apart.
@@ -186,6 +190,7 @@ impl Engine<'_> {
             self.has_read();
         }
         let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
+        debug!("all go on together");
         let Apart { streams, reader, states, .. } = apart;
         for run in runs.iter_mut() {
             let from = match run.home {

@@ -43,7 +43,7 @@ pub(super) enum Done<'m> {
     Decoded(Decoded<'m>),
 }
 
-/// How to reach the thread, which ends when this is dropped.
+/// How to reach the thread, which ends when this is dropped, after the batch at hand.
 pub(in super::super) struct Worker<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
     done: mpsc::Receiver<Done<'m>>,
@@ -150,5 +150,25 @@ impl<'m> Worker<'m> {
             Err(mpsc::TryRecvError::Empty) => Ok(None),
             Err(mpsc::TryRecvError::Disconnected) => Err(mpsc::RecvError),
         }
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.want();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_gone_waits_for_no_more_than_the_batch_at_hand() {
+        let (worker, work) = worker();
+        assert!(worker.order(Order::Make));
+        assert!(!work.is_wanted.load(Ordering::Acquire));
+        drop(worker);
+        assert!(work.is_wanted.load(Ordering::Acquire));
     }
 }
