@@ -25,3 +25,10 @@ mod thread;
 
 pub use stats::EngineStats;
 pub(super) use thread::{Job, Started, start};
+
+#[cfg(test)]
+mod tests {
+    #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
+    mod alike;
+    pub(super) mod listening;
+}

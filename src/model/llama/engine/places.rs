@@ -64,10 +64,10 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether somebody reads on this sequence, and so much cannot be shared yet.
+    /// Whether somebody reads on this sequence, and is not so far yet.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
-        let reads = |run: &Run| run.sequence == Some(reader) && run.reads;
-        self.cache.kept.held().len(reader) < tokens && self.runs.iter().any(reads)
+        let reads = |run: &Run| run.sequence == Some(reader) && run.reads && run.held < tokens;
+        self.runs.iter().any(reads)
     }
 
     /// Makes room: apart by joining; in the engine's own context of those that rest first, then of the one that began last.

@@ -169,7 +169,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
-    fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
+    pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
             let is_on = self.is_apart();
             let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| {
@@ -232,7 +232,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Lets everybody choose whose tokens are all decoded.
-    fn speak(&mut self, shares: &[Share]) {
+    pub(super) fn speak(&mut self, shares: &[Share]) {
         let mut last = -1;
         for share in shares {
             last += i32::try_from(share.tokens).expect("a batch is short");
@@ -270,7 +270,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Answers those that are over, and lets their chats rest.
-    fn reap(&mut self) {
+    pub(super) fn reap(&mut self) {
         if self.runs.iter().all(|run| run.end.is_none()) {
             return;
         }
@@ -345,8 +345,3 @@ fn tell(reply: Reply, result: Result<Completion, ModelError>) {
 const DECODE: &str = "Decode";
 /// A template, a grammar or a listener panicked.
 const PANIC: &str = "Panic";
-
-#[cfg(test)]
-#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
-#[path = "tests/alike.rs"]
-mod tests;

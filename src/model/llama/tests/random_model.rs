@@ -11,14 +11,20 @@ pub(in crate::model::llama) fn windowed() -> Vec<u8> {
     file.number("cohere2.attention.sliding_window", 24);
     file.float("cohere2.attention.layer_norm_epsilon", 1e-5);
     file.float("cohere2.logit_scale", 1.0);
-    written(file, "cohere2", 4, |layer| attention(layer, &["attn_norm"]))
+    written(file, "cohere2", 4, |layer| attention(layer, &[("attn_norm", 1.0)]))
 }
 
 /// Its file does not say that half of its layers look at the last 4,096 tokens only.
 pub(in crate::model::llama) fn with_unnamed_window() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
-    let norms = ["attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm"];
+    // What its layers find is louder than the token itself, which it would repeat for ever otherwise.
+    let norms = [
+        ("attn_norm", 1.0),
+        ("post_attention_norm", 6.0),
+        ("ffn_norm", 1.0),
+        ("post_ffw_norm", 6.0),
+    ];
     written(file, "gemma2", 2, |layer| attention(layer, &norms))
 }
 
@@ -62,9 +68,9 @@ enum Fill {
 
 type Tensor = (String, Vec<usize>, Fill);
 
-fn attention(layer: usize, norms: &[&str]) -> Vec<Tensor> {
+fn attention(layer: usize, norms: &[(&str, f32)]) -> Vec<Tensor> {
     let name = |part: &str| format!("blk.{layer}.{part}.weight");
-    let norms = norms.iter().map(|norm| (name(norm), vec![WIDTH], Fill::Each(1.0)));
+    let norms = norms.iter().map(|(norm, each)| (name(norm), vec![WIDTH], Fill::Each(*each)));
     let weights = [
         ("attn_q", WIDTH, WIDTH),
         ("attn_k", WIDTH, WIDTH / 2),

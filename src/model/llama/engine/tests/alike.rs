@@ -1,6 +1,6 @@
 //! The bundled model says the same beside others as alone, but where two tokens are as good as equal.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use llama_cpp_2::model::LlamaModel as Weights;
 use madang_actors::{
@@ -13,14 +13,17 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::*;
+use super::listening::{Said, listen};
 use crate::{
     model::llama::{
         LlamaOptions,
         backend::backend,
         engine::{
-            cache::Tiers,
+            cache::{Cache, Tiers},
             load::{self, Shape},
+            speaker::Speaker,
+            steps::{Bounds, Engine},
+            thread::Job,
         },
         gguf::Gguf,
         source::ModelFile,
@@ -30,9 +33,6 @@ use crate::{
 
 /// What two sums of floating point numbers in another order may differ by.
 const MARGIN: f32 = 0.01;
-
-/// What a completion said: each token with how much likelier it was than the next best.
-type Said = Vec<(i32, f32)>;
 
 fn requests() -> Vec<CompletionRequest> {
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
@@ -103,36 +103,8 @@ fn complete(
         if engine.is_idle() {
             return said;
         }
-        engine.place();
-        for kind in Kind::BOTH {
-            let Some(shares) = engine.decode(kind) else { continue };
-            let mut last = -1;
-            for share in &shares {
-                last += i32::try_from(share.tokens).unwrap();
-                let run = &engine.runs[share.run];
-                if run.held == run.tokens.len() {
-                    let best = margin(engine.cache.kept.logits(last));
-                    said.entry(run.request.id).or_default().push(best);
-                }
-            }
-            engine.speak(&shares);
-            engine.reap();
-        }
+        listen(engine, &mut said);
     }
-}
-
-/// The likeliest token, and by how much.
-fn margin(logits: &[f32]) -> (i32, f32) {
-    let (mut best, mut second) = ((0, f32::NEG_INFINITY), f32::NEG_INFINITY);
-    for (token, logit) in (0..).zip(logits) {
-        if *logit > best.1 {
-            second = best.1;
-            best = (token, *logit);
-        } else if *logit > second {
-            second = *logit;
-        }
-    }
-    (best.0, best.1 - second)
 }
 
 /// How what is said beside others compares with what is said alone.

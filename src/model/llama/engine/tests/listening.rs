@@ -1,0 +1,46 @@
+//! Hears each token that an engine chooses, and how sure the model was.
+
+use std::collections::HashMap;
+
+use madang_actors::protocol::CompletionId;
+
+use crate::model::llama::engine::steps::{Engine, Kind};
+
+/// What a completion said: each token with how much likelier it was than the next best.
+pub(in crate::model::llama::engine) type Said = Vec<(i32, f32)>;
+
+/// Does what a step does where nobody is cancelled and nothing is read apart, and listens.
+pub(in crate::model::llama::engine) fn listen(
+    engine: &mut Engine<'_>,
+    said: &mut HashMap<CompletionId, Said>,
+) {
+    engine.place();
+    for kind in Kind::BOTH {
+        let Some(shares) = engine.decode(kind) else { continue };
+        let mut last = -1;
+        for share in &shares {
+            last += i32::try_from(share.tokens).unwrap();
+            let run = &engine.runs[share.run];
+            if run.held == run.tokens.len() {
+                let best = margin(engine.cache.kept.logits(last));
+                said.entry(run.request.id).or_default().push(best);
+            }
+        }
+        engine.speak(&shares);
+        engine.reap();
+    }
+}
+
+/// The likeliest token, and by how much.
+fn margin(logits: &[f32]) -> (i32, f32) {
+    let (mut best, mut second) = ((0, f32::NEG_INFINITY), f32::NEG_INFINITY);
+    for (token, logit) in (0..).zip(logits) {
+        if *logit > best.1 {
+            second = best.1;
+            best = (token, *logit);
+        } else if *logit > second {
+            second = *logit;
+        }
+    }
+    (best.0, best.1 - second)
+}
