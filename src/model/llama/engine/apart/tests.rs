@@ -277,9 +277,9 @@ fn who_says_all_while_others_read_apart_goes_on_from_there_the_next_time() {
 
 #[test]
 fn when_the_worker_dies_prompts_go_on_in_turns() {
-    let model = Model::new(with_unnamed_window());
+    let [keeps_all, keeps_state] = [with_unnamed_window(), recurrent()].map(Model::new);
     // It makes the contexts, and reads nothing or some pieces.
-    for orders in [1, 2, 3] {
+    for (model, orders) in [(&keeps_all, 1), (&keeps_all, 2), (&keeps_all, 3), (&keeps_state, 3)] {
         model.apart(ENOUGH, orders, |engine| {
             let mut asked = talkers(engine, 2);
             let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
