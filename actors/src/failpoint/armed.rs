@@ -76,17 +76,30 @@ pub fn reached() -> BTreeMap<&'static str, u64> {
 /// # Panics
 /// Where [`Action::Panic`] was armed.
 pub async fn failpoint(name: &'static str) -> Result<(), Failed> {
-    let action = state().reach(name);
-    match action {
+    match armed_failpoint(name) {
         None => Ok(()),
-        Some(Action::Panic) => panic!("the failpoint {name} was armed"),
-        Some(Action::Error) => Err(Failed(name)),
-        Some(Action::Delay(time)) => {
-            tokio::time::sleep(time).await;
-            Ok(())
-        }
-        Some(Action::Kill) => std::process::abort(),
+        Some(mishap) => mishap.await,
     }
+}
+
+/// The same for a step that is taken where nobody can wait: what was armed for it happens in a task, which then goes on
+/// with that step. `None`, nearly always: nothing was.
+#[must_use]
+pub fn armed_failpoint(
+    name: &'static str,
+) -> Option<impl Future<Output = Result<(), Failed>> + Send> {
+    let action = state().reach(name)?;
+    Some(async move {
+        match action {
+            Action::Panic => panic!("the failpoint {name} was armed"),
+            Action::Error => Err(Failed(name)),
+            Action::Delay(time) => {
+                tokio::time::sleep(time).await;
+                Ok(())
+            }
+            Action::Kill => std::process::abort(),
+        }
+    })
 }
 
 impl State {

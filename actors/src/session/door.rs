@@ -48,7 +48,14 @@ pub struct Door {
 #[derive(Debug)]
 pub(super) struct Begun {
     _token: TaskTrackerToken,
-    _door: Arc<Door>,
+    door: Arc<Door>,
+}
+
+impl Begun {
+    /// Whose it is.
+    pub(super) fn session(&self) -> &SessionId {
+        self.door.session()
+    }
 }
 
 #[derive(Debug)]
@@ -132,7 +139,7 @@ impl Door {
 
     /// Something begins that will end in the store. Dropped when its end is known.
     pub(super) fn begins(self: &Arc<Self>) -> Begun {
-        Begun { _token: self.unsettled.token(), _door: self.clone() }
+        Begun { _token: self.unsettled.token(), door: self.clone() }
     }
 
     /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of

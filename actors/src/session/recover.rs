@@ -10,8 +10,8 @@ use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
     ledger::CallState,
     mailbox::Reply,
-    port::{LedgerFilter, TurnStep, Write},
-    protocol::{Fault, SessionId},
+    port::{LedgerFilter, Store, TurnStep, Write},
+    protocol::{ChatMessage, Fault, SessionId, TurnId},
 };
 
 /// Dispatches the call again if the ledger knows no more of it than its proposal, else brings it to the end that the
@@ -58,30 +58,92 @@ pub(super) async fn recover(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// Whether the store has a job of a session with this write in it. All of a job was written, or none.
-pub(super) async fn has_happened(session: &SessionId, part: &Write, wiring: &Wiring) -> bool {
-    let Ok(Some(stored)) = wiring.store.store().session(session).await else { return false };
-    let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
-    match part {
-        Write::TurnStarted { turn, .. } => open(*turn).is_some(),
-        Write::TurnEnded { turn, .. } => open(*turn).is_none(),
-        Write::Turn { turn, step: TurnStep::Called { round, .. }, .. } => {
-            open(*turn).is_some_and(|open| open.round >= *round)
+/// By what it is seen that a job of a session was written. All of a job was, or none.
+#[derive(Debug, PartialEq)]
+pub(super) enum Sign {
+    TurnStarted(TurnId),
+    TurnEnded(TurnId),
+    Called {
+        turn: TurnId,
+        round: u32,
+    },
+    Dismissed(TurnId),
+    /// A step that is counted, which need not be exact.
+    Counted,
+    Said(Box<ChatMessage>),
+    Revoked,
+}
+
+impl Sign {
+    /// That of this job; `None`: it leaves none.
+    pub(super) fn of(job: &[Write]) -> Option<Self> {
+        // A revocation says least: it changes nothing where there is nothing to revoke.
+        let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
+        match job.iter().find(is_telling).or(job.first())? {
+            Write::TurnStarted { turn, .. } => Some(Self::TurnStarted(*turn)),
+            Write::TurnEnded { turn, .. } => Some(Self::TurnEnded(*turn)),
+            Write::Turn { turn, step, .. } => Some(match step {
+                TurnStep::Called { round, .. } => Self::Called { turn: *turn, round: *round },
+                TurnStep::Dismissed => Self::Dismissed(*turn),
+                TurnStep::Resumed | TurnStep::Suspended => Self::Counted,
+            }),
+            Write::Message { message, .. } => Some(Self::Said(Box::new(message.clone()))),
+            Write::Revoke { .. } => Some(Self::Revoked),
+            Write::Session { .. } | Write::Call { .. } => None,
         }
-        Write::Turn { turn, step: TurnStep::Dismissed, .. } => {
-            open(*turn).is_some_and(|open| open.is_dismissed)
+    }
+
+    /// Whether the store shows it.
+    pub(super) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
+        let Ok(Some(stored)) = store.session(session).await else { return false };
+        let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
+        match self {
+            Self::TurnStarted(turn) => open(*turn).is_some(),
+            Self::TurnEnded(turn) => open(*turn).is_none(),
+            Self::Called { turn, round } => open(*turn).is_some_and(|open| open.round >= *round),
+            Self::Dismissed(turn) => open(*turn).is_some_and(|open| open.is_dismissed),
+            Self::Counted => true,
+            Self::Said(message) => stored.messages.contains(message),
+            Self::Revoked => {
+                let filter = LedgerFilter {
+                    session: Some(session.clone()),
+                    only_grants: true,
+                    ..LedgerFilter::default()
+                };
+                store.calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+            }
         }
-        // What they count need not be exact.
-        Write::Turn { step: TurnStep::Resumed | TurnStep::Suspended, .. } => true,
-        Write::Message { message, .. } => stored.messages.contains(message),
-        Write::Revoke { .. } => {
-            let filter = LedgerFilter {
-                session: Some(session.clone()),
-                only_grants: true,
-                ..LedgerFilter::default()
-            };
-            wiring.store.store().calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        protocol::{Content, Timestamp, UserId},
+        testing::yard::{kim, session},
+    };
+
+    #[test]
+    fn a_job_is_known_by_the_first_fact_that_tells_anything() {
+        let (at, turn) = (Timestamp::from_millis(1), TurnId::new(Uuid::from_u128(1)));
+        let user: UserId = kim();
+        let revoke = || Write::Revoke { session: session("s"), tool: None, by: user.clone(), at };
+        let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
+        let said = || Write::Message { session: session("s"), message: message.clone() };
+        let step = |step| Write::Turn { session: session("s"), turn, at, step };
+        let opened = Write::Session { session: session("s"), user: user.clone(), at };
+        for (job, sign) in [
+            (vec![], None),
+            (vec![opened, said()], None),
+            (vec![revoke()], Some(Sign::Revoked)),
+            (vec![revoke(), said()], Some(Sign::Said(Box::new(message.clone())))),
+            (vec![step(TurnStep::Dismissed), said()], Some(Sign::Dismissed(turn))),
+            (vec![step(TurnStep::Suspended)], Some(Sign::Counted)),
+        ] {
+            assert_eq!(Sign::of(&job), sign, "{job:?}");
         }
-        Write::Session { .. } | Write::Call { .. } => false,
     }
 }

@@ -1,24 +1,29 @@
 //! What a session gives to the store, and shows when it is there.
 
+use std::sync::Arc;
+
 use ractor::ActorRef;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::{debug, error};
 
 use super::{
     archive::{kind_of, kinds_of_end},
     awake::{Awake, RunningCall, wake_again},
+    door::Begun,
     feed::Told,
     lost::Lost,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
-    recover::has_happened,
+    recover::Sign,
     turn::TurnInput,
     wiring::History,
 };
 use crate::{
-    failpoint::failpoint,
+    failpoint::armed_failpoint,
     mailbox::answer,
-    port::{StoreError, Write},
+    port::{Store, StoreError, Write},
     protocol::{ChatMessage, Content, EventKind, Locale, TurnEnding, TurnError, TurnId},
+    store::Asker,
 };
 
 impl Awake {
@@ -36,30 +41,16 @@ impl Awake {
                 message: message.clone(),
             }));
         }
-        let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
-        // A revocation says least of whether the job was written: it changes nothing where there is nothing to revoke.
-        let telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
-        let telling = writes.iter().find(telling).or(writes.first()).cloned();
-        let begun = door.begins();
-        let committed = wiring.store.begin_write(writes);
-        let mut report = Report { to: me, outgoing, result: Err(StoreError::Silent) };
-        // Boxed: a task's future is moved as a whole about ten times.
-        drop(self.wiring.tasks.spawn(Box::pin(async move {
-            let mut result = committed.await;
-            if result.is_ok() && failpoint("storing.committed").await.is_err() {
-                result = Err(StoreError::Silent);
-            }
-            if let (Err(cause), Some(telling)) = (&result, &telling)
-                && cause.may_have_happened()
-                && Box::pin(has_happened(door.session(), telling, &wiring)).await
-            {
-                result = Ok(());
-            }
-            report.result = result;
-            // The door hears of it first: whoever wakes the session next reads what was written.
-            drop(begun);
-            drop(report);
-        })));
+        let report = Report {
+            to: me.clone(),
+            outgoing,
+            result: Err(StoreError::Silent),
+            sign: Sign::of(&writes),
+            begun: Some(self.place.door.begins()),
+            store: self.wiring.store.store().clone(),
+            running: self.wiring.tasks.token(),
+        };
+        self.wiring.store.begin_write_for(report, writes);
     }
 
     pub(super) fn stored(
@@ -220,16 +211,57 @@ impl Awake {
     }
 }
 
-/// Tells the session what became of a write, even if the task that waited for it panicked.
+/// Tells the session what became of a write, once, even if it is lost on the way. Shutdown waits for it.
 struct Report {
     to: ActorRef<SessionMsg>,
     outgoing: Outgoing,
     result: Result<(), StoreError>,
+    sign: Option<Sign>,
+    begun: Option<Begun>,
+    store: Arc<dyn Store>,
+    running: TaskTrackerToken,
+}
+
+impl Asker<()> for Report {
+    fn hear(mut self, result: Result<(), StoreError>) {
+        let mishap = result.is_ok().then(|| armed_failpoint("storing.committed")).flatten();
+        let is_doubtful = result.as_ref().is_err_and(StoreError::may_have_happened);
+        // In a task, where there still are any: nearly all that is told is certain, and needs none.
+        if (is_doubtful || mishap.is_some()) && Handle::try_current().is_ok() {
+            let tasks = self.running.task_tracker().clone();
+            drop(tasks.spawn(Box::pin(async move {
+                let lost = match mishap {
+                    Some(mishap) => mishap.await.is_err(),
+                    None => false,
+                };
+                self.result = if lost { Err(StoreError::Silent) } else { result };
+                self.look().await;
+            })));
+        } else {
+            self.result = result;
+        }
+    }
+}
+
+impl Report {
+    /// Asks the store where only that knows.
+    async fn look(&mut self) {
+        let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
+        if is_doubtful
+            && let (Some(sign), Some(begun)) = (&self.sign, &self.begun)
+            && sign.is_seen(begun.session(), &*self.store).await
+        {
+            self.result = Ok(());
+        }
+    }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
-        let (written, result) = (std::mem::take(&mut self.outgoing), self.result.clone());
+        // The door hears of it first: whoever wakes the session next reads what was written.
+        self.begun = None;
+        let written = std::mem::take(&mut self.outgoing);
+        let result = std::mem::replace(&mut self.result, Ok(()));
         if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
             debug!("the session ended before its write came back");
         }

@@ -48,8 +48,8 @@ impl Actor for StoreActor {
         arguments: StoreArguments,
     ) -> Result<StoreState, ActorProcessingErr> {
         let StoreArguments { store, limits, tasks, health, jobs } = arguments;
-        let state =
-            StoreState { jobs, writer: Arc::new(Writer::new(store, limits, health)), tasks };
+        let writer = Arc::new(Writer::new(store, jobs.deadlines().clone(), limits, health));
+        let state = StoreState { jobs, writer, tasks };
         state.start_writers(&me);
         Ok(state)
     }

@@ -2,12 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    time::timeout,
-};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{Job, Jobs, Lease, LeaseJob, StoreMsg, WriteJob, queue::Writers};
+use super::{
+    Asker, Job, Jobs, Lease, LeaseJob, StoreMsg, TimedReply, WriteJob, queue::Writers, reply::heard,
+};
 use crate::{
     failpoint::failpoint,
     mailbox::{Address, AskError},
@@ -72,9 +71,14 @@ impl StoreHandle {
         &self,
         writes: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.send(|place| Job::Write(WriteJob { writes, reply, place }));
-        in_time(sent, answer, self.answers_within)
+        let (asker, answer) = oneshot::channel();
+        self.begin_write_for(asker, writes);
+        sent(answer)
+    }
+
+    /// The same, where the asker is told: once, with what [`write`](Self::write) gives, and from wherever it is known.
+    pub fn begin_write_for(&self, asker: impl Asker<()>, writes: Vec<Write>) {
+        self.send(asker, |reply, place| Job::Write(WriteJob { writes, reply, place }));
     }
 
     /// Borrows the writer's open transaction. The label names the borrower in the log.
@@ -105,31 +109,30 @@ impl StoreHandle {
         label: Arc<str>,
         call: Option<CallKey>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + use<> {
-        let (reply, granted) = oneshot::channel();
-        let sent = self.send(|place| Job::Lend(LeaseJob { label, call, reply, place }));
-        in_time(sent, granted, self.answers_within)
+        let (asker, granted) = oneshot::channel();
+        self.send(asker, |reply, place| Job::Lend(LeaseJob { label, call, reply, place }));
+        sent(granted)
     }
 
-    /// Admission comes before the mailbox, which has no bound.
-    fn send(&self, job: impl FnOnce(OwnedSemaphorePermit) -> Job) -> Result<(), StoreError> {
-        let place = self.places.clone().try_acquire_owned().map_err(|_| StoreError::Overloaded)?;
-        if self.jobs.push(job(place))? == Writers::Idle {
+    /// Admission comes before the queue.
+    fn send<T: 'static>(
+        &self,
+        asker: impl Asker<T>,
+        job: impl FnOnce(TimedReply<T>, OwnedSemaphorePermit) -> Job,
+    ) {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            return asker.hear(Err(StoreError::Overloaded));
+        };
+        let reply = TimedReply::new(asker, self.jobs.deadlines());
+        if self.jobs.push(job(reply, place)) == Writers::Idle {
             // If the actor is gone just now, the next one finds the job.
             drop(self.writer.send(StoreMsg::Work));
         }
-        Ok(())
     }
 }
 
-async fn in_time<T>(
-    sent: Result<(), StoreError>,
-    answer: oneshot::Receiver<Result<T, StoreError>>,
-    answers_within: Duration,
-) -> Result<T, StoreError> {
-    sent?;
+/// What becomes of what was sent.
+async fn sent<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
     failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
-    match timeout(answers_within, answer).await {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
-    }
+    heard(answer).await
 }

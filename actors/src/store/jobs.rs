@@ -7,14 +7,18 @@ use std::{
 
 use super::{
     Job,
+    deadlines::Deadlines,
     queue::{Queue, Writers},
 };
-use crate::port::StoreError;
+use crate::{port::StoreError, protocol::Limits};
 
 /// What waits for the store's writers. Cheap to clone. Nothing of it is lost when the StoreActor dies: the next one finds
-/// it here.
+/// it here, and who waits too long hears of it though nobody is there.
 #[derive(Debug, Clone)]
-pub struct Jobs(Arc<Mutex<Queue<Job>>>);
+pub struct Jobs {
+    queue: Arc<Mutex<Queue<Job>>>,
+    deadlines: Deadlines,
+}
 
 /// Nobody writes any more.
 #[derive(Debug, thiserror::Error)]
@@ -22,10 +26,14 @@ pub struct Jobs(Arc<Mutex<Queue<Job>>>);
 struct Gone;
 
 impl Jobs {
-    /// Nothing waits before so many writers, which take so many jobs in a group.
+    /// Nothing waits before so many writers.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: one of its tasks watches for how long somebody waits.
     #[must_use]
-    pub fn new(writers: usize, max_batch_jobs: usize) -> Self {
-        Self(Arc::new(Mutex::new(Queue::new(writers, max_batch_jobs))))
+    pub fn new(writers: usize, limits: &Limits) -> Self {
+        let queue = Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs)));
+        Self { queue, deadlines: Deadlines::new(limits.store_timeout) }
     }
 
     /// Takes no more jobs: nobody is left to start a writer for them. Those that wait are refused.
@@ -34,10 +42,19 @@ impl Jobs {
         left.into_iter().for_each(|job| job.refuse(StoreError::unavailable(Gone)));
     }
 
-    pub(super) fn push(&self, job: Job) -> Result<Writers, StoreError> {
+    /// A job comes, and says whether a writer is to be started for it. It is refused once nobody takes any more.
+    pub(super) fn push(&self, job: Job) -> Writers {
         let pushed = self.queue().push(job);
-        // The job is dropped outside of the lock.
-        pushed.map_err(|_| StoreError::unavailable(Gone))
+        // Not under the lock: whoever is refused does what it likes.
+        pushed.unwrap_or_else(|job| {
+            job.refuse(StoreError::unavailable(Gone));
+            Writers::Busy
+        })
+    }
+
+    /// Until when those who sent the jobs wait.
+    pub(super) const fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
     }
 
     pub(super) fn waiting_len(&self) -> usize {
@@ -53,6 +70,6 @@ impl Jobs {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<Job>> {
-        self.0.lock().expect("no code under this lock panics")
+        self.queue.lock().expect("no code under this lock panics")
     }
 }

@@ -1,10 +1,11 @@
 //! The loan of the open transaction. However the borrower ends, it comes home.
 
-use std::{any::Any, fmt, sync::Arc, time::Duration};
+use std::{any::Any, fmt, sync::Arc};
 
-use tokio::{sync::oneshot, time::timeout};
+use tokio::sync::oneshot;
 use tracing::error;
 
+use super::{TimedReply, deadlines::Deadlines, reply::heard};
 use crate::port::{StoreError, Transaction, Write};
 
 /// The open transaction of the store's writer, lent to one borrower. Dropped without [`end`](Self::end), all that was
@@ -14,7 +15,7 @@ use crate::port::{StoreError, Transaction, Write};
 pub struct Lease {
     loan: Option<Loan>,
     label: Arc<str>,
-    answers_within: Duration,
+    deadlines: Deadlines,
 }
 
 struct Loan {
@@ -42,7 +43,7 @@ pub(super) struct Homecoming {
 pub(super) struct End {
     pub(super) keep: Keep,
     pub(super) record: Vec<Write>,
-    pub(super) committed: oneshot::Sender<Result<(), StoreError>>,
+    pub(super) committed: TimedReply<()>,
 }
 
 impl Lease {
@@ -50,10 +51,10 @@ impl Lease {
     pub(super) fn lend(
         transaction: Box<dyn Transaction>,
         label: Arc<str>,
-        answers_within: Duration,
+        deadlines: Deadlines,
     ) -> (Self, oneshot::Receiver<Homecoming>) {
         let (home, back) = oneshot::channel();
-        (Self { loan: Some(Loan { transaction, home }), label, answers_within }, back)
+        (Self { loan: Some(Loan { transaction, home }), label, deadlines }, back)
     }
 
     /// The driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the borrower's
@@ -82,15 +83,10 @@ impl Lease {
         keep: Keep,
         record: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        let (committed, answer) = oneshot::channel();
+        let (asker, answer) = oneshot::channel();
+        let committed = TimedReply::new(asker, &self.deadlines);
         self.go_home(Some(End { keep, record, committed }));
-        let answers_within = self.answers_within;
-        async move {
-            match timeout(answers_within, answer).await {
-                Ok(Ok(result)) => result,
-                Ok(Err(_)) | Err(_) => Err(StoreError::Silent),
-            }
-        }
+        heard(answer)
     }
 
     fn go_home(&mut self, end: Option<End>) {

@@ -1,9 +1,11 @@
 //! The StoreActor: one queue before the store's writer, commits in groups, and the lease of the open transaction.
 //!
-//! What waits stands beside the actor, which only starts writers, so that it can die. A tracked writer task begins a transaction, lets each job be undone by itself, commits
-//! once, and only then answers all. What queues up during a commit is the next group; nobody waits for a group to fill.
+//! What waits stands beside the actor, which only starts writers, so that it can die. A tracked writer task begins a
+//! transaction, lets each job be undone by itself, commits once, and only then answers all. What queues up during a commit
+//! is the next group; nobody waits for a group to fill.
 
 mod actor;
+mod deadlines;
 mod handle;
 mod health;
 mod jobs;
@@ -11,6 +13,7 @@ mod lease;
 mod msg;
 mod part;
 mod queue;
+mod reply;
 mod run;
 mod writer;
 
@@ -23,3 +26,4 @@ pub use health::WriterHealth;
 pub use jobs::Jobs;
 pub use lease::{Keep, Lease};
 pub use msg::{Job, LeaseJob, StoreMsg, WriteJob};
+pub use reply::{Asker, TimedReply};

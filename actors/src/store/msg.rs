@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::Lease;
-use crate::{
-    mailbox::answer,
-    port::{CallKey, StoreError, Write},
-};
+use super::{Lease, TimedReply};
+use crate::port::{CallKey, StoreError, Write};
 
 /// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ pub struct WriteJob {
     /// The facts, in order.
     pub writes: Vec<Write>,
     /// Hears of the commit.
-    pub reply: oneshot::Sender<Result<(), StoreError>>,
+    pub reply: TimedReply<()>,
     /// Its place among the jobs that may wait; free again when the job is done.
     pub place: OwnedSemaphorePermit,
 }
@@ -50,7 +47,7 @@ pub struct LeaseJob {
     /// The call that the borrower will record, if it is known.
     pub call: Option<CallKey>,
     /// Gets the lease.
-    pub reply: oneshot::Sender<Result<Lease, StoreError>>,
+    pub reply: TimedReply<Lease>,
     /// Its place among the jobs that may wait; free again when the lease has ended.
     pub place: OwnedSemaphorePermit,
 }
@@ -59,8 +56,8 @@ impl Job {
     /// Tells whoever waits that nothing of it was done.
     pub(super) fn refuse(self, error: StoreError) {
         match self {
-            Self::Write(job) => answer(job.reply, Err(error)),
-            Self::Lend(job) => answer(job.reply, Err(error)),
+            Self::Write(job) => job.reply.send(Err(error)),
+            Self::Lend(job) => job.reply.send(Err(error)),
         }
     }
 }

@@ -10,14 +10,14 @@ use tokio::{
 use tracing::{error, warn};
 
 use super::{
-    Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
+    Job, Keep, Lease, LeaseJob, TimedReply, WriteJob, WriterHealth,
+    deadlines::Deadlines,
     lease::{End, Homecoming},
     part::{Open, Then, conclude, in_savepoint},
     run::Run,
 };
 use crate::{
     failpoint::failpoint,
-    mailbox::answer,
     port::{Store, StoreError, Write},
     protocol::Limits,
     telemetry::group_ended,
@@ -30,13 +30,14 @@ const OVERDUE_AFTER_DEADLINES: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Writer {
     store: Arc<dyn Store>,
+    deadlines: Deadlines,
     limits: Arc<Limits>,
     health: Arc<WriterHealth>,
 }
 
 /// A job that waits for the commit.
 struct Done {
-    reply: oneshot::Sender<Result<(), StoreError>>,
+    reply: TimedReply<()>,
     result: Result<(), StoreError>,
     /// What a plain write takes to be done once more.
     again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
@@ -59,10 +60,11 @@ enum Spoiler {
 impl Writer {
     pub(super) const fn new(
         store: Arc<dyn Store>,
+        deadlines: Deadlines,
         limits: Arc<Limits>,
         health: Arc<WriterHealth>,
     ) -> Self {
-        Self { store, limits, health }
+        Self { store, deadlines, limits, health }
     }
 
     /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
@@ -117,7 +119,7 @@ impl Writer {
             }
         }
         for Done { reply, result, .. } in done {
-            answer(reply, end.clone().and(result));
+            reply.send(end.clone().and(result));
         }
         jobs
     }
@@ -141,12 +143,12 @@ impl Writer {
         }
         let LeaseJob { label, call, reply, place } = job;
         if let Err(cause) = transaction.savepoint_for(call).await {
-            answer(reply, Err(unwritten(&cause)));
+            reply.send(Err(unwritten(&cause)));
             return Err(Spoiled { cause, by: Spoiler::Store });
         }
         let (lease, home) =
-            Lease::lend(transaction.transaction, label.clone(), self.limits.store_timeout);
-        answer(reply, Ok(lease));
+            Lease::lend(transaction.transaction, label.clone(), self.deadlines.clone());
+        reply.send(Ok(lease));
         let Ok(Homecoming { transaction, end }) = self.homecoming(&label, home).await else {
             // Cannot happen while a lease comes home on drop; the transaction is lost with it and rolled back.
             let cause = StoreError::unavailable(Lost);
@@ -274,7 +276,7 @@ async fn write_run(
             }
             Ok((transaction, Err(_))) => transaction,
             Err(cause) => {
-                run.apart().for_each(|job| answer(job.reply, Err(unwritten(&cause))));
+                run.apart().for_each(|job| job.reply.send(Err(unwritten(&cause))));
                 return Err(Spoiled { cause, by: Spoiler::Store });
             }
         }
@@ -303,7 +305,7 @@ async fn write_job(
             Ok(transaction)
         }
         Err(cause) => {
-            answer(job.reply, Err(unwritten(&cause)));
+            job.reply.send(Err(unwritten(&cause)));
             Err(Spoiled { cause, by: Spoiler::Store })
         }
     }
@@ -323,7 +325,7 @@ async fn keep(
             Ok(transaction)
         }
         Err(cause) => {
-            answer(end.committed, Err(unwritten(&cause)));
+            end.committed.send(Err(unwritten(&cause)));
             Err(broken(label, cause))
         }
     }
@@ -355,7 +357,7 @@ fn discard(spoiled: Spoiled, done: Vec<Done>, not_begun: VecDeque<Job>) -> VecDe
             Some((writes, place)) if by == Spoiler::Borrower => {
                 left.push_back(Job::Write(WriteJob { writes, reply, place }));
             }
-            Some(_) | None => answer(reply, Err(unwritten(&cause))),
+            Some(_) | None => reply.send(Err(unwritten(&cause))),
         }
     }
     left.extend(not_begun);

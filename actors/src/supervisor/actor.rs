@@ -201,7 +201,7 @@ impl Actor for Supervisor {
         children: Children,
     ) -> Result<Supervising, ActorProcessingErr> {
         let (health, healthy) = watch::channel(Health::Healthy);
-        let jobs = Jobs::new(children.store.writers(), children.limits.max_batch_jobs);
+        let jobs = Jobs::new(children.store.writers(), &children.limits);
         let store_actor = Address::new(children.start_store(&jobs, &me).await?);
         let store = StoreHandle::new(
             store_actor.clone(),

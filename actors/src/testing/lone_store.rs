@@ -23,7 +23,7 @@ pub async fn lone_store(store: Arc<dyn Store>, limits: Limits, tasks: TaskTracke
         limits: limits.clone(),
         tasks,
         health: Arc::default(),
-        jobs: Jobs::new(store.writers(), limits.max_batch_jobs),
+        jobs: Jobs::new(store.writers(), &limits),
     };
     let jobs = arguments.jobs.clone();
     let (actor, _) = Actor::spawn(None, StoreActor, arguments).await.expect("a StoreActor starts");

@@ -12,12 +12,13 @@ use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 use super::{Door, History, Sent, SessionMsg, TurnRefused, Wiring};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
+    port::StoreError,
     protocol::{
         CallRecord, CallResult, Completion, Content, Decision, Effect, EventKind, Limits,
         PromptMessage, Timestamp, ToolOutcome, TurnEnding, TurnError, WantedCall,
@@ -292,6 +293,48 @@ async fn what_was_stored_is_not_called_lost_where_only_the_reply_was() {
     completion.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_write_is_not_answered_in_time_is_refused_and_the_session_wakes_anew() {
+    let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
+    let (yard, _script) = by_hand_with(limits, []).await;
+    let door = yard.door("s").await;
+    yard.state(&door).await;
+    let paused = yard.store.pause().await;
+    let refused = in_time(yard.ask(&door, "late")).await;
+    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Silent))), "{refused:?}");
+    assert!(words(&yard, &door).await.is_empty(), "it has woken anew");
+    in_time(door.settled()).await;
+    drop(paused);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn what_a_session_writes_is_waited_for_and_takes_no_task() {
+    let (yard, mut script) = by_hand([]).await;
+    let doors = [yard.door("a").await, yard.door("b").await];
+    for door in &doors {
+        yard.state(door).await;
+    }
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let (before, paused) = (tasks(), yard.store.pause().await);
+    let waits = async {
+        for door in &doors {
+            yard.state(door).await;
+        }
+        yard.tree.store.waiting().await.unwrap();
+        assert_eq!(tasks() - before, 1, "the writer");
+        assert_eq!(yard.wiring.tasks.len(), 3, "and both are waited for");
+        drop(paused);
+    };
+    let asks = (yard.ask(&doors[0], "hi"), yard.ask(&doors[1], "hi"));
+    let (one, two, ()) = tokio::join!(asks.0, asks.1, waits);
+    for end in [one, two] {
+        script.next().await.say("Hello.");
+        in_time(end.unwrap()).await.unwrap();
+    }
+    yard.settled().await;
 }
 
 #[tokio::test]

@@ -126,18 +126,6 @@ async fn an_actor_that_is_stopped_in_order_refuses_what_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_too_long_hears_that_the_store_is_silent() {
-    let house = house().await;
-    let paused = house.store.pause().await;
-    let error = house.handle.write(say(1, "a")).await.unwrap_err();
-    assert!(matches!(error, StoreError::Silent) && error.may_have_happened());
-    assert!(matches!(house.handle.lease("t".into()).await, Err(StoreError::Silent)));
-    drop(paused);
-    house.handle.write(say(2, "b")).await.unwrap();
-    assert_eq!(house.texts().await, ["a", "b"], "what was sent is still written");
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_group_closes_after_its_time_and_the_rest_is_the_next() {
     let house = house().await;
     let paused = house.store.pause().await;

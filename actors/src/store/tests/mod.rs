@@ -2,6 +2,7 @@
 
 mod groups;
 mod leases;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ async fn house_with(limits: Limits) -> House {
         store: port.clone(),
         tasks: tasks.clone(),
         health: health.clone(),
-        jobs: Jobs::new(port.writers(), limits.max_batch_jobs),
+        jobs: Jobs::new(port.writers(), &limits),
         limits,
     };
     let (actor, ended) = Actor::spawn(None, StoreActor, arguments.clone()).await.unwrap();

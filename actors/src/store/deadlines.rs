@@ -1,0 +1,201 @@
+//! Until when those who wait for the store wait. All wait equally long, so one line and one task that sleeps are enough for
+//! all of them.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    runtime::Handle,
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
+
+/// Somebody who waits.
+pub(super) trait Waits: Send + Sync {
+    /// It has waited long enough. Nothing happens where it was told before.
+    fn time_is_up(&self);
+}
+
+/// The deadlines of all who wait for one store. Cheap to clone. One task keeps them: it runs while somebody waits, for as
+/// long as anybody may wait after that, and never longer than there is a clone.
+#[derive(Clone)]
+pub(super) struct Deadlines(Arc<Shared>);
+
+struct Shared {
+    patience: Duration,
+    threads: Handle,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    line: Line<Arc<dyn Waits>>,
+    /// The task; `None` while nobody waits.
+    keeper: Option<AbortHandle>,
+}
+
+impl Deadlines {
+    /// Everybody waits so long; nobody does yet. The task will run where this is called.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub(super) fn new(patience: Duration) -> Self {
+        let threads = Handle::current();
+        Self(Arc::new(Shared { patience, threads, kept: Mutex::default() }))
+    }
+
+    /// Somebody waits from now on, until everybody else has let go of it.
+    pub(super) fn push(&self, who: Arc<dyn Waits>) {
+        // Too late to be ever reached: then nobody looks.
+        let Some(due) = Instant::now().checked_add(self.0.patience) else { return };
+        let mut kept = self.0.kept();
+        kept.line.push(due, who, is_over);
+        if kept.keeper.is_none() {
+            let keeper = self.0.threads.spawn(keep(Arc::downgrade(&self.0)));
+            kept.keeper = Some(keeper.abort_handle());
+        }
+    }
+}
+
+fn is_over(who: &Arc<dyn Waits>) -> bool {
+    Arc::strong_count(who) == 1
+}
+
+/// Sleeps until the first in the line is due, which all that come later are after. Most are told long before.
+async fn keep(deadlines: Weak<Shared>) {
+    while let Some(next) = deadlines.upgrade().and_then(|deadlines| deadlines.look()) {
+        sleep_until(next).await;
+    }
+}
+
+impl Shared {
+    /// Tells those whose time is up, and says when to look again: not any more, where nobody waits.
+    fn look(&self) -> Option<Instant> {
+        let mut kept = self.kept();
+        let (due, next) = kept.line.take_due(Instant::now(), is_over);
+        if next.is_none() {
+            *kept = Kept::default();
+        }
+        // Not under the lock: whoever is told may write again.
+        drop(kept);
+        due.iter().for_each(|who| who.time_is_up());
+        next
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(keeper) = &self.kept().keeper {
+            keeper.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Deadlines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deadlines").field("patience", &self.0.patience).finish_non_exhaustive()
+    }
+}
+
+/// Who waits, by the time when it ends. Pure. Those whose wait is over stay in it for a while: they are taken out at its
+/// front, and anywhere before it would grow, so that it is never much longer than there are others.
+#[derive(Debug)]
+struct Line<W>(VecDeque<(Instant, W)>);
+
+impl<W> Line<W> {
+    fn push(&mut self, due: Instant, who: W, is_over: impl Fn(&W) -> bool) {
+        self.shorten(&is_over);
+        let Self(line) = self;
+        if line.len() == line.capacity() {
+            line.retain(|(_, who)| !is_over(who));
+            if line.len() * 2 > line.capacity() {
+                line.reserve(line.len()); // or each of the next would look at all again
+            }
+        }
+        line.push_back((due, who));
+    }
+
+    /// Those whose time is up, and when that of the next is.
+    fn take_due(
+        &mut self,
+        now: Instant,
+        is_over: impl Fn(&W) -> bool,
+    ) -> (Vec<W>, Option<Instant>) {
+        let mut taken = Vec::new();
+        self.shorten(&is_over);
+        while self.0.front().is_some_and(|(due, _)| *due <= now) {
+            taken.extend(self.0.pop_front().map(|(_, who)| who));
+            self.shorten(&is_over);
+        }
+        (taken, self.0.front().map(|(due, _)| *due))
+    }
+
+    fn shorten(&mut self, is_over: impl Fn(&W) -> bool) {
+        while self.0.front().is_some_and(|(_, who)| is_over(who)) {
+            self.0.pop_front();
+        }
+    }
+}
+
+impl<W> Default for Line<W> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    type Who<'a> = (u32, &'a Cell<bool>);
+
+    fn is_over(who: &Who<'_>) -> bool {
+        who.1.get()
+    }
+
+    fn numbers(due: &[Who<'_>]) -> Vec<u32> {
+        due.iter().map(|(number, _)| *number).collect()
+    }
+
+    #[test]
+    fn those_are_due_whose_time_is_up_and_who_still_wait() {
+        let (mut line, begin) = (Line::default(), Instant::now());
+        let is_told: [Cell<bool>; 4] = Default::default();
+        for (number, is_told) in (0..).zip(&is_told) {
+            line.push(begin + SECOND * number, (number, is_told), is_over);
+        }
+        is_told[1].set(true);
+        let (due, next) = line.take_due(begin, is_over);
+        assert_eq!((numbers(&due), next), (vec![0], Some(begin + SECOND * 2)), "1 waits no more");
+        is_told[3].set(true);
+        let (due, next) = line.take_due(begin + SECOND * 9, is_over);
+        assert_eq!((numbers(&due), next), (vec![2], None));
+    }
+
+    #[test]
+    fn the_line_is_not_much_longer_than_there_are_people_who_wait() {
+        let (mut line, begin) = (Line::default(), Instant::now());
+        let (stays, told) = (Cell::new(false), Cell::new(false));
+        line.push(begin, (0, &stays), is_over);
+        for number in 1..100_000 {
+            let told = if number % 10_000 == 0 { &stays } else { &told };
+            line.push(begin, (number, told), is_over);
+            told.set(!std::ptr::eq(told, &stays));
+        }
+        assert!(line.0.capacity() <= 64, "{} places for 10", line.0.capacity());
+        let (due, next) = line.take_due(begin, is_over);
+        assert_eq!((due.len(), next), (10, None));
+    }
+}
