@@ -61,6 +61,9 @@ pub(super) async fn take(
     let (request, tool) = (checked.request(), checked.tool());
     let resource = tool.tool().resource(checked.arguments(), &around.context(request));
     let places = &around.places;
+    if resource.is_none() && !places.by_tool.contains_key(&tool.spec().name) {
+        return Ok(Held { _tool: None, _resource: None });
+    }
     let both = async {
         let stay = match resource {
             Some(resource) => Some(places.stay(resource).await),

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     shares: Shares,
-    users: HashMap<UserId, User<J>>,
+    users: HashMap<UserId, User<J>, RandomState>,
     /// How much everybody could have been served.
     level: u64,
     /// The shares of all users who are not away.
@@ -38,7 +39,7 @@ pub(super) struct Queue<J> {
 #[derive(Debug)]
 struct User<J> {
     account: Account,
-    sessions: HashMap<SessionId, Session<J>>,
+    sessions: HashMap<SessionId, Session<J>, RandomState>,
 }
 
 /// What is known of a user. Its counts spare looking at every session.
@@ -94,7 +95,7 @@ fn cost(usage: Usage) -> u64 {
 
 impl<J> Queue<J> {
     pub(super) fn new(max_len: usize, shares: Shares) -> Self {
-        let users = HashMap::new();
+        let users = HashMap::default();
         Self { shares, users, level: 0, present: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
     }
 
@@ -141,7 +142,7 @@ impl<J> Queue<J> {
         let share = u64::from(self.shares.of(&user));
         let User { account, sessions } = self.users.entry(user).or_insert_with(|| User {
             account: Account { share, served: level, level, running: 0, waiting: 0, present: 0 },
-            sessions: HashMap::new(),
+            sessions: HashMap::default(),
         });
         if account.is_away() {
             account.served = account.served.max(level);

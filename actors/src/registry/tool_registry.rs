@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, slice, sync::Arc};
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 use tracing::info;
 
@@ -12,7 +13,7 @@ use crate::{port::Tool, protocol::ToolSpec};
 #[derive(Debug, Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<RegisteredTool>>,
-    places: HashMap<Arc<str>, usize>,
+    places: HashMap<Arc<str>, usize, RandomState>,
 }
 
 impl ToolRegistry {

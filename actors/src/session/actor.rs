@@ -205,7 +205,7 @@ impl Awake {
             bytes: Some(bytes),
             began: Some(vec![began]),
             ended: vec![ended],
-            proposed: BTreeMap::new(),
+            proposed: Vec::new(),
             completion: None,
             calls: BTreeMap::new(),
             questions: Vec::new(),

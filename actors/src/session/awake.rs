@@ -114,7 +114,7 @@ pub(super) struct Running {
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that were not dispatched yet.
-    pub(super) proposed: BTreeMap<usize, Arc<DispatchRequest>>,
+    pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: BTreeMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,

@@ -147,7 +147,7 @@ impl Awake {
             }
         }
         if let Some(turn) = self.turn.as_mut() {
-            turn.proposed = requests.into_iter().map(Arc::new).enumerate().collect();
+            turn.proposed = requests.into_iter().map(Arc::new).map(Some).collect();
         }
     }
 
@@ -199,7 +199,7 @@ impl Awake {
 
     fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
         let Some(turn) = self.turn.as_mut() else { return };
-        let Some(request) = turn.proposed.remove(&index) else { return };
+        let Some(request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         let ToolCall { id, name, arguments } = request.call.clone();
         turn.calls.insert(id, RunningCall { index, request: request.clone(), has_ended: false });
         self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
+
 use crate::protocol::UserId;
 
 /// The sessions that rest.
@@ -9,13 +11,13 @@ use crate::protocol::UserId;
 pub(super) struct Resting<S> {
     /// Invariant: the same numbers in both.
     order: BTreeMap<u64, UserId>,
-    of_user: HashMap<UserId, BTreeMap<u64, S>>,
+    of_user: HashMap<UserId, BTreeMap<u64, S>, RandomState>,
     next: u64,
 }
 
 impl<S> Default for Resting<S> {
     fn default() -> Self {
-        Self { order: BTreeMap::new(), of_user: HashMap::new(), next: 0 }
+        Self { order: BTreeMap::new(), of_user: HashMap::default(), next: 0 }
     }
 }
 

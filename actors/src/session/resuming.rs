@@ -63,7 +63,7 @@ impl Awake {
             turn.dismiss();
         }
         let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, me, row)));
-        turn.proposed = requests.enumerate().collect();
+        turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
         self.error = None;
         self.tell(EventKind::TurnResumed);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use crate::{
@@ -16,8 +17,8 @@ use crate::{
 /// What is committed, or what one savepoint changes.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
-    pub(super) sessions: HashMap<SessionId, SessionTable>,
-    pub(super) calls: HashMap<CallId, LedgerRow>,
+    pub(super) sessions: HashMap<SessionId, SessionTable, RandomState>,
+    pub(super) calls: HashMap<CallId, LedgerRow, RandomState>,
     /// Calls in the order in which they were proposed.
     pub(super) proposed: Vec<CallId>,
     /// Values of fake tools; `None` where one was removed.
