@@ -1,8 +1,7 @@
 //! What the actors cost by themselves: as many messages, tasks and actors as a turn with one call has, which do nothing.
 //!
 //! The session hears six messages (asked, stored, completed, call ended, completed, stored), the model's actor two and the
-//! dispatcher one; each write of the session, each completion and the check of the call has its task, and the call its pair
-//! of actors.
+//! dispatcher one; each completion and the check of the call has its task, and the call its pair of actors.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::oneshot;
@@ -82,15 +81,15 @@ impl Actor for Session {
         heard: Heard,
         turn: &mut Turn,
     ) -> Result<(), ActorProcessingErr> {
-        let store = |me| tokio::spawn(async move { drop(ActorRef::cast(&me, Heard::Stored)) });
+        let store = |me| ActorRef::cast(&me, Heard::Stored);
         match heard {
             Heard::Asked(reply) => {
                 (turn.reply, turn.has_called) = (Some(reply), false);
-                store(me);
+                store(me)?;
             }
             Heard::Stored if turn.has_called => turn.reply.take().unwrap().send(()).unwrap(),
             Heard::Stored | Heard::CallEnded => turn.house.model.cast(Complete(me))?,
-            Heard::Completed if turn.has_called => drop(store(me)),
+            Heard::Completed if turn.has_called => store(me)?,
             Heard::Completed => {
                 turn.has_called = true;
                 turn.house.dispatcher.cast(Dispatch(me))?;
