@@ -34,7 +34,8 @@ struct Shared {
 #[derive(Default)]
 struct Kept {
     line: Line<Arc<dyn Waits>>,
-    /// The task; `None` while nobody waits.
+    /// Whether there is a task for it, which there is while somebody waits.
+    is_kept: bool,
     keeper: Option<AbortHandle>,
 }
 
@@ -54,10 +55,14 @@ impl Deadlines {
         let Some(due) = Instant::now().checked_add(self.0.patience) else { return };
         let mut kept = self.0.kept();
         kept.line.push(due, who, is_over);
-        if kept.keeper.is_none() {
-            let keeper = self.0.threads.spawn(keep(Arc::downgrade(&self.0)));
-            kept.keeper = Some(keeper.abort_handle());
+        if kept.is_kept {
+            return;
         }
+        kept.is_kept = true;
+        // Not under the lock: a runtime that has ended drops the task at once.
+        drop(kept);
+        let keeper = self.0.threads.spawn(keep(Keeper(Arc::downgrade(&self.0))));
+        self.0.kept().keeper = Some(keeper.abort_handle());
     }
 }
 
@@ -66,9 +71,22 @@ fn is_over(who: &Arc<dyn Waits>) -> bool {
 }
 
 /// Sleeps until the first in the line is due, which all that come later are after. Most are told long before.
-async fn keep(deadlines: Weak<Shared>) {
-    while let Some(next) = deadlines.upgrade().and_then(|deadlines| deadlines.look()) {
+async fn keep(mut keeper: Keeper) {
+    while let Some(next) = keeper.0.upgrade().and_then(|deadlines| deadlines.look()) {
         sleep_until(next).await;
+    }
+    // Somebody who came since has another one.
+    keeper.0 = Weak::new();
+}
+
+/// The duty to tell all in the line. Where its runtime ends before, nobody would keep their time any more: it is up.
+struct Keeper(Weak<Shared>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let Some(deadlines) = self.0.upgrade() else { return };
+        let left = std::mem::take(&mut *deadlines.kept());
+        left.line.0.iter().for_each(|(_, who)| who.time_is_up());
     }
 }
 
@@ -153,11 +171,36 @@ impl<W> Default for Line<W> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::{
+        cell::Cell,
+        sync::atomic::{AtomicBool, Ordering},
+    };
 
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+
+    struct Told(AtomicBool);
+
+    impl Waits for Told {
+        fn time_is_up(&self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    #[test]
+    fn where_the_runtime_has_ended_nobody_waits_for_ever() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let deadlines = runtime.block_on(async { Deadlines::new(SECOND * 3_600) });
+        let before = Arc::new(Told(AtomicBool::new(false)));
+        deadlines.push(before.clone());
+        assert!(!before.0.load(Ordering::Acquire));
+        drop(runtime);
+        assert!(before.0.load(Ordering::Acquire), "with the runtime");
+        let after = Arc::new(Told(AtomicBool::new(false)));
+        deadlines.push(after.clone());
+        assert!(after.0.load(Ordering::Acquire), "at once");
+    }
 
     type Who<'a> = (u32, &'a Cell<bool>);
 

@@ -1,4 +1,4 @@
-//! llama.cpp in process: one GGUF model, one context, one OS thread that owns both and serves many chats at once.
+//! llama.cpp in process: one GGUF model, and an OS thread that owns it and its context and serves many chats at once.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
 //! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads

@@ -1,8 +1,8 @@
 //! Serves many completions from one context: each step decodes a token of every one that generates, and then a part of
 //! the prompts that are still to be read.
 //!
-//! The shell is `thread` (waits for completions), `steps` (one decode after the other), `places` (who takes part) and
-//! `cache` (what the context holds). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
+//! The shell is `thread` (waits for completions), `steps` (one decode after the other), `places` (who takes part), `cache`
+//! (who rests where), `kept` (a context, and what it holds) and `apart` (long prompts in a context of their own). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
 //! `prefixes` and `parked` who rests where. `states` alone is unsafe: it copies chats into memory that it has already.
 
 mod apart;

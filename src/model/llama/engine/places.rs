@@ -1,14 +1,16 @@
 //! Who gets a sequence, who waits for what another one reads, and who gives up its place.
 
+use llama_cpp_2::token::LlamaToken;
 use madang_actors::protocol::Usage;
 use tracing::debug;
 
 use super::{
-    cache::readable,
+    cache::{Cache, readable},
     plan,
-    prefixes::Known,
+    prefixes::{Known, Prefixes},
     run::{Run, Waits},
     sequence::Sequence,
+    stats::EngineStats,
     steps::Engine,
 };
 
@@ -85,12 +87,22 @@ impl Engine<'_> {
         }
         let youngest = plan::youngest(placed().map(|(at, run)| (at, run.began)));
         let Some(run) = youngest.map(|at| &mut self.runs[at]) else { return false };
-        debug!(completion = %run.request.id, "a completion gives up its place for others");
-        self.stats.preempted += 1;
-        if let Some(sequence) = run.loses_place(Waits::ForRoom) {
-            self.coming.forget(sequence);
-            self.cache.free(sequence);
-        }
+        give_up(run, &mut self.cache, &mut self.coming, &mut self.stats);
         true
+    }
+}
+
+/// A completion gives up its place, and reads again when there is room.
+pub(super) fn give_up(
+    run: &mut Run,
+    cache: &mut Cache<'_>,
+    coming: &mut Prefixes<LlamaToken>,
+    stats: &mut EngineStats,
+) {
+    debug!(completion = %run.request.id, "a completion gives up its place for others");
+    stats.preempted += 1;
+    if let Some(sequence) = run.loses_place(Waits::ForRoom) {
+        coming.forget(sequence);
+        cache.free(sequence);
     }
 }

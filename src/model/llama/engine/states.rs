@@ -14,11 +14,12 @@ impl State {
         self.0.capacity()
     }
 
-    /// Lets a sequence hold it again, of the context that it came from. False where that failed, as without room; what the
+    /// Lets a sequence hold it again, of any context of the engine that it came from. False where that failed, as without room; what the
     /// sequence holds then is to be cleared.
     pub(super) fn restore(&self, context: &mut LlamaContext<'_>, sequence: Sequence) -> bool {
         #[expect(unsafe_code, reason = "the binding's safe way takes only what it allocated")]
-        // SAFETY: llama.cpp wrote these bytes itself, and nobody has changed them. Each engine has one context.
+        // SAFETY: llama.cpp wrote these bytes itself, and nobody has changed them. They stay inside of one engine, whose contexts
+        // are of the same weights and the same `Shape`, but for cells and threads, which are not part of a state.
         unsafe {
             context.state_seq_set_data_ext(&self.0, sequence.id(), LlamaStateSeqFlags::empty())
         }

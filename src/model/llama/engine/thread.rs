@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{
-    apart::{Apart, Make, worker},
+    apart::{Apart, Make, Room, worker},
     cache::{Cache, Tiers},
     load::{Keeps, Shape, context, load, name, threads},
     sequence::Sequence,
@@ -134,8 +134,10 @@ fn run(
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
     let keeps = Keeps::of(&weights, &gguf);
     let cache = Cache::new(context, keeps, tiers);
-    let room = options.apart_tokens.unwrap_or(room).max(batch);
-    let make = make(Shape { cells: room, ..shape }, &cache, keeps).filter(|_| may_part(&options));
+    let apart = options.apart_tokens.unwrap_or(room).max(batch);
+    let room = Room { apart: count(apart), home: count(cells) };
+    let make = make(Shape { cells: apart, ..shape }, cache.scratch(), keeps)
+        .filter(|_| may_part(&options));
     thread::scope(|scope| {
         let apart = make.and_then(|make| {
             let (worker, work) = worker();
@@ -145,7 +147,7 @@ fn run(
                 .spawn_scoped(scope, move || work.run(weights, make))
                 .inspect_err(|cause| warn!(%cause, "no thread to read prompts apart"))
                 .ok()?;
-            Some(Apart::new(worker, count(room), bounds.prompt_tokens))
+            Some(Apart::new(worker, room, bounds.prompt_tokens))
         });
         let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
         if loaded.send(Ok(known)).is_err() {
@@ -164,11 +166,10 @@ fn may_part(options: &LlamaOptions) -> bool {
 }
 
 /// What contexts for reading apart are made of; `None` with one thread, which has no halves.
-fn make(whole: Shape, cache: &Cache<'_>, keeps: Keeps) -> Option<Make> {
+fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     // Who generates waits for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
     let prompts = Shape { threads: whole.threads - streams.threads, ..whole };
-    let scratch = cache.scratch();
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
@@ -208,4 +209,24 @@ fn number(count: usize) -> u32 {
 
 fn count(number: u32) -> usize {
     usize::try_from(number).expect("a context fits in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_are_read_apart_where_there_are_threads_for_two() {
+        let threads = |threads| {
+            let shape =
+                Shape { cells: 64, batch: 8, sequences: 2, threads, has_flash_attention: true };
+            let scratch = Sequence::new(1).expect("there are more");
+            let made = make(shape, scratch, Keeps::All);
+            made.map(|made| made.shapes.map(|shape| shape.threads))
+        };
+        assert_eq!([1, 2, 5].map(threads), [None, Some([1, 1]), Some([2, 3])]);
+        let options = || LlamaOptions::new("a.gguf");
+        assert!(may_part(&options()) && may_part(&options().apart_tokens(64)));
+        assert!(!may_part(&options().apart_tokens(0)) && !may_part(&options().gpu_layers(1)));
+    }
 }

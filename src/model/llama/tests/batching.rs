@@ -1,8 +1,10 @@
 //! Many chats in one context: side by side, with a common beginning, without room, cancelled, at rest.
 
+use std::num::NonZeroUsize;
+
 use tokio::task::JoinSet;
 
-use super::*;
+use super::{random_model::with_unnamed_window, *};
 
 /// Never ends by itself.
 fn babble() -> TinyModel {
@@ -204,5 +206,42 @@ async fn no_choice_of_bounds_reaches_an_abort() {
         for end in all(&model, (0..3).map(asked).collect()).await {
             assert_eq!(end.unwrap().text, "abc");
         }
+    }
+}
+
+#[tokio::test]
+async fn with_two_threads_a_long_prompt_is_read_apart_unless_that_is_not_wanted() {
+    // One core has no halves.
+    let may_part = std::thread::available_parallelism().unwrap().get() > 1;
+    for (apart_tokens, parts) in [(None, may_part), (Some(0), false)] {
+        let options = LlamaOptions::from_bytes("random", with_unnamed_window());
+        let options = options.threads(NonZeroUsize::new(2).unwrap()).context_tokens(2_048);
+        let options = match apart_tokens {
+            Some(tokens) => options.apart_tokens(tokens),
+            None => options,
+        };
+        let model = Arc::new(LlamaModel::load(options).unwrap());
+        let (stop, mut talks) = (CancellationToken::new(), JoinSet::new());
+        let endless =
+            CompletionRequest { max_tokens: 2_000, ..of_session("talks", vec![user("go")]) };
+        talks.spawn({
+            let (model, stop) = (Arc::clone(&model), stop.clone());
+            async move { model.complete(endless, Deltas::ignored(), stop).await }
+        });
+        while model.stats().tokens_generated == 0 {
+            tokio::task::yield_now().await;
+        }
+        let mut long = 0;
+        // The contexts are made while the first is read in turns.
+        while model.stats().parted == 0 && long < if parts { 100 } else { 2 } {
+            long += 1;
+            let text = format!("{long} tells a long story ").repeat(40);
+            let asked = of_session(&long.to_string(), vec![user(&text)]);
+            complete(&model, CompletionRequest { max_tokens: 1, ..asked }).await.unwrap();
+            assert!(talks.try_join_next().is_none(), "it has said all");
+        }
+        assert_eq!(model.stats().parted > 0, parts, "{:?}", model.stats());
+        stop.cancel();
+        talks.join_all().await;
     }
 }

@@ -9,10 +9,12 @@ mod when;
 mod worker;
 
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
+use tracing::error;
 
 use super::{kept::Kept, load::Keeps, sequence::Sequence, states::States};
 use worker::{Decoded, Done, Lent, Order};
 
+pub(super) use when::Room;
 pub(super) use worker::{Make, Worker, worker};
 
 /// The contexts for it, and who is in them.
@@ -27,8 +29,8 @@ pub(super) struct Apart<'m> {
     pieces: Vec<Piece>,
     /// Copies chats from one context to another.
     states: States,
-    /// Each context has room for so many tokens.
-    room: usize,
+    /// For how many tokens there is room.
+    room: Room,
     /// So many tokens are decoded at once.
     piece: usize,
     /// All stay together until so many decodes are done.
@@ -63,7 +65,7 @@ struct Piece {
 enum Heard {
     /// It is not done yet.
     Nothing,
-    /// It was read, or as much as was to be had at once.
+    /// It was read, or as much as was wanted; or there was nothing to read.
     Read,
     /// There was no room for all of it.
     NoRoom,
@@ -74,8 +76,8 @@ enum Heard {
 /// So many tokens of prompts are read at once: twice as many are no faster, and who wants the context waits half as long.
 const PIECE: usize = 64;
 /// The worker is given so many such pieces, that it need not wait for the engine between them: that looks for it after each
-/// of its own decodes only. All together are inside of any sliding window in use, which have 512 tokens or more: behind one,
-/// what was read could not be put together.
+/// of its own decodes only. All together are inside of the sliding windows of most models (512 tokens and more): then they come
+/// home behind what is there; from behind a window a chat comes home whole, and can be shared no more.
 const fn ahead(keeps: Keeps) -> usize {
     match keeps {
         Keeps::All | Keeps::State => 16,
@@ -84,8 +86,8 @@ const fn ahead(keeps: Keeps) -> usize {
 }
 
 impl<'m> Apart<'m> {
-    /// Contexts with room for so many tokens each; so many tokens of prompts are decoded at once, if not fewer.
-    pub(super) fn new(worker: Worker<'m>, room: usize, prompt_tokens: usize) -> Self {
+    /// Contexts with such room; so many tokens of prompts are decoded at once, if not fewer.
+    pub(super) fn new(worker: Worker<'m>, room: Room, prompt_tokens: usize) -> Self {
         Self {
             worker,
             stage: Stage::Unmade,
@@ -149,7 +151,10 @@ impl<'m> Apart<'m> {
                 let heard = match result {
                     Ok(()) => Heard::Read,
                     Err(DecodeError::NoKvCacheSlot) => Heard::NoRoom,
-                    Err(_) => Heard::Lost,
+                    Err(cause) => {
+                        error!(%cause, "failed to read apart");
+                        Heard::Lost
+                    }
                 };
                 self.reader = (heard != Heard::Lost).then_some(lent);
                 heard

@@ -7,10 +7,11 @@ use super::{
     super::{
         cache::Cache,
         kept::Kept,
+        places::give_up,
         plan::{self, Share, Wish},
         prefixes::Prefixes,
         run::{Home, Run, Waits},
-        sequence::Sequences,
+        sequence::{Sequence, Sequences},
         states::States,
         stats::EngineStats,
         steps::{Engine, fill},
@@ -59,7 +60,7 @@ impl Engine<'_> {
     fn has_contexts(&mut self) -> bool {
         let has_contexts = self.apart.as_mut().and_then(Apart::has_contexts);
         if has_contexts.is_none() {
-            warn!("no contexts to read prompts apart: they are read in turns");
+            warn!("prompts cannot be read apart from now on: they are read in turns");
             self.apart = None;
         }
         has_contexts == Some(true)
@@ -215,9 +216,17 @@ impl Apart<'_> {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
             Waits::No => run.home == Home::Main && run.sequence.is_some(),
-            Waits::ForCommon { .. } => true,
+            // Where what is read already is enough, not only what is to come.
+            Waits::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
             Waits::ForRoom => false,
         }) || self.pieces.iter().any(is_over)
+    }
+
+    /// Whether so many tokens of a prompt are read with what the worker was given.
+    fn is_read_soon(&self, runs: &[Run], reader: Sequence, tokens: usize) -> bool {
+        let given = self.pieces.iter().filter(|piece| piece.sequence == reader);
+        let given: usize = given.map(|piece| piece.tokens).sum();
+        runs.iter().any(|run| run.sequence == Some(reader) && run.held + given >= tokens)
     }
 }
 
@@ -234,11 +243,7 @@ fn come_home(
     let Some(sequence) = run.sequence else { return };
     while !cache.kept.take_over(sequence, from, states) {
         if !cache.make_room(stats) {
-            debug!(completion = %run.request.id, "a completion gives up its place for others");
-            stats.preempted += 1;
-            run.loses_place(Waits::ForRoom);
-            coming.forget(sequence);
-            return cache.free(sequence);
+            return give_up(run, cache, coming, stats);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{
 };
 
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch, model::LlamaModel as Weights};
+use tracing::warn;
 
 use super::super::{
     kept::Kept,
@@ -110,10 +111,13 @@ impl<'m> Work<'m> {
     }
 }
 
+/// One after the other, and nobody else makes any by then: llama.cpp changes the weights' own settings meanwhile.
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[Kept<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kept = |shape| {
-        let context = weights.new_context(backend(), context(shape)).ok()?;
+        let context = weights.new_context(backend(), context(shape));
+        let context =
+            context.inspect_err(|cause| warn!(%cause, "failed to make a context")).ok()?;
         Some(Kept::new(context, scratch, keeps))
     };
     let [streams, prompts] = shapes;

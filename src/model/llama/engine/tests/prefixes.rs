@@ -45,6 +45,22 @@ fn who_cannot_go_back_is_used_only_whole() {
 }
 
 #[test]
+fn what_several_share_counts_once() {
+    let mut tree = tree(&["system tools hello", "system tools good", "system", "other"]);
+    let distinct = |tree: &Prefixes<u8>, numbers: &[usize]| {
+        let mut of = Sequences::default();
+        numbers.iter().for_each(|number| of.insert(sequence(*number)));
+        tree.distinct(of)
+    };
+    assert_eq!(distinct(&tree, &[]), 0);
+    assert_eq!(distinct(&tree, &[0, 1]), 18 + 4);
+    assert_eq!(distinct(&tree, &[0, 2, 3]), 18 + 5);
+    tree.forget(sequence(0));
+    tree.extend(sequence(4), b"new");
+    assert_eq!(distinct(&tree, &[0, 1, 2, 3, 4]), 17 + 5 + 3);
+}
+
+#[test]
 fn what_two_share_is_known_and_what_was_cut_off_is_not() {
     let mut tree = tree(&["common one", "common two", "common two and more"]);
     let shared = |tree: &Prefixes<u8>, of| {
