@@ -138,6 +138,27 @@ async fn batch(path: &Path) {
     }
     println!("batch: {SESSIONS} sessions, against a bare batched loop: {with_bare}");
     println!("batch: the same, against one session: {with_one}");
+    let mut with_serial = Pairs::default();
+    for _ in 0..TRIALS {
+        let together = completed(path, SESSIONS, SESSIONS, TOKENS);
+        with_serial.measure(together, completed(path, 1, SESSIONS, TOKENS)).await;
+    }
+    println!("batch: {SESSIONS} whole answers, against one after the other: {with_serial}");
+}
+
+/// Short answers of some sessions of which so many may run at once, prompts included.
+async fn completed(path: &Path, at_once: usize, sessions: usize, tokens: usize) -> Speed {
+    let model = load(path, |options| options.max_sequences(at_once)).await;
+    let most = u32::try_from(tokens).unwrap();
+    let asked = |number| request(&format!("{number}"), None, vec![user("talk to me")], most);
+    let mut running = JoinSet::new();
+    let began = Taking::begin();
+    for number in 0..sessions {
+        running.spawn(complete(Arc::clone(&model), asked(number)));
+    }
+    let said = running.join_all().await;
+    let tokens: u32 = said.iter().map(|said| said.usage.completion_tokens).sum();
+    Speed::of(usize::try_from(tokens).unwrap(), began.taken())
 }
 
 /// Sessions of a model at which nothing rests, as in the bare loop.
