@@ -21,7 +21,10 @@ use madang::{
     toolkit::life,
 };
 use sqlx::SqliteConnection;
-use tokio::{runtime::Handle, time::sleep};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, sleep},
+};
 
 use self::{
     model::PlanModel,
@@ -69,7 +72,10 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = drive(&stress, folder.path()) => report?,
-        _ = signals.next() => return Err(Failure::new("interrupted: nothing was compared")),
+        _ = signals.next() => {
+            leave(folder.path()).await;
+            return Err(Failure::new("interrupted: nothing was compared"));
+        }
     };
     if stress.is_json {
         let json = serde_json::to_string(&report);
@@ -84,6 +90,16 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
         output::complain(example);
     }
     Err(Failure::new(complaint))
+}
+
+/// Removes the folder of a run that was cut off: SQLite's thread may be at making files there, and a moment later it is not.
+async fn leave(folder: &Path) {
+    let began = Instant::now();
+    while folder.exists() && began.elapsed() < TASKS_END_WITHIN {
+        if std::fs::remove_dir_all(folder).is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
 }
 
 async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
