@@ -99,35 +99,26 @@ impl Engine<'_> {
         stats.prompt_tokens_evaluated += read as u64;
         stats.prompt_tokens_apart += read as u64;
         for piece in pieces.drain(..) {
-            match runs.iter_mut().find(|run| run.began == piece.began) {
-                Some(run) => {
-                    let end = run.held + piece.tokens;
-                    kept.holds(piece.sequence, &run.tokens[run.held..end]);
-                    run.holds(end);
-                    run.served = stats.decodes;
-                }
-                None => kept.empty(piece.sequence),
-            }
+            let Some(run) = runs.iter_mut().find(|run| run.began == piece.began) else { continue };
+            let end = run.held + piece.tokens;
+            kept.holds(piece.sequence, &run.tokens[run.held..end]);
+            run.holds(end);
+            run.served = stats.decodes;
         }
-        let mut here = Sequences::default();
-        for run in runs.iter().filter(|run| run.home == Home::Reader) {
-            run.sequence.into_iter().for_each(|sequence| here.insert(sequence));
-        }
-        for sequence in cache.sequences() {
-            if !here.contains(sequence) && kept.held().len(sequence) > 0 {
-                kept.empty(sequence);
-            }
-        }
+        let mut stay = Sequences::default();
         for run in runs.iter_mut().filter(|run| run.home == Home::Reader) {
-            let Some(sequence) = run.sequence else { continue };
             let is_read = run.unread() == 0;
             if is_read || cache.keeps_parts() {
                 come_home(run, kept, cache, coming, states, stats);
             }
-            if is_read || run.sequence.is_none() {
-                kept.empty(sequence);
-                run.home = Home::Main;
+            match run.sequence {
+                Some(sequence) if !is_read => stay.insert(sequence),
+                Some(_) | None => run.home = Home::Main,
             }
+        }
+        // Also what was decoded for completions that are over.
+        for sequence in cache.sequences().filter(|sequence| !stay.contains(*sequence)) {
+            kept.empty(sequence);
         }
     }
 
