@@ -192,7 +192,7 @@ impl Record {
         Some(SettledCall { call, name: self.request.call.name.clone(), settlement, by })
     }
 
-    /// What became of a call whose end was written at this moment with this result. Only the ledger decides.
+    /// What became of a call whose end was written at this moment with this result.
     pub(super) async fn told(
         &self,
         arguments: Value,
@@ -202,20 +202,27 @@ impl Record {
     ) -> CallEnd {
         match written {
             Ok(()) => self.call_end(arguments, ended, at, true),
-            Err(cause) => {
-                let request = &self.request;
-                error!(call = %request.call.id, %cause, "failed to record the end of a call");
-                if let Some(end) = self.end_in_ledger().await {
-                    return end;
-                }
-                let effect =
-                    if ended.effect == Effect::None { Effect::None } else { Effect::Unknown };
-                let text =
-                    if effect == Effect::None { Text::StoreFailed } else { Text::EndUnknown };
-                let outcome = ToolOutcome::error("store", text.in_locale(request.locale));
-                self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
-            }
+            Err(cause) => Box::pin(self.looked_up(arguments, ended, at, &cause)).await,
         }
+    }
+
+    /// What became of a call whose end the store may not have. Only the ledger decides.
+    async fn looked_up(
+        &self,
+        arguments: Value,
+        ended: Ended,
+        at: Timestamp,
+        cause: &StoreError,
+    ) -> CallEnd {
+        let request = &self.request;
+        error!(call = %request.call.id, %cause, "failed to record the end of a call");
+        if let Some(end) = self.end_in_ledger().await {
+            return end;
+        }
+        let effect = if ended.effect == Effect::None { Effect::None } else { Effect::Unknown };
+        let text = if effect == Effect::None { Text::StoreFailed } else { Text::EndUnknown };
+        let outcome = ToolOutcome::error("store", text.in_locale(request.locale));
+        self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
     }
 
     /// The end that the ledger has, if it has one.

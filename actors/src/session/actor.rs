@@ -210,8 +210,8 @@ impl Awake {
             calls: BTreeMap::new(),
             questions: Vec::new(),
         });
-        let writes = self.unended.iter().cloned().chain([started]).collect();
-        self.store(me, writes, Outgoing { messages: vec![message], ..Outgoing::default() });
+        let facts = self.unended.iter().cloned().chain([started]);
+        self.store(me, facts, Outgoing { messages: vec![message], ..Outgoing::default() });
     }
 
     /// No turn begins any more.
@@ -239,7 +239,7 @@ impl Awake {
         let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
         let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
         let step = Write::Turn { session, turn: turn.id, at, step };
-        self.store(me, vec![step], Outgoing::default());
+        self.store(me, [step], Outgoing::default());
     }
 
     /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and
@@ -298,7 +298,7 @@ impl Awake {
         };
         self.store(
             me,
-            vec![revoke],
+            [revoke],
             Outgoing { messages: vec![mark], clear: Some(reply), ..Outgoing::default() },
         );
     }

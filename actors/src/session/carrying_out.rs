@@ -80,7 +80,7 @@ impl Awake {
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
         }
         let ended = end.write(self.place.door.session(), self.wiring.around.clock.now());
-        self.store(me, vec![ended], outgoing);
+        self.store(me, [ended], outgoing);
     }
 
     pub(super) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
@@ -141,9 +141,9 @@ impl Awake {
                     at,
                     transition: request.proposal(),
                 };
-                let writes = std::iter::once(round).chain(requests.iter().map(proposal)).collect();
+                let facts = std::iter::once(round).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.store(me, writes, Outgoing { messages, ..Outgoing::default() });
+                self.store(me, facts, Outgoing { messages, ..Outgoing::default() });
             }
         }
         if let Some(turn) = self.turn.as_mut() {

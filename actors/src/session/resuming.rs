@@ -25,7 +25,7 @@ impl Awake {
             let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
             let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
-            return self.store(me, vec![suspended], Outgoing::default());
+            return self.store(me, [suspended], Outgoing::default());
         }
         let Resumption { open, calls, stops_loop, place, news } = resumption;
         let locale = open.options.locale;

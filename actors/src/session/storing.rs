@@ -31,16 +31,23 @@ impl Awake {
     pub(super) fn store(
         &self,
         me: &ActorRef<SessionMsg>,
-        mut writes: Vec<Write>,
+        facts: impl IntoIterator<Item = Write>,
         outgoing: Outgoing,
     ) {
-        if self.wiring.history == History::Stored {
-            let session = self.place.door.session();
-            writes.extend(outgoing.messages.iter().map(|message| Write::Message {
-                session: session.clone(),
-                message: message.clone(),
-            }));
-        }
+        let session = self.place.door.session();
+        let says = |message: &ChatMessage| Write::Message {
+            session: session.clone(),
+            message: message.clone(),
+        };
+        let messages = match self.wiring.history {
+            History::Stored => &*outgoing.messages,
+            History::InMemory => &[],
+        };
+        let writes = facts.into_iter().chain(messages.iter().map(says)).collect();
+        self.send(me, writes, outgoing);
+    }
+
+    fn send(&self, me: &ActorRef<SessionMsg>, writes: Vec<Write>, outgoing: Outgoing) {
         let report = Report {
             to: me.clone(),
             outgoing,

@@ -1,6 +1,9 @@
 //! The tables of the memory store, and changes to them that are not committed yet: the same type for both.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry as Slot},
+    sync::Arc,
+};
 
 use foldhash::fast::RandomState;
 use serde_json::Value;
@@ -18,7 +21,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     pub(super) sessions: HashMap<SessionId, SessionTable, RandomState>,
-    pub(super) calls: HashMap<CallId, LedgerRow, RandomState>,
+    pub(super) calls: HashMap<CallId, Arc<LedgerRow>, RandomState>,
     /// Calls in the order in which they were proposed.
     pub(super) proposed: Vec<CallId>,
     /// Values of fake tools; `None` where one was removed.
@@ -29,7 +32,7 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
-    pub(super) turns: BTreeMap<TurnId, Turn>,
+    pub(super) turns: BTreeMap<TurnId, Arc<Turn>>,
     /// The turn that has begun and not ended; the outer `None` where this layer changes nothing of it.
     pub(super) open: Option<Option<TurnId>>,
     pub(super) entries: BTreeMap<u64, Entry>,
@@ -57,7 +60,10 @@ impl Layer {
     /// Takes over what changed.
     pub(super) fn absorb(&mut self, newer: Self) {
         for (session, changes) in newer.sessions {
-            self.sessions.entry(session).or_default().absorb(changes);
+            match self.sessions.entry(session) {
+                Slot::Vacant(slot) => drop(slot.insert(changes)),
+                Slot::Occupied(mut table) => table.get_mut().absorb(changes),
+            }
         }
         self.calls.extend(newer.calls);
         self.proposed.extend(newer.proposed);
@@ -91,7 +97,9 @@ impl Layer {
         let row = |(seq, entry): (&u64, &Entry)| {
             let (id, message) = match entry {
                 Entry::Message(message) => (message.turn, Some((**message).clone())),
-                Entry::Call(call, turn) => (*turn, self.calls.get(call).and_then(LedgerRow::entry)),
+                Entry::Call(call, turn) => {
+                    (*turn, self.calls.get(call).and_then(|row| row.entry()))
+                }
             };
             let turn = table.turns.get(&id)?;
             let (locale, end) = (turn.open.options.locale, turn.ended.zip(turn.end.clone()));
@@ -131,16 +139,17 @@ impl Layer {
 
     /// The calls of a filter, in the order in which they were proposed.
     pub(super) fn matching_calls(&self, filter: &LedgerFilter) -> Vec<LedgerRow> {
-        let matches = |row: &&LedgerRow| {
+        let matches = |row: &&Arc<LedgerRow>| {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
                 && !(filter.only_open && row.ended_at.is_some())
                 && !(filter.only_grants && row.grant().is_none())
                 && !(filter.only_unknown && row.effect != Some(Effect::Unknown))
         };
         let row = |call| self.calls.get(call);
+        let own = |row: &Arc<LedgerRow>| LedgerRow::clone(row);
         match &filter.call {
-            Some(call) => row(call).filter(matches).cloned().into_iter().collect(),
-            None => self.proposed.iter().filter_map(row).filter(matches).cloned().collect(),
+            Some(call) => row(call).filter(matches).map(own).into_iter().collect(),
+            None => self.proposed.iter().filter_map(row).filter(matches).map(own).collect(),
         }
     }
 
@@ -157,12 +166,12 @@ impl Layer {
 
 impl SessionTable {
     /// The turn that has begun and not ended.
-    pub(super) fn open_turn(&self) -> Option<&Turn> {
+    pub(super) fn open_turn(&self) -> Option<&Arc<Turn>> {
         self.turns.get(&self.open.flatten()?)
     }
 
     /// The turn that was submitted under this key.
-    pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Turn> {
+    pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Arc<Turn>> {
         self.turns.values().find(|turn| turn.open.options.key.as_ref() == Some(key))
     }
 

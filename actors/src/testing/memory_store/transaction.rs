@@ -52,11 +52,12 @@ impl Transaction for MemoryTransaction {
             let _passed = self.shared.gate.clone().read_owned().await;
             let fault = self.shared.faults().commit.take();
             if fault.as_ref().is_none_or(|(_, committed)| *committed == Committed::Yes) {
-                let mut all = Layer::default();
-                std::mem::take(self.connection.layers())
-                    .into_iter()
-                    .for_each(|layer| all.absorb(layer));
-                self.shared.commit(all);
+                let changes = std::mem::take(self.connection.layers()).into_iter();
+                let changes = changes.reduce(|mut older, newer| {
+                    older.absorb(newer);
+                    older
+                });
+                self.shared.commit(changes.unwrap_or_default());
             }
             fault.map_or(Ok(()), |(error, _)| Err(error))
         })
@@ -161,7 +162,7 @@ impl MemoryTransaction {
             return Err(StoreError::refused(format!("key {key} names another turn")));
         }
         let table = self.table(session);
-        table.turns.insert(id, turn);
+        table.turns.insert(id, turn.into());
         table.open = Some(Some(id));
         Ok(())
     }
@@ -185,7 +186,7 @@ impl MemoryTransaction {
             TurnStep::Resumed => open.resumes += 1,
             TurnStep::Suspended => open.resumes = 0,
         }
-        self.table(session).turns.insert(id, turn);
+        self.table(session).turns.insert(id, turn.into());
         Ok(())
     }
 
@@ -198,7 +199,7 @@ impl MemoryTransaction {
     ) -> Result<(), StoreError> {
         let turn = self.open_turn(session, id)?;
         let table = self.table(session);
-        table.turns.insert(id, Turn { end: Some(end), ended: Some(at), ..turn });
+        table.turns.insert(id, Turn { end: Some(end), ended: Some(at), ..turn }.into());
         table.open = Some(None);
         Ok(())
     }
@@ -232,7 +233,8 @@ impl MemoryTransaction {
         let grant = step
             .rests_on()
             .and_then(|granting| self.connection.find(|layer| layer.calls.get(&granting).cloned()));
-        let row = LedgerRow::after(before.as_ref(), grant.as_ref(), session, call, at, step)?;
+        let (before, grant) = (before.as_deref(), grant.as_deref());
+        let row = LedgerRow::after(before, grant, session, call, at, step)?;
         if before.is_none() {
             self.take_place(session, row.turn, row.seq, Entry::Call(call, row.turn))?;
             self.top().proposed.push(call);
@@ -240,7 +242,7 @@ impl MemoryTransaction {
         let head = self.find(session, |table| table.links.last().map(|link| link.hash));
         let hash = next_hash(&head.unwrap_or(ChainEnd::EMPTY.head), session, call, at, step);
         self.table(session).links.push(Link { call, at, transition: step.clone(), hash });
-        self.top().calls.insert(call, row);
+        self.top().calls.insert(call, row.into());
         Ok(())
     }
 
@@ -269,13 +271,14 @@ impl MemoryTransaction {
         opened.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))
     }
 
-    fn turn(&self, session: &SessionId, turn: TurnId) -> Option<Turn> {
+    fn turn(&self, session: &SessionId, turn: TurnId) -> Option<Arc<Turn>> {
         self.find(session, |table| table.turns.get(&turn).cloned())
     }
 
     fn open_turn(&self, session: &SessionId, id: TurnId) -> Result<Turn, StoreError> {
         let open = self.turn(session, id).filter(|turn| turn.end.is_none());
-        open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
+        open.map(Arc::unwrap_or_clone)
+            .ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
     fn last_step(&self, session: &SessionId, call: CallId) -> Option<Transition> {
