@@ -12,7 +12,7 @@ use madang::{
 use madang_actors::{
     admission::Admission,
     ledger::{Ended, Proposal, Transition, digest, text_digest},
-    port::{TurnStep, Write},
+    port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Feed, Told},
     telemetry::{CompletionSpan, ToolCallSpan, TurnSpan, Whose},
@@ -77,8 +77,13 @@ impl Plain {
         }
     }
 
+    /// Nobody waits for the store for longer than the actors let them.
+    async fn begin(&self) -> Box<dyn Transaction> {
+        timeout(self.limits.store_timeout, self.store.begin()).await.unwrap().unwrap()
+    }
+
     async fn write(&self, writes: &[Write]) {
-        let mut transaction = self.store.begin().await.unwrap();
+        let mut transaction = self.begin().await;
         transaction.write_all(writes).await.unwrap();
         transaction.commit().await.unwrap();
     }
@@ -185,7 +190,7 @@ impl Chat {
             let prepared =
                 timeout(plain.limits.tool_timeout, tool.tool().prepare(&arguments, &ctx));
             let prepared = prepared.await.unwrap().unwrap();
-            let mut transaction = plain.store.begin().await.unwrap();
+            let mut transaction = plain.begin().await;
             transaction.savepoint().await.unwrap();
             let access = Access::Transaction(transaction.connection());
             let deadline = plain.limits.transaction_deadline;

@@ -43,7 +43,7 @@ impl Actor for SessionActor {
     ) -> Result<Awake, ActorProcessingErr> {
         let Waking { door, wiring, messages, last_seq, awaited, ended, told, untold } = waking;
         door.feed().begins_at(told);
-        let idle = idle_alarm(&wiring, &me);
+        let (idle, runtime_closes) = (idle_alarm(&wiring, &me), wiring.closing.child_token());
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
@@ -53,6 +53,7 @@ impl Actor for SessionActor {
             unended: None,
             is_clearing: false,
             closing: None,
+            runtime_closes,
             error: None,
             active_at: Instant::now(),
             idle,
@@ -198,7 +199,7 @@ impl Awake {
             span: TurnSpan::begin(self.place.door.session(), self.place.door.user(), id, false),
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
             dismissal: Dismissal { token: CancellationToken::new(), mode: options.on_dismiss },
-            cancelled: self.wiring.closing.child_token(),
+            cancelled: self.runtime_closes.child_token(),
             options,
             text: hash,
             _place: place,
@@ -216,7 +217,7 @@ impl Awake {
 
     /// No turn begins any more.
     pub(super) fn is_closing(&self) -> bool {
-        self.closing.is_some() || self.wiring.closing.is_cancelled()
+        self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
 
     pub(super) fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<(), DismissError> {

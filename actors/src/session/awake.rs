@@ -86,6 +86,8 @@ pub struct Awake {
     pub(super) lookups: usize,
     pub(super) is_clearing: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
+    /// Cancelled with the runtime's own, at whose lock all sessions would meet several times a turn.
+    pub(super) runtime_closes: CancellationToken,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
     /// When it looks next whether it may sleep.

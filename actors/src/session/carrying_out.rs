@@ -174,7 +174,7 @@ impl Awake {
         let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
         // A chat in memory ends with its process: nobody goes on with what it leaves.
         let leave = match self.wiring.history {
-            History::Stored => self.wiring.closing.clone(),
+            History::Stored => self.runtime_closes.clone(),
             History::InMemory => CancellationToken::new(),
         };
         DispatchRequest {

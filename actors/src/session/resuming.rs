@@ -47,7 +47,7 @@ impl Awake {
             ),
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
             dismissal: Dismissal { token: CancellationToken::new(), mode: open.options.on_dismiss },
-            cancelled: self.wiring.closing.child_token(),
+            cancelled: self.runtime_closes.child_token(),
             options: open.options,
             text: open.text,
             _place: place,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Job, WriteJob};
+use super::{Job, TimedReply, WriteJob};
 use crate::port::Write;
 
 /// Jobs in one run: a group looks at its clock between runs.
@@ -43,13 +43,19 @@ impl Run {
         self.jobs.push(job);
     }
 
-    pub(super) fn is_single(&self) -> bool {
-        self.jobs.len() == 1
+    /// How many jobs it is.
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
     }
 
     /// What all of them write.
     pub(super) fn writes(&self) -> &[Write] {
         &self.writes
+    }
+
+    /// Who hears of the commit.
+    pub(super) fn replies(self) -> impl Iterator<Item = TimedReply<()>> {
+        self.jobs.into_iter().map(|job| job.reply)
     }
 
     /// The jobs, each with its own writes.

@@ -35,12 +35,16 @@ pub(super) struct Writer {
     health: Arc<WriterHealth>,
 }
 
-/// A job that waits for the commit.
-struct Done {
-    reply: TimedReply<()>,
-    result: Result<(), StoreError>,
-    /// What a plain write takes to be done once more.
-    again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
+/// What waits for the commit.
+enum Done {
+    Job {
+        reply: TimedReply<()>,
+        result: Result<(), StoreError>,
+        /// What a plain write takes to be done once more.
+        again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
+    },
+    /// Plain writes of which none was refused.
+    Run(Run),
 }
 
 /// The group's transaction cannot be used any more; nothing of the group was written.
@@ -104,9 +108,10 @@ impl Writer {
         }
         let began = Instant::now();
         let end = commit(transaction).await;
-        group_ended(done.len(), began.elapsed(), end.as_ref().err().map(error_type));
+        let jobs_done = done.iter().map(Done::len).sum();
+        group_ended(jobs_done, began.elapsed(), end.as_ref().err().map(error_type));
         if let Err(cause) = &end {
-            error!(error = cause as &dyn Error, jobs = done.len(), "failed to commit");
+            error!(error = cause as &dyn Error, jobs = jobs_done, "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
                 && done.iter().any(Done::is_borrowers)
             {
@@ -118,9 +123,7 @@ impl Writer {
                 );
             }
         }
-        for Done { reply, result, .. } in done {
-            reply.send(end.clone().and(result));
-        }
+        done.into_iter().for_each(|done| done.answer(&end));
         jobs
     }
 
@@ -207,14 +210,30 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
 }
 
 impl Done {
+    /// How many jobs it is.
+    fn len(&self) -> usize {
+        match self {
+            Self::Job { .. } => 1,
+            Self::Run(run) => run.len(),
+        }
+    }
+
     fn is_borrowers(&self) -> bool {
-        self.again.is_none()
+        matches!(self, Self::Job { again: None, .. })
+    }
+
+    /// Tells how the group ended, and with it what it did.
+    fn answer(self, end: &Result<(), StoreError>) {
+        match self {
+            Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
+            Self::Run(run) => run.replies().for_each(|reply| reply.send(end.clone())),
+        }
     }
 }
 
 impl WriteJob {
     fn done(self, result: Result<(), StoreError>) -> Done {
-        Done { reply: self.reply, result, again: Some((self.writes, self.place)) }
+        Done::Job { reply: self.reply, result, again: Some((self.writes, self.place)) }
     }
 }
 
@@ -259,26 +278,26 @@ impl Drop for Overdue<'_> {
     }
 }
 
-/// Writes a run in one savepoint. Where something of it is refused, each job gets a savepoint of its own.
+/// Writes a run in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
 async fn write_run(
     transaction: Open,
     run: Run,
     done: &mut Vec<Done>,
     not_begun: &mut VecDeque<Job>,
 ) -> Result<Open, Spoiled> {
-    let refused = if run.is_single() {
-        transaction
-    } else {
-        match in_savepoint(transaction, run.writes()).await {
-            Ok((transaction, Ok(()))) => {
-                done.extend(run.apart().map(|job| job.done(Ok(()))));
-                return Ok(transaction);
-            }
-            Ok((transaction, Err(_))) => transaction,
-            Err(cause) => {
-                run.apart().for_each(|job| job.reply.send(Err(unwritten(&cause))));
-                return Err(Spoiled { cause, by: Spoiler::Store });
-            }
+    let refused = match in_savepoint(transaction, run.writes()).await {
+        Ok((transaction, Ok(()))) => {
+            done.push(Done::Run(run));
+            return Ok(transaction);
+        }
+        Ok((transaction, Err(refusal))) if run.len() == 1 => {
+            done.extend(run.apart().map(|job| job.done(Err(refusal.clone()))));
+            return Ok(transaction);
+        }
+        Ok((transaction, Err(_))) => transaction,
+        Err(cause) => {
+            run.replies().for_each(|reply| reply.send(Err(unwritten(&cause))));
+            return Err(Spoiled { cause, by: Spoiler::Store });
         }
     };
     let (mut transaction, mut jobs) = (refused, run.apart());
@@ -321,7 +340,7 @@ async fn keep(
 ) -> Result<Open, Spoiled> {
     match conclude(transaction, &end.record, then).await {
         Ok((transaction, result)) => {
-            done.push(Done { reply: end.committed, result, again: None });
+            done.push(Done::Job { reply: end.committed, result, again: None });
             Ok(transaction)
         }
         Err(cause) => {
@@ -350,14 +369,16 @@ fn broken(label: &str, cause: StoreError) -> Spoiled {
 /// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.
 fn discard(spoiled: Spoiled, done: Vec<Done>, not_begun: VecDeque<Job>) -> VecDeque<Job> {
     let Spoiled { cause, by } = spoiled;
-    error!(error = &cause as &dyn Error, jobs = done.len(), "a group of writes was discarded");
-    let mut left = VecDeque::with_capacity(done.len() + not_begun.len());
-    for Done { reply, again, .. } in done {
-        match again {
-            Some((writes, place)) if by == Spoiler::Borrower => {
+    let jobs: usize = done.iter().map(Done::len).sum();
+    error!(error = &cause as &dyn Error, jobs, "a group of writes was discarded");
+    let (mut left, unwritten) = (VecDeque::new(), Err(unwritten(&cause)));
+    for done in done {
+        match (done, by) {
+            (Done::Job { reply, again: Some((writes, place)), .. }, Spoiler::Borrower) => {
                 left.push_back(Job::Write(WriteJob { writes, reply, place }));
             }
-            Some(_) | None => reply.send(Err(unwritten(&cause))),
+            (Done::Run(run), Spoiler::Borrower) => left.extend(run.apart().map(Job::Write)),
+            (done, Spoiler::Borrower | Spoiler::Store) => done.answer(&unwritten),
         }
     }
     left.extend(not_begun);
