@@ -6,12 +6,12 @@
 //! together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages and tasks
 //! of a turn cost that do nothing.
 //!
-//! `store=sqlite` runs both over SQLite at FULL instead, `turns=N` runs so many a chat, and `only=actors` or `only=plain` runs
-//! one of them once, for a profiler: the difference between two counts of turns is what turns cost.
+//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` as many at once, `turns=N` so many a chat, and `only=actors`
+//! or `only=plain` runs one of them once, for a profiler: the difference between two counts of turns is what turns cost.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Debug, str::FromStr, sync::Arc, time::Duration};
 
 use cpu_time::ProcessTime;
 use madang::{
@@ -35,7 +35,7 @@ mod plain;
 #[path = "pipeline/skeleton.rs"]
 mod skeleton;
 
-/// Chats at once.
+/// Chats at once, unless `chats=N` says otherwise.
 const CHATS: usize = 256;
 /// Pairs of runs, one after the other, so that what the machine does meanwhile hits both.
 const PAIRS: usize = 7;
@@ -55,15 +55,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
-    let store =
-        if wish("store").as_deref() == Some("sqlite") { Kept::Sqlite } else { Kept::Memory };
+    let store = if wish::<String>("store").as_deref() == Some("sqlite") {
+        Kept::Sqlite
+    } else {
+        Kept::Memory
+    };
     let usual = match store {
         _ if is_test => 1,
         Kept::Memory => 40,
         Kept::Sqlite => 4, // without groups, each write of the plain side waits for the disk alone
     };
-    let turns = wish("turns").map_or(usual, |turns| turns.parse().unwrap());
-    match wish("only").as_deref() {
+    let turns = wish("turns").unwrap_or(usual);
+    match wish::<String>("only").as_deref() {
         Some("actors") => row("actors", vec![run_actors(store, turns).await], turns),
         Some("plain") => row("plain async functions", vec![run_plain(store, turns).await], turns),
         Some(other) => panic!("only=actors or only=plain, not {other}"),
@@ -72,10 +75,15 @@ async fn main() {
 }
 
 /// What was wished for on the command line as `name=value`.
-fn wish(name: &str) -> Option<String> {
-    let values =
-        |argument: String| argument.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
-    std::env::args().find_map(values)
+fn wish<T: FromStr<Err: Debug>>(name: &str) -> Option<T> {
+    let value = |argument: String| {
+        argument.strip_prefix(name)?.strip_prefix('=').map(|value| value.parse().unwrap())
+    };
+    std::env::args().find_map(value)
+}
+
+fn how_many_chats() -> usize {
+    wish("chats").unwrap_or(CHATS)
 }
 
 async fn compare(store: Kept, turns: usize, pairs: usize) {
@@ -135,7 +143,7 @@ async fn run_actors(store: Kept, turns: usize) -> Took {
 async fn actors(store: impl Store, tool: impl Tool, turns: usize) -> Took {
     let runtime = Runtime::builder().model(model()).store(store).tool(tool).start().await.unwrap();
     let took = measure(async |chats: &mut JoinSet<()>| {
-        for chat in 0..CHATS {
+        for chat in 0..how_many_chats() {
             let runtime = runtime.clone();
             chats.spawn(async move {
                 let name = format!("chat {chat}");
@@ -165,7 +173,7 @@ async fn run_plain(store: Kept, turns: usize) -> Took {
 async fn plain(store: impl Store, tool: impl Tool, turns: usize) -> Took {
     let plain = Arc::new(Plain::new(Arc::new(model()), Arc::new(store), tool));
     measure(async |chats: &mut JoinSet<()>| {
-        for chat in 0..CHATS {
+        for chat in 0..how_many_chats() {
             let plain = plain.clone();
             chats.spawn(async move {
                 let mut chat = plain.open("kim", &format!("chat {chat}")).await;
@@ -181,7 +189,7 @@ async fn plain(store: impl Store, tool: impl Tool, turns: usize) -> Took {
 async fn run_skeleton(turns: usize) -> Took {
     let skeleton = Skeleton::new().await;
     let took = measure(async |chats: &mut JoinSet<()>| {
-        for _ in 0..CHATS {
+        for _ in 0..how_many_chats() {
             let skeleton = skeleton.clone();
             chats.spawn(async move {
                 let chat = skeleton.open().await;
@@ -242,7 +250,7 @@ fn times(what: &str, mut ratios: Vec<f64>) {
 fn row(name: &str, mut took: Vec<Took>, turns: usize) {
     took.sort_by_key(|took| took.cpu);
     let Took { cpu, time } = took[took.len() / 2];
-    let all = (CHATS * turns) as f64;
+    let all = (how_many_chats() * turns) as f64;
     println!(
         "{name:<44} {:>11.1} us {:>14.0}",
         cpu.as_secs_f64() * 1e6 / all,
