@@ -106,6 +106,16 @@ impl Yard {
         self.store.connection().values()
     }
 
+    /// Waits until so many jobs wait for the store's writer.
+    pub(crate) async fn waiting(&self, jobs: usize) {
+        let there = async {
+            while self.runtime.actors().store.waiting().await.unwrap() < jobs {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, there).await.expect("they come in time");
+    }
+
     /// Ends the runtime and checks that nothing is left running.
     pub(crate) async fn shutdown(self) {
         self.runtime.shutdown().await.unwrap();

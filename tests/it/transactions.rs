@@ -10,7 +10,7 @@ use madang::{
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::support::{PATIENCE, Yard, call_then_say, kind};
+use crate::support::{Yard, call_then_say, kind};
 
 /// Writes a row, as a handler of the embedder's own.
 fn put(db: &mut MemoryConnection, name: &str) -> io::Result<()> {
@@ -19,16 +19,6 @@ fn put(db: &mut MemoryConnection, name: &str) -> io::Result<()> {
 
 async fn names(yard: &Yard) -> Vec<String> {
     yard.rows().into_keys().collect()
-}
-
-/// Waits until the writer's queue has this many jobs.
-async fn waiting(yard: &Yard, jobs: usize) {
-    let there = async {
-        while yard.runtime.actors().store.waiting().await.unwrap() < jobs {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, there).await.expect("they come in time");
 }
 
 #[tokio::test]
@@ -69,7 +59,7 @@ async fn transactions_and_tools_share_one_commit() {
     let note = json!({ "name": "note" });
     let tool = yard.call("note", &note, Confirm::Nobody);
     let go = async {
-        waiting(&yard, 51).await;
+        yard.waiting(51).await;
         let before = yard.store.commits();
         drop(paused);
         others.join_all().await;
@@ -118,7 +108,7 @@ async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
         )
     };
     let go = async {
-        waiting(&yard, 5).await;
+        yard.waiting(5).await;
         drop(paused);
     };
     let ((before, given_up, panicked, late, after), ()) = tokio::join!(work, go);

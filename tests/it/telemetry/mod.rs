@@ -239,6 +239,31 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
 }
 
 #[tokio::test]
+async fn each_job_of_a_group_of_writes_is_counted() {
+    let meters = Meters::default();
+    let _watching = set_default_local_recorder(&meters);
+    let yard = Yard::new(ScriptedModel::repeating([ScriptedCompletion::text("Well.")])).await;
+    let mut turns = Vec::new();
+    let paused = yard.store.pause().await;
+    for number in 0..8 {
+        let runtime = yard.runtime.clone();
+        turns.push(tokio::spawn(async move {
+            let session = runtime.session("kim", &number.to_string()).await.unwrap();
+            session.ask("go").await.unwrap().ended().await.unwrap()
+        }));
+    }
+    yard.waiting(7).await;
+    drop(paused);
+    for turn in turns {
+        assert_eq!(turn.await.unwrap().ending, TurnEnding::Answered);
+    }
+    let jobs = meters.sum("madang.store.group.jobs{}");
+    assert_eq!(jobs, Some(24.0), "of each: that it was opened, what was asked, how it ended");
+    assert!(meters.count("madang.store.group.jobs{}") < 24, "several in one group");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
     let meters = Meters::default();
     let _watching = set_default_local_recorder(&meters);
