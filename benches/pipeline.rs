@@ -6,8 +6,9 @@
 //! together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages and tasks
 //! of a turn cost that do nothing.
 //!
-//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` as many at once, `turns=N` so many a chat, and `only=actors`
-//! or `only=plain` runs one of them once, for a profiler: the difference between two counts of turns is what turns cost.
+//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` fewer chats at once, `turns=N` so many a chat, and
+//! `only=actors` or `only=plain` runs one of them once, for a profiler: the difference between two counts of turns is what
+//! turns cost.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -35,7 +36,7 @@ mod plain;
 #[path = "pipeline/skeleton.rs"]
 mod skeleton;
 
-/// Chats at once, unless `chats=N` says otherwise.
+/// Chats at once, unless `chats=N` says that there are fewer. It is also how many turns one user may have at once.
 const CHATS: usize = 256;
 /// Pairs of runs, one after the other, so that what the machine does meanwhile hits both.
 const PAIRS: usize = 7;
@@ -83,7 +84,9 @@ fn wish<T: FromStr<Err: Debug>>(name: &str) -> Option<T> {
 }
 
 fn how_many_chats() -> usize {
-    wish("chats").unwrap_or(CHATS)
+    let chats = wish("chats").unwrap_or(CHATS);
+    assert!((1..=CHATS).contains(&chats), "chats=1 to chats={CHATS}");
+    chats
 }
 
 async fn compare(store: Kept, turns: usize, pairs: usize) {

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Job, TimedReply, WriteJob};
-use crate::port::Write;
+use super::{Job, WriteJob};
+use crate::port::{StoreError, Write};
 
 /// Jobs in one run: a group looks at its clock between runs.
 const LONGEST: usize = 64;
@@ -53,9 +53,9 @@ impl Run {
         &self.writes
     }
 
-    /// Who hears of the commit.
-    pub(super) fn replies(self) -> impl Iterator<Item = TimedReply<()>> {
-        self.jobs.into_iter().map(|job| job.reply)
+    /// Tells all of them the same; their places are free behind it.
+    pub(super) fn answer(self, result: &Result<(), StoreError>) {
+        self.jobs.into_iter().for_each(|job| job.reply.send(result.clone()));
     }
 
     /// The jobs, each with its own writes.

@@ -226,7 +226,7 @@ impl Done {
     fn answer(self, end: &Result<(), StoreError>) {
         match self {
             Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
-            Self::Run(run) => run.replies().for_each(|reply| reply.send(end.clone())),
+            Self::Run(run) => run.answer(end),
         }
     }
 }
@@ -296,7 +296,7 @@ async fn write_run(
         }
         Ok((transaction, Err(_))) => transaction,
         Err(cause) => {
-            run.replies().for_each(|reply| reply.send(Err(unwritten(&cause))));
+            run.answer(&Err(unwritten(&cause)));
             return Err(Spoiled { cause, by: Spoiler::Store });
         }
     };

@@ -34,6 +34,34 @@ async fn a_failed_commit_with_a_borrower_in_the_group_costs_the_borrower_only() 
 }
 
 #[tokio::test]
+async fn of_many_writes_in_a_failed_group_with_a_borrower_only_the_refused_one_is_missing() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let write = |seq: u64| house.handle.begin_write(say(seq, &seq.to_string()));
+    // Longer than two runs: the refused one is in the second.
+    let mut writes: Vec<_> = (1..=100).map(write).collect();
+    let refused = house.handle.begin_write(say(1, "again"));
+    writes.extend((101..=150).map(write));
+    let lease = house.handle.lease("t".into());
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    let mut lease = lease.await.unwrap();
+    put(&mut lease, "row");
+    house.store.fail_next_commit();
+    let told = lease.end(Keep::Keep, record(151)).await;
+    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+    for write in writes {
+        write.await.unwrap();
+    }
+    assert!(matches!(refused.await, Err(StoreError::Refused { .. })));
+    let texts: Vec<_> = (1..=150).map(|seq: u64| seq.to_string()).collect();
+    assert_eq!((house.value("row"), house.texts().await), (None, texts));
+}
+
+#[tokio::test]
 async fn in_a_group_writes_do_not_wait_behind_borrowers() {
     let house = house().await;
     let paused = house.store.pause().await;

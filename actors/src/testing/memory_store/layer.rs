@@ -32,7 +32,8 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
-    pub(super) turns: BTreeMap<TurnId, Arc<Turn>>,
+    /// Boxed: a node of the tree has room for eleven, and most layers have one.
+    pub(super) turns: BTreeMap<TurnId, Box<Turn>>,
     /// The turn that has begun and not ended; the outer `None` where this layer changes nothing of it.
     pub(super) open: Option<Option<TurnId>>,
     pub(super) entries: BTreeMap<u64, Entry>,
@@ -166,13 +167,16 @@ impl Layer {
 
 impl SessionTable {
     /// The turn that has begun and not ended.
-    pub(super) fn open_turn(&self) -> Option<&Arc<Turn>> {
-        self.turns.get(&self.open.flatten()?)
+    pub(super) fn open_turn(&self) -> Option<&Turn> {
+        self.turns.get(&self.open.flatten()?).map(Box::as_ref)
     }
 
     /// The turn that was submitted under this key.
-    pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Arc<Turn>> {
-        self.turns.values().find(|turn| turn.open.options.key.as_ref() == Some(key))
+    pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Turn> {
+        self.turns
+            .values()
+            .map(Box::as_ref)
+            .find(|turn| turn.open.options.key.as_ref() == Some(key))
     }
 
     fn absorb(&mut self, newer: Self) {

@@ -150,7 +150,7 @@ impl MemoryTransaction {
     fn start_turn(&mut self, session: &SessionId, turn: Turn) -> Result<(), StoreError> {
         self.must_be_open(session)?;
         let id = turn.open.turn;
-        if self.turn(session, id).is_some() {
+        if self.has_turn(session, id) {
             return Err(StoreError::refused(format!("turn {id} has begun already")));
         }
         if self.find(session, |table| table.open).flatten().is_some() {
@@ -254,7 +254,7 @@ impl MemoryTransaction {
         entry: Entry,
     ) -> Result<(), StoreError> {
         self.must_be_open(session)?;
-        if self.turn(session, turn).is_none() {
+        if !self.has_turn(session, turn) {
             return Err(StoreError::refused(format!("session {session} has no turn {turn}")));
         }
         if seq == 0
@@ -271,14 +271,14 @@ impl MemoryTransaction {
         opened.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))
     }
 
-    fn turn(&self, session: &SessionId, turn: TurnId) -> Option<Arc<Turn>> {
-        self.find(session, |table| table.turns.get(&turn).cloned())
+    fn has_turn(&self, session: &SessionId, id: TurnId) -> bool {
+        self.find(session, |table| table.turns.contains_key(&id).then_some(())).is_some()
     }
 
     fn open_turn(&self, session: &SessionId, id: TurnId) -> Result<Turn, StoreError> {
-        let open = self.turn(session, id).filter(|turn| turn.end.is_none());
-        open.map(Arc::unwrap_or_clone)
-            .ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
+        let turn = self.find(session, |table| table.turns.get(&id).map(|turn| Turn::clone(turn)));
+        let open = turn.filter(|turn| turn.end.is_none());
+        open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
     fn last_step(&self, session: &SessionId, call: CallId) -> Option<Transition> {
