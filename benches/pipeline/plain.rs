@@ -77,7 +77,7 @@ impl Plain {
         }
     }
 
-    /// Nobody waits for the store for longer than the actors let them.
+    /// Nobody waits for the store's transaction for longer than the actors let them.
     async fn begin(&self) -> Box<dyn Transaction> {
         timeout(self.limits.store_timeout, self.store.begin()).await.unwrap().unwrap()
     }
