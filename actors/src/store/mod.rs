@@ -6,6 +6,7 @@
 
 mod actor;
 mod deadlines;
+mod done;
 mod handle;
 mod health;
 mod jobs;

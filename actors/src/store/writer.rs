@@ -4,21 +4,22 @@
 use std::{collections::VecDeque, error::Error, sync::Arc};
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, oneshot},
+    sync::oneshot,
     time::{Instant, timeout},
 };
 use tracing::{error, warn};
 
 use super::{
-    Job, Keep, Lease, LeaseJob, TimedReply, WriteJob, WriterHealth,
+    Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     deadlines::Deadlines,
+    done::{Done, Spoiled, Spoiler, discard, unwritten},
     lease::{End, Homecoming},
     part::{Open, Then, conclude, in_savepoint},
     run::Run,
 };
 use crate::{
     failpoint::failpoint,
-    port::{Store, StoreError, Write},
+    port::{Store, StoreError},
     protocol::Limits,
     telemetry::group_ended,
 };
@@ -33,32 +34,6 @@ pub(super) struct Writer {
     deadlines: Deadlines,
     limits: Arc<Limits>,
     health: Arc<WriterHealth>,
-}
-
-/// What waits for the commit.
-enum Done {
-    Job {
-        reply: TimedReply<()>,
-        result: Result<(), StoreError>,
-        /// What a plain write takes to be done once more.
-        again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
-    },
-    /// Plain writes of which none was refused.
-    Run(Run),
-}
-
-/// The group's transaction cannot be used any more; nothing of the group was written.
-struct Spoiled {
-    cause: StoreError,
-    by: Spoiler,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoiler {
-    /// The store itself fails.
-    Store,
-    /// A borrower ended or broke the transaction: the others are written again without it.
-    Borrower,
 }
 
 impl Writer {
@@ -209,34 +184,6 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-impl Done {
-    /// How many jobs it is.
-    fn len(&self) -> usize {
-        match self {
-            Self::Job { .. } => 1,
-            Self::Run(run) => run.len(),
-        }
-    }
-
-    fn is_borrowers(&self) -> bool {
-        matches!(self, Self::Job { again: None, .. })
-    }
-
-    /// Tells how the group ended, and with it what it did.
-    fn answer(self, end: &Result<(), StoreError>) {
-        match self {
-            Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
-            Self::Run(run) => run.answer(end),
-        }
-    }
-}
-
-impl WriteJob {
-    fn done(self, result: Result<(), StoreError>) -> Done {
-        Done::Job { reply: self.reply, result, again: Some((self.writes, self.place)) }
-    }
-}
-
 /// The lease vanished with the transaction.
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was lost with its borrower")]
@@ -366,25 +313,6 @@ fn broken(label: &str, cause: StoreError) -> Spoiled {
     Spoiled { cause, by: Spoiler::Borrower }
 }
 
-/// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.
-fn discard(spoiled: Spoiled, done: Vec<Done>, not_begun: VecDeque<Job>) -> VecDeque<Job> {
-    let Spoiled { cause, by } = spoiled;
-    let jobs: usize = done.iter().map(Done::len).sum();
-    error!(error = &cause as &dyn Error, jobs, "a group of writes was discarded");
-    let (mut left, unwritten) = (VecDeque::new(), Err(unwritten(&cause)));
-    for done in done {
-        match (done, by) {
-            (Done::Job { reply, again: Some((writes, place)), .. }, Spoiler::Borrower) => {
-                left.push_back(Job::Write(WriteJob { writes, reply, place }));
-            }
-            (Done::Run(run), Spoiler::Borrower) => left.extend(run.apart().map(Job::Write)),
-            (done, Spoiler::Borrower | Spoiler::Store) => done.answer(&unwritten),
-        }
-    }
-    left.extend(not_begun);
-    left
-}
-
 /// How a failed commit is called in metrics.
 fn error_type(cause: &StoreError) -> &'static str {
     match cause {
@@ -392,17 +320,5 @@ fn error_type(cause: &StoreError) -> &'static str {
         StoreError::Unknown { .. } | StoreError::Silent => "unknown",
         StoreError::Illegal(_) | StoreError::Refused { .. } => "refused",
         StoreError::Overloaded => "overloaded",
-    }
-}
-
-/// What is told of a job that was surely not written, whatever the store called its failure.
-fn unwritten(cause: &StoreError) -> StoreError {
-    match cause {
-        StoreError::Unavailable { .. } => cause.clone(),
-        StoreError::Illegal(_)
-        | StoreError::Refused { .. }
-        | StoreError::Unknown { .. }
-        | StoreError::Overloaded
-        | StoreError::Silent => StoreError::unavailable(cause.clone()),
     }
 }

@@ -5,8 +5,20 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{house, put, record, say};
-use crate::{port::StoreError, protocol::Limits, store::Keep};
+use super::{House, house, put, record, say};
+use crate::{
+    port::StoreError,
+    protocol::Limits,
+    store::{Keep, Lease},
+};
+
+/// The borrower ends in order, at this place, and the commit fails.
+async fn fails_with_its_group(house: &House, mut lease: Lease, seq: u64) {
+    put(&mut lease, "row");
+    house.store.fail_next_commit();
+    let told = lease.end(Keep::Keep, record(seq)).await;
+    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+}
 
 #[tokio::test]
 async fn a_failed_commit_with_a_borrower_in_the_group_costs_the_borrower_only() {
@@ -20,11 +32,7 @@ async fn a_failed_commit_with_a_borrower_in_the_group_costs_the_borrower_only() 
     house.barrier().await;
     drop(paused);
     first.await.unwrap();
-    let mut lease = lease.await.unwrap();
-    put(&mut lease, "row");
-    house.store.fail_next_commit();
-    let told = lease.end(Keep::Keep, record(3)).await;
-    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+    fails_with_its_group(&house, lease.await.unwrap(), 3).await;
     before.await.unwrap();
     behind.await.unwrap();
     assert_eq!(
@@ -48,11 +56,7 @@ async fn of_many_writes_in_a_failed_group_with_a_borrower_only_the_refused_one_i
     house.barrier().await;
     drop(paused);
     first.await.unwrap();
-    let mut lease = lease.await.unwrap();
-    put(&mut lease, "row");
-    house.store.fail_next_commit();
-    let told = lease.end(Keep::Keep, record(151)).await;
-    assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
+    fails_with_its_group(&house, lease.await.unwrap(), 151).await;
     for write in writes {
         write.await.unwrap();
     }
