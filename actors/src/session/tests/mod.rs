@@ -2,9 +2,11 @@
 
 mod admission;
 mod feed;
+mod heard;
 mod interleavings;
 mod reading;
 mod resume;
+mod scene;
 mod settling;
 mod turn;
 

@@ -1,0 +1,338 @@
+//! What each reader heard, what each person was told, and what is stored: the same, whatever happens at the same time.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::{sync::oneshot, time::sleep};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::scene::{Scene, Step, Steps};
+use crate::{
+    ledger::CallState,
+    port::{LedgerRow, Store, StoredSession},
+    protocol::{
+        AnswerError, CallId, CallRecord, CancelReason, ChatMessage, ConfirmationEnd, Content,
+        Decision, EventKind, EventPlace, SessionEvent, ToolOutcome, TurnEnding, TurnId,
+    },
+    session::{Door, Item, SessionMsg, Subscription, TurnRefused},
+    testing::yard::in_time,
+};
+
+/// How many worlds each test goes through.
+const SEEDS: u64 = 40;
+
+/// Nothing is lost, and nothing fails.
+const QUIET: &Steps = &[Step::Ask, Step::Ask, Step::Ask, Step::Ask, Step::Dismiss, Step::Wait];
+
+/// Those die whom the sessions ask.
+const SERVANTS: &Steps = &[
+    Step::Ask,
+    Step::Ask,
+    Step::Ask,
+    Step::Ask,
+    Step::Dismiss,
+    Step::Wait,
+    Step::KillConfirm,
+    Step::KillDispatcher,
+    Step::KillStoreActor,
+];
+
+/// What one reader of a session heard.
+type Heard = Arc<Mutex<Vec<Arc<SessionEvent>>>>;
+
+/// Reads all that comes, and what is there already once nothing more will happen.
+async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken) {
+    loop {
+        let item = tokio::select! {
+            biased;
+            item = reads.next() => item,
+            () = at_rest.cancelled() => return,
+        };
+        let Some(item) = item else { return };
+        if let Item::Event(event) = item {
+            heard.lock().unwrap().push(event);
+        }
+    }
+}
+
+/// The same by one who goes now and then, and comes back behind what it has read.
+async fn come_and_go(scene: Arc<Scene>, door: Arc<Door>, heard: Heard, at_rest: CancellationToken) {
+    let (store, limits) = (scene.store(), &scene.yard.tree.around.limits);
+    let mut place = EventPlace::START;
+    while !at_rest.is_cancelled() {
+        scene.wake(&door).await;
+        let mut reads = door.subscribe_after(place, &store, limits);
+        for _ in 0..scene.dice.below(8) + 1 {
+            let item = tokio::select! {
+                biased;
+                item = reads.next() => item,
+                () = sleep(Duration::from_millis(1)) => break,
+            };
+            if let Some(Item::Event(event)) = item {
+                place = event.place;
+                heard.lock().unwrap().push(event);
+            }
+        }
+        drop(reads);
+        sleep(Duration::from_micros(scene.dice.below(3_000))).await;
+    }
+    scene.wake(&door).await;
+    read(door.subscribe_after(place, &store, limits), heard, at_rest).await;
+}
+
+impl Scene {
+    fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.yard.store.clone())
+    }
+
+    /// Waits until the session is awake and has handled all that was sent to it.
+    async fn wake(&self, door: &Arc<Door>) {
+        loop {
+            let (reply, state) = oneshot::channel();
+            self.yard.send(door, SessionMsg::State { reply });
+            // It was lost with its actor; the next one answers.
+            if let Ok(Ok(_)) = in_time(state).await {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until nothing happens any more.
+    async fn rest(&self) {
+        while self.yard.tree.store.write(Vec::new()).await.is_err() {
+            tokio::task::yield_now().await; // a fault that has not yet struck
+        }
+        loop {
+            self.yard.wiring.tasks.close();
+            self.yard.wiring.tasks.wait().await;
+            let mut is_at_rest = true;
+            for door in &self.doors {
+                self.wake(door).await;
+                is_at_rest &= self.stored(door).await.open_turn.is_none();
+            }
+            if is_at_rest && self.yard.wiring.tasks.is_empty() {
+                return;
+            }
+        }
+    }
+
+    async fn stored(&self, door: &Door) -> StoredSession {
+        self.yard.store.session(door.session()).await.unwrap().unwrap()
+    }
+
+    /// What one reader of a session heard is what is stored: each entry and each end once and in order, as it stands.
+    async fn compare_heard(&self, door: &Arc<Door>, heard: &[Arc<SessionEvent>]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if !heard.is_sorted_by_key(|event| event.place) {
+            let places: Vec<_> = heard.iter().map(|event| event.place.to_string()).collect();
+            wrong.push(format!("not in order: {places:?}"));
+        }
+        let stored = self.stored(door).await;
+        for message in &stored.messages {
+            let place = EventPlace::of_entry(message.seq);
+            let entries: Vec<_> = heard
+                .iter()
+                .filter(|event| event.place == place && tells(&event.kind, &message.content))
+                .collect();
+            if entries.len() != 1 {
+                let content = &message.content;
+                wrong.push(format!("told {} times: {} {content:?}", entries.len(), message.seq));
+            }
+            for event in entries {
+                wrong.extend(differs(event, message));
+            }
+        }
+        let ends = ends(heard);
+        let of = |message: &ChatMessage| message.turn;
+        for turn in stored.messages.iter().map(of).collect::<BTreeSet<_>>() {
+            match ends.get(&turn).map(Vec::as_slice) {
+                Some([_]) => {}
+                other => wrong.push(format!("the ends of turn {turn}: {other:?}")),
+            }
+        }
+        let known: BTreeSet<_> = stored.messages.iter().map(of).collect();
+        for turn in ends.keys().filter(|turn| !known.contains(turn)) {
+            wrong.push(format!("the end of turn {turn} was told, of which nothing is stored"));
+        }
+        wrong
+    }
+
+    /// Whoever was told yes or no finds that in the store.
+    fn compare_told(&self, rows: &[LedgerRow], messages: &[ChatMessage]) -> Vec<String> {
+        let (told, mut wrong) = (self.told.lock().unwrap(), Vec::new());
+        for (text, began) in &told.asks {
+            let is_it = |message: &&ChatMessage| matches!(&message.content, Content::User { text: said } if **said == **text);
+            let times = messages.iter().filter(is_it).count();
+            let is_so = match began {
+                Ok(()) => times == 1,
+                Err(TurnRefused::Closed) => times <= 1,
+                Err(TurnRefused::Store(cause)) if cause.may_have_happened() => times <= 1,
+                Err(_) => times == 0,
+            };
+            if !is_so {
+                wrong.push(format!("{text:?} was told {began:?}, and is there {times} times"));
+            }
+        }
+        let mut answers: BTreeMap<CallId, Vec<_>> = BTreeMap::new();
+        for (call, decision, told) in &told.answers {
+            answers.entry(*call).or_default().push((decision, told));
+        }
+        for (call, answers) in answers {
+            let row = rows.iter().find(|row| row.call == call);
+            let counted = row.and_then(counts);
+            let yes = |told: &Result<(), AnswerError>| told.is_ok();
+            let may = |told: &Result<(), AnswerError>| {
+                matches!(told, Ok(()) | Err(AnswerError::NotKnown))
+            };
+            let is_so = match &counted {
+                Some(counted) => answers.iter().any(|(it, told)| *it == counted && may(told)),
+                None => true,
+            } && answers
+                .iter()
+                .filter(|(_, told)| yes(told))
+                .all(|(it, _)| Some(*it) == counted.as_ref());
+            if !is_so {
+                wrong.push(format!("answers {answers:?}, in the ledger {counted:?}"));
+            }
+        }
+        wrong
+    }
+}
+
+fn tells(kind: &EventKind, content: &Content) -> bool {
+    matches!(
+        (kind, content),
+        (EventKind::UserMessage { .. }, Content::User { .. })
+            | (EventKind::ModelMessage { .. }, Content::Model { .. })
+            | (EventKind::ToolCallEnded { .. }, Content::ToolCall(_))
+            | (EventKind::SystemNotice { .. }, Content::Notice { .. })
+            | (EventKind::Cleared, Content::Cleared)
+    )
+}
+
+/// Where an entry was told otherwise than it is stored.
+fn differs(event: &SessionEvent, message: &ChatMessage) -> Option<String> {
+    let is_same = match (&event.kind, &message.content) {
+        (EventKind::UserMessage { text: told }, Content::User { text }) => told == text,
+        (EventKind::ModelMessage { text: told, ending: how }, Content::Model { text, ending }) => {
+            (told, how) == (text, ending)
+        }
+        (EventKind::ToolCallEnded { record: told }, Content::ToolCall(record)) => {
+            same(told, record)
+        }
+        _ => true,
+    };
+    (!is_same).then(|| format!("told {event:?}\nstored {message:?}"))
+}
+
+/// A call that was settled since was told so later. When it was proposed is not compared yet.
+fn same(told: &CallRecord, stored: &CallRecord) -> bool {
+    let told = CallRecord { proposed_at: stored.proposed_at, ..told.clone() };
+    stored.settled_by.is_some() || told == *stored
+}
+
+fn ends(heard: &[Arc<SessionEvent>]) -> BTreeMap<TurnId, Vec<TurnEnding>> {
+    let mut ends: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for event in heard {
+        if let EventKind::TurnEnded { ending, .. } = &event.kind {
+            ends.entry(event.turn).or_default().push(*ending);
+        }
+    }
+    ends
+}
+
+/// Which answer the ledger says was given.
+fn counts(row: &LedgerRow) -> Option<Decision> {
+    let is_denied = matches!(&row.outcome, Some(ToolOutcome::Cancelled(cancelled)) if cancelled.reason == CancelReason::Denied);
+    match (row.approval.is_some(), is_denied) {
+        (true, _) => Some(Decision::Approve),
+        (false, true) => Some(Decision::Deny),
+        (false, false) => None,
+    }
+}
+
+/// What was told of a question's end stands in the ledger.
+fn compare_questions(rows: &[LedgerRow], heard: &[Arc<SessionEvent>]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for event in heard {
+        let EventKind::ConfirmationEnded { call, end: ConfirmationEnd::Decided { decision } } =
+            &event.kind
+        else {
+            continue;
+        };
+        let row = rows.iter().find(|row| row.call == *call);
+        if row.and_then(counts).as_ref() != Some(decision) {
+            wrong.push(format!("told {decision:?}, in the ledger {row:?}"));
+        }
+    }
+    wrong
+}
+
+async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
+    let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
+    let (at_rest, store) = (CancellationToken::new(), scene.store());
+    let mut readers = Vec::new();
+    for door in &scene.doors {
+        let (stays, goes) = (Heard::default(), Heard::default());
+        let reads = door.subscribe(&store, &scene.yard.tree.around.limits);
+        people.spawn(read(reads, stays.clone(), at_rest.clone()));
+        people.spawn(come_and_go(scene.clone(), door.clone(), goes.clone(), at_rest.clone()));
+        readers.push((door.clone(), stays, goes));
+    }
+    let (asking, answering) = (TaskTracker::new(), TaskTracker::new());
+    scene.answers(&answering);
+    for number in 0..40 {
+        scene.step(steps, number, &asking).await;
+    }
+    asking.close();
+    in_time(asking.wait()).await;
+    in_time(scene.rest()).await;
+    at_rest.cancel();
+    people.close();
+    in_time(people.wait()).await;
+    scene.doors.iter().for_each(|door| door.feed().close_subscriptions());
+    answering.close();
+    in_time(answering.wait()).await;
+
+    let rows = scene.yard.ledger().await;
+    assert!(rows.iter().all(|row| row.state == CallState::Ended), "seed {seed}: {rows:?}");
+    let (mut turns, mut wrong, mut messages) = (0, Vec::new(), Vec::new());
+    for (door, stays, goes) in readers {
+        let heard = std::mem::take(&mut *stays.lock().unwrap());
+        turns += ends(&heard).len();
+        wrong.extend(scene.compare_heard(&door, &heard).await);
+        wrong.extend(compare_questions(&rows, &heard));
+        let heard = std::mem::take(&mut *goes.lock().unwrap());
+        let again = scene.compare_heard(&door, &heard).await;
+        wrong.extend(again.into_iter().map(|wrong| format!("come back: {wrong}")));
+        messages.extend(scene.stored(&door).await.messages);
+    }
+    wrong.extend(scene.compare_told(&rows, &messages));
+    (turns, wrong.into_iter().map(|wrong| format!("seed {seed}: {wrong}")).collect())
+}
+
+async fn run_all(steps: &Steps) {
+    let (mut wrong, mut turns) = (Vec::new(), 0);
+    for seed in 0..SEEDS {
+        let (more, bad) = run(seed, steps).await;
+        turns += more;
+        wrong.extend(bad);
+    }
+    // Otherwise these worlds were too tame to prove anything.
+    assert!(turns > 4 * SEEDS as usize, "{turns} turns");
+    assert!(wrong.is_empty(), "{} wrong in {turns} turns\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_is_what_is_stored_where_nothing_fails() {
+    run_all(QUIET).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_does_it_differ_where_those_die_whom_the_sessions_ask() {
+    run_all(SERVANTS).await;
+}
