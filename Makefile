@@ -17,9 +17,9 @@ test: ## run every check and say how long each took; one of them with SUITES="li
 	@scripts/setup.sh lints
 	@scripts/test.sh $(SUITES)
 
-soak: ## prove the promise for some twenty minutes and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"
+soak: ## prove the promise for some twenty minutes and print figures; shorter with ARGS="--kills 200 --trials 2 --seconds 10"; mutants with ARGS="--mutants ledger"
 	@scripts/setup.sh
-	cargo run --locked --release -p madang-proof --bin proof -- all $(ARGS)
+	@scripts/soak.sh $(ARGS)
 
 bench: ## measure what it costs
 	@scripts/setup.sh

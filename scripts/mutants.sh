@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Changes the code in one small way at a time, and looks whether a test notices: mutation testing by cargo-mutants.
+#
+# usage: scripts/mutants.sh FOLDER [SHARD/SHARDS]
+#
+# FOLDER is dispatcher, session, confirm, store, ledger or port (of `actors`), or sql (`src/store/sql`). Without a shard, all
+# mutants of the folder run, which takes hours; `0/8` to `7/8` run an eighth each. A mutant that no test notices must stand
+# in tests/mutants/accepted.txt with its reason, or the script ends with 1. Files lie in target/mutants.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+folder=${1:-}
+shard=${2:-0/1}
+accepted=tests/mutants/accepted.txt
+found=${CARGO_TARGET_DIR:-target}/mutants/$folder-${shard//\//-of-}
+
+case $folder in
+dispatcher | session | confirm | store | ledger | port)
+    chosen=(--package madang-actors --file "actors/src/$folder/**")
+    ;;
+sql)
+    chosen=(--package madang --no-default-features --features sqlite --file "src/store/sql/**" --cargo-test-arg=--lib
+        --cargo-test-arg=--test=it)
+    ;;
+*)
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
+
+if ! cargo mutants --version >/dev/null 2>&1; then
+    echo "installing cargo-mutants, which compiles for some minutes" >&2
+    cargo install --locked --quiet cargo-mutants
+fi
+
+mkdir -p "$found"
+# 2: a mutant survived, 3: one ran into its timeout, which counts as noticed. What survived is looked at below.
+status=0
+cargo mutants "${chosen[@]}" --exclude '**/tests/**' --exclude '**/tests.rs' --exclude-re 'fmt::(Debug|Display)' \
+    --shard "$shard" --timeout 120 --no-times --colors never --output "$found" || status=$?
+case $status in
+0 | 2 | 3) ;;
+*)
+    echo "cargo-mutants failed: $status" >&2
+    exit 1
+    ;;
+esac
+
+# A survivor is known by file and change, not by its line, which moves.
+named() { sed -E 's/^([^:]+):[0-9]+:[0-9]+: /\1: /' "$1"; }
+survivors=$(named "$found/mutants.out/missed.txt" | sort -u)
+reasons=$(sed -n 's/  # .*//p' "$accepted" | sort -u)
+count() { wc -l <"$found/mutants.out/$1.txt"; }
+printf '%s %s: %s noticed, %s by their timeout, %s survived, %s did not compile\n' \
+    "$folder" "$shard" "$(count caught)" "$(count timeout)" "$(count missed)" "$(count unviable)"
+unexplained=$(comm -23 <(printf '%s\n' "$survivors") <(printf '%s\n' "$reasons") | sed '/^$/d')
+if [ -n "$unexplained" ]; then
+    printf 'no test notices these, and %s gives no reason:\n%s\n' "$accepted" "$unexplained"
+    exit 1
+fi
