@@ -9,16 +9,17 @@ use madang::{
 };
 use madang_actors::ledger::{Transition, verify};
 use serde_json::Value;
-use sqlx::SqliteConnection;
+use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::{
     book::Book,
     house::{PATIENCE, builder, effect, outside},
+    tools::EFFECTS,
 };
 
 /// All that is wrong, one sentence each.
 pub(crate) async fn of(folder: &Path, book: &Book) -> Vec<String> {
-    let Ok(store) = SqliteStore::open(folder.join("house.db"), []).await else {
+    let Ok(store) = SqliteStore::open(folder.join("house.db"), [&*EFFECTS]).await else {
         return vec!["the database does not open".to_owned()];
     };
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Well then.")]);
@@ -26,7 +27,7 @@ pub(crate) async fn of(folder: &Path, book: &Book) -> Vec<String> {
         builder(store.clone(), outside(folder)).model(model).start().await.expect("it starts");
     let calls = woken(&runtime).await;
     let mut wrong = Vec::new();
-    integrity(&store, &calls, &mut wrong).await;
+    integrity(&store, folder, &calls, &mut wrong).await;
     effects(&store, folder, book, &calls, &mut wrong).await;
     asked(&store, book, &calls, &mut wrong).await;
     if let Err(error) = runtime.shutdown().await {
@@ -56,10 +57,17 @@ async fn woken(runtime: &Runtime) -> Vec<LedgerRow> {
     tokio::time::timeout(PATIENCE, settled).await.expect("every call comes to its end")
 }
 
-async fn integrity(store: &SqliteStore, calls: &[LedgerRow], wrong: &mut Vec<String>) {
-    let mut reader = store.reader().await.expect("it can be read");
-    let db = reader.connection().downcast_mut::<SqliteConnection>().expect("a SQLite store");
-    let check: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(db).await.unwrap();
+async fn integrity(
+    store: &SqliteStore,
+    folder: &Path,
+    calls: &[LedgerRow],
+    wrong: &mut Vec<String>,
+) {
+    let file = SqliteConnectOptions::new().filename(folder.join("house.db")).read_only(true);
+    let mut db = file.connect().await.expect("it can be read");
+    let check = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut db).await;
+    let check: String = check.expect("it can be checked");
+    db.close().await.expect("it closes");
     if check != "ok" {
         wrong.push(format!("damaged: {check}"));
     }
@@ -100,7 +108,7 @@ async fn effects(
             ));
         }
     }
-    for told in book.told.iter().filter(|told| told.token != "table" && told.token != "read") {
+    for told in book.told.iter().filter(|told| told.token != "read") {
         match (written.contains_key(&told.token), &*told.effect) {
             (false, "committed") => wrong.push(format!("lost: {told:?}")),
             (true, "none") => wrong.push(format!("misreported: {told:?} and it is there")),
@@ -166,5 +174,5 @@ fn token_of(call: &LedgerRow) -> String {
 
 /// Whether a tool of this name writes its token somewhere.
 fn writes(name: &str) -> bool {
-    name != "make_table" && name != "count_rows"
+    name != "count_rows"
 }

@@ -13,7 +13,7 @@ use tokio::{sync::Notify, task::JoinSet};
 
 use crate::{
     book::Book,
-    tools::{Outside, tools},
+    tools::{EFFECTS, Outside, tools},
 };
 
 /// How long the driver waits for anything: far longer than all waits of the house together.
@@ -73,16 +73,13 @@ pub(crate) type Tell = Arc<dyn Fn(String) + Send + Sync>;
 /// One evening: all scenes, a second turn in a session that has slept, a chat that is cleared, the end. Whatever fails
 /// on the way is an answer as good as any; only waiting for ever is not.
 pub(crate) async fn evening(folder: &Path, tell: Tell) {
-    let Ok(store) = SqliteStore::open(folder.join("house.db"), []).await else { return };
+    let Ok(store) = SqliteStore::open(folder.join("house.db"), [&*EFFECTS]).await else { return };
     let outside = outside(folder);
     let start = tokio::spawn(builder(store, outside.clone()).model(model()).start());
     let Ok(Ok(runtime)) = start.await else { return };
     let played = async {
-        let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
         // In tasks of their own: a panic inside of a call of the runtime's ends one of them.
         let mut scenes = JoinSet::new();
-        scenes.spawn(play(runtime.clone(), table, outside.clone(), tell.clone()));
-        scenes.join_next().await;
         for scene in SCENES {
             scenes.spawn(play(runtime.clone(), scene, outside.clone(), tell.clone()));
         }
@@ -115,11 +112,10 @@ pub(crate) fn outside(folder: &Path) -> Arc<Outside> {
 }
 
 fn model() -> ScriptedModel {
-    let table = Scene { token: "table", tool: "make_table", person: Person::Watches };
     let open = Scene { token: OPEN, tool: "save_row", person: Person::SaysNothing };
     // It serves fewer than ask it at once, and so some wait.
     let model = ScriptedModel::new([]).max_concurrent(2);
-    SCENES.iter().chain([&table, &open]).fold(model, |model, scene| {
+    SCENES.iter().chain([&open]).fold(model, |model, scene| {
         let session = SessionId::new(scene.token).expect("a token is a short text");
         let call = |token| ScriptedCompletion::call(scene.tool, &json!({ "token": token }));
         let again = (scene.person == Person::SaysAlways).then(|| call(STILL));

@@ -1,7 +1,13 @@
 //! The tools of the house. Each writes the token that it is given, into a table or outside, without a unique key that
 //! would hide a double.
 
-use std::{fs::OpenOptions, io::Write as _, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs::OpenOptions,
+    io::Write as _,
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use madang::{
     EffectPolicy,
@@ -10,8 +16,21 @@ use madang::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sqlx::SqliteConnection;
+use sqlx::{
+    SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
 use tokio::sync::Notify;
+
+/// The table of rows.
+pub(crate) static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
+    let table = "CREATE TABLE effects (token TEXT NOT NULL)";
+    let first =
+        Migration::new(1, "effects".into(), MigrationType::Simple, table.into_sql_str(), false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name("_effects_migrations");
+    migrator
+});
 
 /// What the driver shares with its tools.
 #[derive(Debug)]
@@ -33,10 +52,6 @@ const TIMEOUT: Duration = Duration::from_millis(40);
 
 pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(
-            tool::transactional("make_table", "Makes the table.", make_table)
-                .effect(EffectPolicy::Write),
-        ),
         Arc::new(
             tool::transactional("add_row", "Adds a row.", add_row).effect(EffectPolicy::Write),
         ),
@@ -69,11 +84,6 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
         ),
         Arc::new(tool::reading("count_rows", "Counts the rows.", count_rows)),
     ]
-}
-
-async fn make_table(_: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {
-    sqlx::query("CREATE TABLE IF NOT EXISTS effects (token TEXT NOT NULL)").execute(db).await?;
-    Ok(json!({}))
 }
 
 async fn add_row(given: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {

@@ -216,26 +216,27 @@ async fn a_hanging_handler_makes_others_wait_no_longer_than_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_types_commit_fails_alone_and_leaves_nothing() {
+async fn a_tool_that_types_commit_is_refused_that_and_costs_nobody_anything() {
     let house = House::new(Limits::default()).await;
     let (song, nothing) = (titles(&["song"]), json!({}));
-    let (before, broken, own) = tokio::join!(
+    let (before, commits, own) = tokio::join!(
         house.call("add", &song),
         house.call("commit", &nothing),
         house.runtime.transaction(async |db: &mut SqliteConnection| insert(db, "own").await),
     );
-    assert_eq!((kind(&broken).as_str(), broken.record.effect), ("store", Effect::None));
-    // A lease that was kept in the same group is lost with it, and is told so; it never says ok and is not there.
-    let mut there: Vec<String> = Vec::new();
-    there.extend(own.is_ok().then(|| "own".to_owned()));
-    there.extend((kind(&before) == "ok").then(|| "song".to_owned()));
+    own.unwrap();
+    // It goes on in the transaction that it did not end.
+    for report in [before, commits] {
+        assert_eq!((kind(&report).as_str(), report.record.effect), ("ok", Effect::Committed));
+    }
+    let there = ["ghost", "own", "second ghost", "song"];
     assert_eq!(house.titles().await, there);
     let rows = house.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert!(rows.len() == 2 && rows.iter().all(|row| row.outcome.is_some()), "{rows:?}");
 
     let typed = house.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
-        insert(db, "ghost").await?;
-        drop(sqlx::query("COMMIT").execute(db).await);
+        insert(db, "third ghost").await?;
+        drop(sqlx::query("ROLLBACK").execute(db).await);
         Ok(())
     });
     assert!(matches!(typed.await, Err(TransactionError::NotWritten(_))));

@@ -4,10 +4,12 @@
 //! every commit but the writer's.
 
 mod audit;
+mod authorizer;
 mod error;
 mod inspect;
 mod lock;
 mod options;
+mod own;
 mod read;
 mod readers;
 mod row;

@@ -10,7 +10,10 @@ use madang_actors::{
 };
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
-use super::row::{self, column};
+use super::{
+    own::Own,
+    row::{self, column},
+};
 
 /// Whose session it is.
 pub(super) async fn owner(
@@ -145,10 +148,10 @@ fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
 
 /// The calls of a filter.
 pub(super) async fn calls(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     filter: &LedgerFilter,
 ) -> Result<Vec<LedgerRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM madang_calls WHERE TRUE");
+    let mut query = QueryBuilder::<Sqlite>::new(own.sql("SELECT * FROM madang_calls WHERE TRUE").0);
     if let Some(session) = &filter.session {
         query.push(" AND session = ").push_bind(session.as_str());
     }
@@ -165,7 +168,7 @@ pub(super) async fn calls(
         query.push(" AND effect = 'unknown'");
     }
     query.push(" ORDER BY number");
-    let rows = query.build().fetch_all(db).await.map_err(StoreError::unavailable)?;
+    let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
     rows.iter().filter_map(|row| row::call(row).transpose()).collect()
 }
 

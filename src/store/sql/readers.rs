@@ -13,7 +13,7 @@ use madang_actors::port::Reader;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::writer::STEPS_BETWEEN_LOOKS;
+use super::{authorizer::Authorizer, writer::STEPS_BETWEEN_LOOKS};
 
 /// A few connections that cannot write, opened when they are needed.
 #[derive(Debug)]
@@ -21,6 +21,16 @@ pub(super) struct Readers {
     options: SqliteConnectOptions,
     places: Arc<Semaphore>,
     idle: Arc<Idle>,
+    lent_to: LentTo,
+}
+
+/// Who borrows a connection that cannot write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LentTo {
+    /// The store itself.
+    Store,
+    /// Tools: an authorizer keeps them to their own tables.
+    Tools,
 }
 
 type Idle = Mutex<Vec<Reading>>;
@@ -43,8 +53,9 @@ pub(super) struct Lent {
 }
 
 impl Readers {
-    pub(super) fn new(options: SqliteConnectOptions, count: usize) -> Self {
-        Self { options, places: Arc::new(Semaphore::new(count.max(1))), idle: Arc::default() }
+    pub(super) fn new(options: SqliteConnectOptions, count: usize, lent_to: LentTo) -> Self {
+        let places = Arc::new(Semaphore::new(count.max(1)));
+        Self { options, places, idle: Arc::default(), lent_to }
     }
 
     /// Lends a connection, waiting for one if all are out.
@@ -65,7 +76,7 @@ impl Readers {
                 Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
             }
         }
-        lent.reading = Some(Reading::connect(&self.options).await?);
+        lent.reading = Some(Reading::connect(&self.options, self.lent_to).await?);
         Ok(lent)
     }
 
@@ -82,12 +93,16 @@ impl Readers {
 }
 
 impl Reading {
-    async fn connect(options: &SqliteConnectOptions) -> sqlx::Result<Self> {
+    async fn connect(options: &SqliteConnectOptions, lent_to: LentTo) -> sqlx::Result<Self> {
         let mut db = options.connect().await?;
         let is_cut_off = Arc::new(AtomicBool::new(false));
         let steps = is_cut_off.clone();
         let mut handle = db.lock_handle().await?;
         handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.load(SeqCst));
+        if lent_to == LentTo::Tools {
+            let guarded = Arc::new(Authorizer::of_reader()).guard(&mut handle);
+            guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
+        }
         drop(handle);
         Ok(Self { db, is_cut_off })
     }

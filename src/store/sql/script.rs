@@ -2,9 +2,11 @@
 
 use madang_actors::port::soon;
 use sqlx::{
-    AssertSqlSafe, Encode, Sqlite, SqliteConnection, Type,
+    Encode, Sqlite, Type,
     sqlite::{SqliteArguments, SqliteRow},
 };
+
+use super::own::Own;
 
 /// Statements in one script: few enough for its text to come again, so that it is still prepared then. Preparing costs
 /// several times what running does, and a trip to SQLite's thread is little for eight statements.
@@ -96,22 +98,19 @@ impl Script {
     }
 
     /// Runs the statements one after the other, up to the first that fails or is refused, and gives their rows.
-    pub(super) async fn run_to_rows(
-        &mut self,
-        db: &mut SqliteConnection,
-    ) -> sqlx::Result<Vec<SqliteRow>> {
+    pub(super) async fn run_to_rows(&mut self, own: &mut Own<'_>) -> sqlx::Result<Vec<SqliteRow>> {
         let Self { sql, arguments, guards, .. } = std::mem::take(self);
         self.guards = guards;
         // All of them: whoever asks for one row ends the script behind the first.
-        soon(sqlx::query_with(AssertSqlSafe(sql), arguments).fetch_all(db)).await
+        soon(sqlx::query_with(own.sql(&sql), arguments).fetch_all(&mut *own.db)).await
     }
 
     /// Runs the statements one after the other, up to the first that fails.
-    pub(super) async fn run(&mut self, db: &mut SqliteConnection) -> sqlx::Result<Changed> {
+    pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<Changed> {
         let Self { sql, arguments, statements, guards } = std::mem::take(self);
         self.guards = guards;
-        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
-        let done = soon(query.execute(db)).await?;
+        let query = sqlx::query_with(own.sql(&sql), arguments);
+        let done = soon(query.execute(&mut *own.db)).await?;
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }

@@ -6,9 +6,9 @@ use madang_actors::{
     port::{CallKey, LedgerFilter, LedgerRow, StoreError},
     protocol::{CallId, SessionId, Timestamp, UserId},
 };
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use super::{read, row, script::Script};
+use super::{own::Own, read, row, script::Script};
 
 /// A step to be written.
 pub(super) struct Step<'a> {
@@ -46,7 +46,7 @@ impl Step<'_> {
 
 /// Adds a step of a call, unless the call took it last already.
 pub(super) async fn take(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     step: &Step<'_>,
     known: Option<Known>,
     script: &mut Script,
@@ -54,11 +54,11 @@ pub(super) async fn take(
     let Step { session, call, at, transition } = *step;
     let known = match known.filter(|known| step.is_next_of(Some(known))) {
         Some(known) => known,
-        None => look_up(db, CallKey { session: session.clone(), call }).await?,
+        None => look_up(own, CallKey { session: session.clone(), call }).await?,
     };
     if let Some(row) = &known.row
         && row.may_repeat(transition)
-        && last_step(db, session, call).await? == *transition
+        && last_step(own, session, call).await? == *transition
     {
         return Ok(known);
     }
@@ -66,7 +66,7 @@ pub(super) async fn take(
     let grant = match transition.rests_on() {
         Some(granting) => {
             let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
-            read::calls(db, &filter).await?.pop()
+            read::calls(own, &filter).await?.pop()
         }
         None => None,
     };
@@ -90,10 +90,10 @@ pub(super) async fn take(
 pub(super) const STANDS: &str = "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
      LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1";
 
-async fn look_up(db: &mut SqliteConnection, key: CallKey) -> Result<Known, StoreError> {
+async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<Known, StoreError> {
     let CallKey { session, call } = &key;
-    let question = sqlx::query(STANDS).bind(session.as_str()).bind(call.to_string());
-    let found = question.fetch_optional(db).await.map_err(StoreError::unavailable)?;
+    let question = sqlx::query(own.sql(STANDS)).bind(session.as_str()).bind(call.to_string());
+    let found = question.fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
     let found =
         found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
     let known = stands(key, &found)?;
@@ -110,16 +110,16 @@ pub(super) fn stands(call: CallKey, found: &SqliteRow) -> Result<Known, StoreErr
 }
 
 async fn last_step(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     session: &SessionId,
     call: CallId,
 ) -> Result<Transition, StoreError> {
-    let last = sqlx::query_scalar::<_, String>(
+    let last = sqlx::query_scalar::<_, String>(own.sql(
         "SELECT transition FROM madang_transitions WHERE session = $1 AND call = $2 ORDER BY position DESC LIMIT 1",
-    )
+    ))
     .bind(session.as_str())
     .bind(call.to_string())
-    .fetch_one(db)
+    .fetch_one(&mut *own.db)
     .await
     .map_err(StoreError::unavailable)?;
     row::from_json(&last)

@@ -22,8 +22,9 @@ use tokio::sync::{Mutex, watch};
 use super::{
     OpenError, SqliteOptions, error,
     lock::Lock,
+    own::Own,
     read,
-    readers::{Lent, Readers},
+    readers::{Lent, LentTo, Readers},
     temporary::TemporaryFolder,
     transaction::SqliteTransaction,
     writer::Writer,
@@ -116,6 +117,15 @@ impl SqliteStore {
         }
     }
 
+    /// Says something on the connection that writes, between transactions, as the store itself does.
+    #[cfg(test)]
+    pub(super) async fn say_as_store(&self, sql: String) -> Vec<sqlx::sqlite::SqliteRow> {
+        let writing = self.0.writing.as_ref().expect("the store was opened to write");
+        let mut slot = writing.slot.lock().await;
+        let own = slot.as_mut().expect("a connection that nobody has spoiled").own();
+        sqlx::query(own.sql(&sql)).fetch_all(own.db).await.expect("the store may say it")
+    }
+
     /// A database that leaves nothing behind: a file in a temporary folder that only this user can read, never synced,
     /// removed when the store is closed or dropped. SQLite's own databases in memory let nobody read beside a writer.
     ///
@@ -160,8 +170,8 @@ impl Shared {
     pub(super) fn read_only(options: SqliteConnectOptions, readers: usize) -> Self {
         Self {
             writing: None,
-            own: Readers::new(options.clone(), OWN_READERS),
-            tools: Readers::new(options, readers),
+            own: Readers::new(options.clone(), OWN_READERS, LentTo::Store),
+            tools: Readers::new(options, readers, LentTo::Tools),
         }
     }
 
@@ -263,7 +273,9 @@ impl Store for SqliteStore {
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        Box::pin(async { read::calls(self.0.own_reader().await?.db(), filter).await })
+        Box::pin(async {
+            read::calls(&mut Own::unmarked(self.0.own_reader().await?.db()), filter).await
+        })
     }
 
     fn links<'a>(

@@ -77,6 +77,12 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
+    /// What a borrower wants undone is not kept; the part is still open, to be undone.
+    fn must_be_wanted(&self) -> Result<(), StoreError> {
+        let writer = self.slot.as_ref().expect("the slot is emptied on drop only");
+        writer.must_not_be_given_up().map_err(|given_up| StoreError::refused(given_up.to_string()))
+    }
+
     /// Writes facts, releases the part that is to be kept and begins the one of this depth, in one trip to SQLite's thread.
     async fn go_on(
         &mut self,
@@ -88,7 +94,7 @@ impl SqliteTransaction {
         let writer = slot.as_mut().expect("the slot is emptied on drop only");
         writer.must_be_open().map_err(StoreError::unavailable)?;
         let next = NextPart { sql: writer.savepoint(kept, depth), foreseen: foreseen.take() };
-        *known = write::write_and_go_on(writer.db(), writes, known.take(), next).await?;
+        *known = write::write_and_go_on(writer.own(), writes, known.take(), next).await?;
         Ok(())
     }
 
@@ -117,6 +123,7 @@ impl Transaction for SqliteTransaction {
 
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
+            self.must_be_wanted()?;
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
             if self.lent == Lent::No {
@@ -155,8 +162,11 @@ impl Transaction for SqliteTransaction {
             // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
             // message.
             writer.must_be_open().map_err(StoreError::unavailable)?;
+            if let Err(given_up) = writer.must_not_be_given_up() {
+                return Err(StoreError::refused(given_up.to_string()));
+            }
             failpoint("sqlite.write").await?;
-            write::write(writer.db(), writes, known).await?;
+            write::write(writer.own(), writes, known).await?;
             failpoint("sqlite.written").await?;
             if !writes.is_empty() {
                 *lent = Lent::No;
@@ -175,19 +185,20 @@ impl Transaction for SqliteTransaction {
             if depth == 0 {
                 return Err(StoreError::unavailable(NoSavepoint));
             }
+            self.must_be_wanted()?;
             failpoint("sqlite.next_part").await?;
             self.go_on(writes, Some(depth), depth).await?;
             self.kept = None;
             self.lent = Lent::No;
             failpoint("sqlite.goes_on").await?;
             // Asked again: what a borrower left running may have ended the transaction since.
-            self.writer().must_be_open().map_err(StoreError::unavailable)
+            self.writer().must_be_untouched().map_err(StoreError::unavailable)
         })
     }
 
     fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.lent = Lent::Yes;
-        self.writer().db()
+        self.writer().lend()
     }
 
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {

@@ -1,17 +1,16 @@
 //! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
 
+use super::{
+    error::of_write,
+    own::Own,
+    read, row,
+    script::{Changed, Guards, Script},
+    step::{Known, STANDS, Step, place, stands, take},
+};
 use madang_actors::{
     ledger::Transition,
     port::{CallKey, LedgerFilter, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
-};
-use sqlx::SqliteConnection;
-
-use super::{
-    error::of_write,
-    read, row,
-    script::{Changed, Guards, Script},
-    step::{Known, STANDS, Step, place, stands, take},
 };
 
 /// What ends this part and begins the next, in which this call will be written about.
@@ -22,13 +21,13 @@ pub(super) struct NextPart {
 
 /// Writes facts in their order, up to the first that is refused.
 pub(super) async fn write(
-    db: &mut SqliteConnection,
+    mut own: Own<'_>,
     writes: &[Write],
     known: &mut Option<Known>,
 ) -> Result<(), StoreError> {
     let mut script = Script::default();
-    let Added { sent, last } = add_all(db, writes, known.take(), &mut script).await?;
-    send(db, &mut script, &writes[sent..]).await?;
+    let Added { sent, last } = add_all(&mut own, writes, known.take(), &mut script).await?;
+    send(&mut own, &mut script, &writes[sent..]).await?;
     *known = last;
     Ok(())
 }
@@ -36,18 +35,18 @@ pub(super) async fn write(
 /// Writes facts in their order, ends the part that they belong to and begins another. Nothing was ended where one of them
 /// is refused. Gives what is known of the call that the next part is about.
 pub(super) async fn write_and_go_on(
-    db: &mut SqliteConnection,
+    mut own: Own<'_>,
     writes: &[Write],
     known: Option<Known>,
     next: NextPart,
 ) -> Result<Option<Known>, StoreError> {
     let mut script = Script::new(Guards::Between);
-    let Added { sent, .. } = add_all(db, writes, known, &mut script).await?;
+    let Added { sent, .. } = add_all(&mut own, writes, known, &mut script).await?;
     script.next_part(&next.sql);
     if let Some(CallKey { session, call }) = &next.foreseen {
         script.statements(1, STANDS).bind(session.as_str()).bind(call.to_string());
     }
-    let rows = script.run_to_rows(db).await;
+    let rows = script.run_to_rows(&mut own).await;
     let rows = rows.map_err(|error| of_write(error, || describe(&writes[sent..])))?;
     let found = match &*rows {
         [] => None,
@@ -78,7 +77,7 @@ struct Added {
 
 /// Adds facts to the script, which is sent on the way where something must be read.
 async fn add_all(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     writes: &[Write],
     known: Option<Known>,
     script: &mut Script,
@@ -88,19 +87,19 @@ async fn add_all(
         let fact = Fact::of(write);
         // What the script has not written yet is not there to be read.
         if fact.must_read(last.as_ref()) || script.is_long() {
-            send(db, script, &writes[sent..index]).await?;
+            send(own, script, &writes[sent..index]).await?;
             sent = index;
         }
         match fact {
             Fact::Plain => add(script, write)?,
-            Fact::Step(step) => last = Some(take(db, &step, last, script).await?),
+            Fact::Step(step) => last = Some(take(own, &step, last, script).await?),
             Fact::Revocation { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
-                for call in granting(db, session, tool).await? {
+                for call in granting(own, session, tool).await? {
                     let step = Step { session, call, at, transition: &transition };
-                    last = Some(take(db, &step, last, script).await?);
+                    last = Some(take(own, &step, last, script).await?);
                     // Each of these reads where the chain ends.
-                    send(db, script, &writes[sent..=index]).await?;
+                    send(own, script, &writes[sent..=index]).await?;
                 }
             }
         }
@@ -108,15 +107,11 @@ async fn add_all(
     Ok(Added { sent, last })
 }
 
-async fn send(
-    db: &mut SqliteConnection,
-    script: &mut Script,
-    writes: &[Write],
-) -> Result<(), StoreError> {
+async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Result<(), StoreError> {
     if script.is_empty() {
         return Ok(());
     }
-    match script.run(db).await {
+    match script.run(own).await {
         Ok(Changed::All) => Ok(()),
         Ok(Changed::NotAll) => Err(StoreError::refused(describe(writes))),
         Err(error) => Err(of_write(error, || describe(writes))),
@@ -273,7 +268,7 @@ impl<'a> Fact<'a> {
 
 /// The calls about which standing approvals were given.
 async fn granting(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     session: &SessionId,
     tool: Option<&str>,
 ) -> Result<Vec<CallId>, StoreError> {
@@ -282,7 +277,7 @@ async fn granting(
         only_grants: true,
         ..LedgerFilter::default()
     };
-    let mut rows = read::calls(db, &filter).await?;
+    let mut rows = read::calls(own, &filter).await?;
     rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
     Ok(rows.into_iter().map(|row| row.call).collect())
 }

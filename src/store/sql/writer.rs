@@ -2,22 +2,31 @@
 
 use std::{
     path::Path,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
+    task::{Context, Waker},
 };
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
+
+use super::{authorizer::Authorizer, own::Own};
 
 /// A connection that writes. No transaction of it commits unless it is asked to by [`Writer::commit`].
 #[derive(Debug)]
 pub(super) struct Writer {
     db: SqliteConnection,
     watch: Arc<Watch>,
-    /// Begins the name of each savepoint: a handler cannot meet it by accident.
+    authorizer: Arc<Authorizer>,
+    /// It was lent, and nothing of the store's own was said on it since.
+    is_lent: bool,
+    /// Begins the name of each savepoint: a handler can neither meet it by accident nor guess it.
     prefix: String,
+    /// Begins each statement of the store's own.
+    mark: String,
 }
 
 /// What the hooks know.
@@ -37,6 +46,11 @@ pub(super) const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 #[error("the transaction was ended by somebody else")]
 pub(super) struct EndedByOthers;
 
+/// A borrower rolled back what it was lent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the borrower rolled the transaction back")]
+pub(super) struct GivenUp;
+
 /// Why a statement of the writer's own failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ControlError {
@@ -51,6 +65,8 @@ impl Writer {
     /// statement would then commit alone; a handler can say `COMMIT`. The hooks make both show.
     pub(super) async fn new(mut db: SqliteConnection) -> sqlx::Result<Self> {
         let watch = Arc::new(Watch::default());
+        let prefix = format!("madang_{}", Uuid::now_v7().simple());
+        let authorizer = Arc::new(Authorizer::of_writer(format!("{prefix}_back")));
         {
             let mut handle = db.lock_handle().await?;
             let (commits, rollbacks, steps) = (watch.clone(), watch.clone(), watch.clone());
@@ -58,12 +74,38 @@ impl Writer {
             handle.set_rollback_hook(move || rollbacks.was_rolled_back.store(true, SeqCst));
             handle
                 .set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.is_cut_off.load(SeqCst));
+            let guarded = authorizer.clone().guard(&mut handle);
+            guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
-        Ok(Self { db, watch, prefix: format!("madang_{}", Uuid::now_v7().simple()) })
+        // What opened the file and made its tables was prepared before anybody was asked.
+        db.clear_cached_statements().await?;
+        let mark = format!("/*{prefix}*/");
+        Ok(Self { db, watch, authorizer, is_lent: false, prefix, mark })
     }
 
-    pub(super) const fn db(&mut self) -> &mut SqliteConnection {
+    /// Lends the connection: what is said on it from here on is a borrower's.
+    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+        self.authorizer.lend();
+        self.is_lent = true;
         &mut self.db
+    }
+
+    /// The connection, as the store itself uses it.
+    pub(super) fn own(&mut self) -> Own<'_> {
+        if std::mem::take(&mut self.is_lent) {
+            self.take_back();
+        }
+        Own::marked(&mut self.db, &self.mark)
+    }
+
+    /// One poll puts the statement into the queue of SQLite's thread, behind all that a borrower left there and before what
+    /// the store says next; nobody need wait for it. Where a borrower filled the queue it is not put there, and the store
+    /// is refused what it says next: the transaction is then lost and nothing else.
+    fn take_back(&mut self) {
+        let back = AssertSqlSafe(self.authorizer.back());
+        let back = pin!(sqlx::query(back).persistent(false).execute(&mut self.db));
+        let polled = back.poll(&mut Context::from_waker(Waker::noop()));
+        tracing::trace!(is_sent = polled.is_pending(), "a connection comes home");
     }
 
     pub(super) fn into_db(self) -> SqliteConnection {
@@ -75,7 +117,7 @@ impl Writer {
         Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
     }
 
-    /// Begins the part of this depth, once the one that was kept before it is released: to be run on [`db`](Self::db).
+    /// Begins the part of this depth, once the one that was kept before it is released: to be run on [`own`](Self::own).
     pub(super) fn savepoint(&self, kept: Option<usize>, depth: usize) -> String {
         let prefix = &self.prefix;
         match kept {
@@ -89,7 +131,7 @@ impl Writer {
         self.must_be_open()?;
         self.run(format!("RELEASE {}_{depth}", self.prefix)).await?;
         // Asked again: what a handler left running may have ended the transaction since.
-        Ok(self.must_be_open()?)
+        Ok(self.must_be_untouched()?)
     }
 
     /// Undoes and ends the part of this depth.
@@ -97,11 +139,12 @@ impl Writer {
         self.must_be_open()?;
         let name = format!("{}_{depth}", self.prefix);
         self.run(format!("ROLLBACK TO {name}; RELEASE {name}")).await?;
+        self.authorizer.forget();
         Ok(self.must_be_open()?)
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), ControlError> {
-        self.must_be_open()?;
+        self.must_be_untouched()?;
         self.watch.may_commit.store(true, SeqCst);
         let committed = self.run("COMMIT".to_owned()).await;
         self.watch.may_commit.store(false, SeqCst);
@@ -111,6 +154,17 @@ impl Writer {
     /// Whether the transaction is still the one that was begun.
     pub(super) fn must_be_open(&self) -> Result<(), EndedByOthers> {
         if self.watch.was_rolled_back.load(SeqCst) { Err(EndedByOthers) } else { Ok(()) }
+    }
+
+    /// Whether all that was kept is to be kept. A borrower that rolled back too late to be undone alone spoils it.
+    pub(super) fn must_be_untouched(&self) -> Result<(), EndedByOthers> {
+        self.must_be_open()?;
+        self.must_not_be_given_up().map_err(|GivenUp| EndedByOthers)
+    }
+
+    /// Whether the borrower wants what it wrote to be kept: it may have rolled back on its own.
+    pub(super) fn must_not_be_given_up(&self) -> Result<(), GivenUp> {
+        if self.authorizer.gave_up() { Err(GivenUp) } else { Ok(()) }
     }
 
     /// Ends a statement that still runs though its handler's future was dropped; without this, undoing would wait behind
@@ -125,7 +179,8 @@ impl Writer {
     /// All transaction control goes through here, and none of it through sqlx's own transactions: cut off in flight,
     /// those lose other sessions' rows without a word.
     async fn run(&mut self, sql: String) -> sqlx::Result<()> {
-        sqlx::query(AssertSqlSafe(sql)).execute(&mut self.db).await.map(drop)
+        let own = self.own();
+        sqlx::query(own.sql(&sql)).execute(own.db).await.map(drop)
     }
 }
 

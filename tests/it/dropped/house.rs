@@ -3,27 +3,39 @@
 use std::{
     future::{Future, poll_fn},
     pin::pin,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     task::Poll,
     time::Duration,
 };
 
 use madang::{
-    Call, Confirm, Decision, Effect, EffectPolicy, LedgerFilter, Limits, Runtime, Session, Store,
-    Turn, TurnEnding, TurnRefused,
+    Call, Effect, EffectPolicy, LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding,
+    TurnRefused,
     store::SqliteStore,
     testing::{ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
 use madang_actors::ledger::verify;
 use serde_json::{Value, json};
-use sqlx::SqliteConnection;
+use sqlx::{
+    SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
 use tempfile::TempDir;
 
 use crate::support::{PATIENCE, kim};
 
 /// More polls than any of these futures needs: one that takes more waits for something that does not come.
 pub(super) const MOST_POLLS: usize = 200;
+
+static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
+    let table = "CREATE TABLE effects (call TEXT NOT NULL); CREATE TABLE own (number INTEGER)";
+    let first =
+        Migration::new(1, "effects".into(), MigrationType::Simple, table.into_sql_str(), false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name("_effects_migrations");
+    migrator
+});
 
 /// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, of
 /// `lose_track` nobody knows what it did. The rows have no unique key that would hide a double.
@@ -41,10 +53,8 @@ impl House {
     /// In every session the model calls this tool and says "Done.", again and again.
     pub(super) async fn with_limits(name: &str, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("house.db"), []).await.unwrap();
+        let store = SqliteStore::open(folder.path().join("house.db"), [&*EFFECTS]).await.unwrap();
         let runtime = builder(store.clone(), name).limits(limits).start().await.unwrap();
-        let made = Call::new(kim(), "make_table", "{}").confirm(Confirm::Always(Decision::Approve));
-        assert!(runtime.dispatch(made).await.unwrap().outcome().unwrap().is_ok());
         Self { runtime, store, folder }
     }
 
@@ -75,7 +85,7 @@ impl House {
         let mut committed = Vec::new();
         for call in &calls {
             assert!(call.outcome.is_some(), "{call:?} has no end");
-            if call.effect == Some(Effect::Committed) && &*call.name != "make_table" {
+            if call.effect == Some(Effect::Committed) {
                 committed.push(call.call.to_string());
             }
             let (links, end) = self.store.links(&call.session).await.unwrap();
@@ -112,7 +122,6 @@ pub(super) fn builder(store: SqliteStore, name: &str) -> madang::Builder {
 
 pub(super) fn tools() -> Vec<Arc<dyn tool::Tool>> {
     vec![
-        Arc::new(tool::transactional("make_table", "Makes the table.", make_table)),
         Arc::new(
             tool::transactional("add_row", "Adds a row.", add_row).effect(EffectPolicy::Write),
         ),
@@ -126,15 +135,6 @@ pub(super) fn tools() -> Vec<Arc<dyn tool::Tool>> {
 
 pub(super) async fn lose_track(_: NoArguments, _: &ToolContext) -> ToolResult<Value> {
     Err(std::io::Error::other("the line is dead").into())
-}
-
-pub(super) async fn make_table(
-    _: NoArguments,
-    db: &mut SqliteConnection,
-    _: &ToolContext,
-) -> ToolResult<Value> {
-    sqlx::query("CREATE TABLE effects (call TEXT NOT NULL)").execute(db).await?;
-    Ok(json!({}))
 }
 
 pub(super) async fn add_row(

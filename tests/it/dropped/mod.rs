@@ -217,19 +217,15 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
 #[tokio::test]
 async fn a_transaction_dropped_is_committed_once_or_not_begun() {
     let house = House::new("add_row").await;
-    let transaction = async |sql: &'static str| {
-        let run = async move |db: &mut SqliteConnection| sqlx::query(sql).execute(db).await;
-        house.runtime.transaction(run).await.unwrap();
-    };
-    transaction("CREATE TABLE own (number INTEGER)").await;
+    let own = "SELECT count(*) FROM own";
     after_every_poll(async |polls| {
-        let before = house.count("SELECT count(*) FROM own").await;
+        let before = house.count(own).await;
         let run = async |db: &mut SqliteConnection| {
             sqlx::query("INSERT INTO own VALUES (1)").execute(db).await
         };
         let ended = dropped_after(polls, house.runtime.transaction(run)).await;
         house.settled().await;
-        let written = house.count("SELECT count(*) FROM own").await - before;
+        let written = house.count(own).await - before;
         assert_eq!(written, i64::from(polls > 0));
         ended.is_some()
     })

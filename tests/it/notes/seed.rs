@@ -6,7 +6,7 @@ use madang::{
     toolkit::notes,
 };
 use serde_json::json;
-use sqlx::SqliteConnection;
+use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 
 use super::*;
 
@@ -158,10 +158,14 @@ async fn section_5_where_no_block_could_be_made_the_page_goes_too() {
 
 #[tokio::test]
 async fn section_5_an_unexpected_error_is_told_by_its_type_only() {
-    let (runtime, _) = silent().await;
-    let break_it =
-        async |db: &mut SqliteConnection| sqlx::query("DROP TABLE notes_words").execute(db).await;
-    runtime.transaction(break_it).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.db");
+    let store = SqliteStore::open(&path, [&*notes::MIGRATIONS]).await.unwrap();
+    let model = ScriptedModel::new([]);
+    let runtime =
+        Runtime::builder().model(model).store(store).tools(notes::tools()).start().await.unwrap();
+    let mut other = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    sqlx::query("DROP TABLE notes_words").execute(&mut other).await.unwrap();
     let report = call(&runtime, "create_page_with_blocks", daily_note()).await;
     assert_eq!(kind(&report), "handler_error");
     assert_eq!(report.outcome().unwrap().to_string(), "도구 실행 실패: Error");

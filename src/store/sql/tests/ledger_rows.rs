@@ -164,7 +164,7 @@ async fn the_table_takes_the_steps_of_the_specification_and_no_others() {
                 let sql = insert(verb, &step);
                 assert_eq!(takes(&mut own, &sql).await, is_legal, "{state} -> {name}: {verb}");
                 let mut lease = house.lease("handler").await;
-                assert_eq!(takes(db(&mut lease), &sql).await, is_legal, "{state} -> {name}, lent");
+                assert!(!takes(db(&mut lease), &sql).await, "{state} -> {name}, lent");
             }
         }
         house.close().await;
@@ -229,7 +229,7 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
             let changes_a_row = state != "none" || sql.starts_with("INSERT");
             assert_eq!(takes(&mut own, &sql).await, !changes_a_row, "{state}: {sql}");
             let mut lease = house.lease("handler").await;
-            assert_eq!(takes(db(&mut lease), &sql).await, !changes_a_row, "{state}, lent: {sql}");
+            assert!(!takes(db(&mut lease), &sql).await, "{state}, lent: {sql}");
         }
         house.close().await;
     }

@@ -7,6 +7,7 @@ mod approvals;
 mod borrowers;
 mod contract;
 mod ledger_rows;
+mod loans;
 mod next_parts;
 mod opening;
 mod savepoints;

@@ -1,10 +1,10 @@
 //! A part whose end goes to SQLite together with the beginning of the next: what stands behind it changes nothing of it.
 
 use madang_actors::{
-    port::{CallKey, Store, StoreError, Transaction, Write},
+    port::{CallKey, Store, StoreError, Write},
     store::Keep,
 };
-use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 
 use super::support::{House, note, record, say};
 
@@ -17,10 +17,6 @@ async fn ended(house: &House, number: u64) -> CallKey {
         panic!("a record is made of steps");
     };
     CallKey { session, call }
-}
-
-fn lent(transaction: &mut dyn Transaction) -> &mut SqliteConnection {
-    transaction.connection().downcast_mut().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,10 +49,10 @@ async fn a_connection_that_answers_otherwise_is_not_believed() {
     house.chat("s").await;
     let key = ended(&house, 1).await;
     for foreseen in [None, Some(key)] {
+        // From now on each statement that writes gives a row.
+        house.store.say_as_store("PRAGMA count_changes = 1".to_owned()).await;
         let mut transaction = house.store.begin().await.unwrap();
         transaction.savepoint().await.unwrap();
-        // From now on each statement that writes gives a row.
-        sqlx::query("PRAGMA count_changes = 1").execute(lent(&mut *transaction)).await.unwrap();
         if let Some(key) = foreseen {
             transaction.foresee(key);
         }
@@ -64,6 +60,10 @@ async fn a_connection_that_answers_otherwise_is_not_believed() {
         assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
         drop(transaction);
         assert_eq!(house.count(MESSAGES).await, 0);
+        // The next transaction has a fresh connection.
+        drop(house.store.begin().await.unwrap());
+        let begun = house.store.begin().await.unwrap();
+        begun.commit().await.unwrap();
     }
     house.handle.write(say("s", 2)).await.expect("the next transaction has a fresh connection");
     assert_eq!(house.count(MESSAGES).await, 1);

@@ -13,7 +13,7 @@ use madang_actors::{
     port::{LedgerFilter, Store, StoreError},
     store::Keep,
 };
-use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use super::support::{House, NOTES, note, record, say, session};
 use crate::store::{OpenError, SqliteStore};
@@ -336,13 +336,10 @@ async fn what_was_committed_is_there_after_a_crash() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_in_memory_leaves_nothing_behind() {
     let store = SqliteStore::in_memory([&*NOTES]).await.unwrap();
-    let mut reader = store.reader().await.unwrap();
-    let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
-    let file: String =
-        sqlx::query_scalar("SELECT file FROM pragma_database_list").fetch_one(db).await.unwrap();
+    let list = store.say_as_store("SELECT file FROM pragma_database_list".to_owned()).await;
+    let file: String = list[0].get(0);
     let folder = Path::new(&file).parent().unwrap().to_owned();
     assert!(folder.exists());
-    drop(reader);
     store.close().await;
     assert!(!folder.exists());
 }
@@ -350,15 +347,10 @@ async fn a_database_in_memory_leaves_nothing_behind() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_commit_is_synced_to_the_disk() {
     let house = House::new().await;
-    let mut lease = house.lease("check").await;
-    let db = super::support::db(&mut lease);
-    let synchronous: i64 =
-        sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *db).await.unwrap();
-    let journal: String =
-        sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut *db).await.unwrap();
-    let foreign_keys: i64 =
-        sqlx::query_scalar("PRAGMA foreign_keys").fetch_one(&mut *db).await.unwrap();
+    let pragma = async |name| house.store.say_as_store(format!("PRAGMA {name}")).await.remove(0);
+    let synchronous: i64 = pragma("synchronous").await.get(0);
+    let journal: String = pragma("journal_mode").await.get(0);
+    let foreign_keys: i64 = pragma("foreign_keys").await.get(0);
     assert_eq!((synchronous, journal.as_str(), foreign_keys), (2, "wal", 1));
-    drop(lease);
     house.close().await;
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},
-    port::{Store, StoreError, Write},
+    port::{Store as _, StoreError, Write},
     protocol::{
         CallId, CallResult, ChatMessage, Content, Effect, Limits, SessionId, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
@@ -13,7 +13,9 @@ use madang_actors::{
     testing::lone_store,
 };
 use serde_json::json;
-use sqlx::{SqliteConnection, migrate::Migrator};
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
+};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -72,11 +74,25 @@ impl House {
         lease.end(keep, record("s", number)).await
     }
 
-    /// How many rows a query counts, seen by a reader.
+    /// How many rows a query counts, seen by another program.
     pub(super) async fn count(&self, sql: &'static str) -> i64 {
-        let mut reader = self.store.reader().await.unwrap();
-        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
-        sqlx::query_scalar(sql).fetch_one(db).await.unwrap()
+        let file = SqliteConnectOptions::new().filename(self.folder.path().join("house.db"));
+        let mut db = file.read_only(true).connect().await.unwrap();
+        let count = sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap();
+        db.close().await.unwrap();
+        count
+    }
+
+    /// Another program on the same file.
+    pub(super) async fn other_program(&self) -> SqliteConnection {
+        let file = SqliteConnectOptions::new().filename(self.folder.path().join("house.db"));
+        file.connect().await.unwrap()
+    }
+
+    /// Lets SQLite find the disk full once the file has so many more pages. The limit goes with the connection.
+    pub(super) async fn limit_pages(&self, more: i64) {
+        let pages = self.count("SELECT page_count FROM pragma_page_count").await;
+        self.store.say_as_store(format!("PRAGMA max_page_count = {}", pages + more)).await;
     }
 
     pub(super) async fn close(self) {

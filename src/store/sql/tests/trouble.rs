@@ -10,10 +10,10 @@ use madang_actors::{
     testing::lone_store,
 };
 use sqlx::ConnectOptions;
-use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{Connection, sqlite::SqliteConnectOptions};
 use tokio_util::task::TaskTracker;
 
-use super::support::{House, NOTES, db, note, record, say, session};
+use super::support::{House, NOTES, note, say, session};
 use crate::store::{OpenError, SqliteStore, Trouble};
 
 /// The one sentence that a person reads about a write that was not done.
@@ -29,13 +29,6 @@ fn long(seq: u64) -> Vec<Write> {
         message.content = Content::User { text: format!("{seq} {}", "x".repeat(20_000)).into() };
     }
     writes
-}
-
-/// Lets SQLite find the disk full once the file has so many more pages. The limit goes with the connection.
-async fn limit_pages(db: &mut SqliteConnection, more: i64) {
-    let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *db).await.unwrap();
-    let limit = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {}", pages + more));
-    sqlx::query(limit).execute(db).await.unwrap();
 }
 
 /// The places of the transcript that are taken, as another process reads them.
@@ -55,8 +48,8 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     // The disk fills up again and again; each time some writes come through before it does.
     for _ in 0..5 {
         seq += 1;
-        let limited = house.call(seq, Keep::Keep, async |db| limit_pages(db, 40).await);
-        limited.await.unwrap();
+        house.call(seq, Keep::Keep, async |db| note(db, seq).await.unwrap()).await.unwrap();
+        house.limit_pages(40).await;
         acknowledged.push(seq);
         loop {
             let group: Vec<_> =
@@ -137,10 +130,8 @@ async fn a_connection_that_becomes_read_only_loses_nothing_that_was_acknowledged
     let house = House::new().await;
     house.chat("s").await;
     house.handle.write(say("s", 1)).await.unwrap();
-    let mut lease = house.lease("tool").await;
-    sqlx::query("PRAGMA query_only = ON").execute(db(&mut lease)).await.unwrap();
-    assert!(note(db(&mut lease), 2).await.is_err());
-    let told = lease.end(Keep::Keep, record("s", 2)).await.unwrap_err();
+    house.store.say_as_store("PRAGMA query_only = ON".to_owned()).await;
+    let told = house.handle.write(say("s", 2)).await.unwrap_err();
     assert!(words(&told).contains("is read-only"), "{told:?}");
     house.handle.write(say("s", 3)).await.expect("the next connection writes again");
     let path = house.folder.path().join("house.db");

@@ -1,0 +1,215 @@
+//! What a borrower of a connection may say: an SQLite authorizer, asked about each statement as it is prepared.
+//!
+//! It is set once for the life of a connection, because setting it anew makes SQLite forget what was prepared. Whether it
+//! refuses is a flag: raised when the connection is lent, lowered by a statement that stands in the connection's queue behind
+//! all that the borrower left there, so that nothing of the borrower's is ever prepared as the store's own.
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_void},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
+
+use libsqlite3_sys as sqlite;
+use sqlx::sqlite::LockedSqliteHandle;
+
+/// What borrowers of one connection may say.
+#[derive(Debug)]
+pub(super) struct Authorizer {
+    kind: Kind,
+    is_lent: AtomicBool,
+    gave_up: AtomicBool,
+    /// Names the savepoint that only the store can ask for: whoever prepares it has the connection back.
+    password: String,
+}
+
+/// What the connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is lent with a transaction that is not the borrower's to end.
+    Writer,
+    /// It cannot write: what transactions there are on it is of no account.
+    Reader,
+}
+
+/// SQLite had no memory for it.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to guard a connection: SQLite gave code {0}")]
+pub(super) struct Unguarded(c_int);
+
+/// Pragmas that only tell: what tables and columns there are, and whether the file has changed.
+const HARMLESS_PRAGMAS: [&[u8]; 8] = [
+    b"table_info",
+    b"table_xinfo",
+    b"table_list",
+    b"index_list",
+    b"index_info",
+    b"index_xinfo",
+    b"foreign_key_list",
+    b"data_version",
+];
+
+/// SQLite's own tables that say nothing but which tables there are and how large: any other may show pages or statements.
+const HARMLESS_TABLES: [&[u8]; 5] =
+    [b"sqlite_master", b"sqlite_temp_master", b"sqlite_sequence", b"sqlite_stat1", b"sqlite_stat4"];
+
+/// Functions that load code, or take addresses of it.
+const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
+
+impl Authorizer {
+    /// For a connection that is the store's own until it is lent.
+    pub(super) const fn of_writer(password: String) -> Self {
+        Self::new(Kind::Writer, password, false)
+    }
+
+    /// For a connection that is always lent.
+    pub(super) const fn of_reader() -> Self {
+        Self::new(Kind::Reader, String::new(), true)
+    }
+
+    const fn new(kind: Kind, password: String, is_lent: bool) -> Self {
+        let (is_lent, gave_up) = (AtomicBool::new(is_lent), AtomicBool::new(false));
+        Self { kind, is_lent, gave_up, password }
+    }
+
+    /// From here on whatever is prepared is a borrower's.
+    pub(super) fn lend(&self) {
+        self.is_lent.store(true, SeqCst);
+    }
+
+    /// Whether a borrower rolled back. The transaction is open all the same, and what that borrower wrote is to be undone.
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.load(SeqCst)
+    }
+
+    /// What the borrower wrote was undone.
+    pub(super) fn forget(&self) {
+        self.gave_up.store(false, SeqCst);
+    }
+
+    /// The password, as a statement: prepared, it gives the connection back. It is refused all the same, so it does nothing.
+    pub(super) fn back(&self) -> String {
+        format!("SAVEPOINT {}", self.password)
+    }
+
+    /// Guards a connection for as long as that lives.
+    #[expect(unsafe_code, reason = "neither SQLite's C interface nor sqlx has a safe way to it")]
+    pub(super) fn guard(self: Arc<Self>, db: &mut LockedSqliteHandle<'_>) -> Result<(), Unguarded> {
+        let db = db.as_raw_handle().as_ptr();
+        let held = Arc::into_raw(self).cast_mut().cast::<c_void>();
+        // SAFETY: `db` is open and no other thread uses it while the handle is locked. The connection owns the count of
+        // `held` from here on: `let_go` gives it back when the connection is closed, or at once where this fails, and
+        // SQLite asks no authorizer of a connection that is closed.
+        let code = unsafe {
+            match sqlite::sqlite3_set_clientdata(db, c"madang".as_ptr(), held, Some(let_go)) {
+                sqlite::SQLITE_OK => sqlite::sqlite3_set_authorizer(db, Some(authorize), held),
+                code => code,
+            }
+        };
+        if code == sqlite::SQLITE_OK { Ok(()) } else { Err(Unguarded(code)) }
+    }
+
+    /// What becomes of this, which is being prepared.
+    fn verdict(&self, action: c_int, first: &[u8], second: &[u8]) -> c_int {
+        if !self.is_lent.load(SeqCst) {
+            return sqlite::SQLITE_OK;
+        }
+        if self.is_rollback(action, first) {
+            self.gave_up.store(true, SeqCst);
+            // It does nothing and fails not: sqlx would stop serving a connection on which it cannot roll back.
+            return sqlite::SQLITE_IGNORE;
+        }
+        if self.allows(action, first, second) { sqlite::SQLITE_OK } else { sqlite::SQLITE_DENY }
+    }
+
+    fn is_rollback(&self, action: c_int, operation: &[u8]) -> bool {
+        self.kind == Kind::Writer
+            && action == sqlite::SQLITE_TRANSACTION
+            && operation == b"ROLLBACK"
+    }
+
+    fn allows(&self, action: c_int, first: &[u8], second: &[u8]) -> bool {
+        match action {
+            sqlite::SQLITE_SELECT | sqlite::SQLITE_RECURSIVE => true,
+            sqlite::SQLITE_READ => may_read(first),
+            sqlite::SQLITE_INSERT | sqlite::SQLITE_UPDATE | sqlite::SQLITE_DELETE => {
+                may_write(first)
+            }
+            sqlite::SQLITE_FUNCTION => !is_among(second, &DANGEROUS_FUNCTIONS),
+            sqlite::SQLITE_PRAGMA => is_among(first, &HARMLESS_PRAGMAS),
+            sqlite::SQLITE_SAVEPOINT => self.may_name(second),
+            sqlite::SQLITE_TRANSACTION => self.kind == Kind::Reader,
+            // Tables, views, triggers, indexes, temporary ones included; other files; whatever comes with a later SQLite.
+            _ => false,
+        }
+    }
+
+    /// Savepoints are welcome, but for the store's own.
+    fn may_name(&self, savepoint: &[u8]) -> bool {
+        if self.kind == Kind::Writer && savepoint == self.password.as_bytes() {
+            self.is_lent.store(false, SeqCst);
+            return false;
+        }
+        !is_ours(savepoint)
+    }
+}
+
+/// Nothing of the store's: other users' chats stand there.
+fn may_read(table: &[u8]) -> bool {
+    !is_ours(table) && (!is_sqlites(table) || is_among(table, &HARMLESS_TABLES))
+}
+
+fn may_write(table: &[u8]) -> bool {
+    !is_ours(table) && !is_sqlites(table)
+}
+
+fn is_ours(name: &[u8]) -> bool {
+    begins_with(name, b"madang_") || begins_with(name, b"_madang_")
+}
+
+fn is_sqlites(table: &[u8]) -> bool {
+    begins_with(table, b"sqlite_")
+}
+
+/// SQLite knows names whatever the case of their letters.
+fn begins_with(name: &[u8], prefix: &[u8]) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+fn is_among(name: &[u8], names: &[&[u8]]) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn authorize(
+    authorizer: *mut c_void,
+    action: c_int,
+    first: *const c_char,
+    second: *const c_char,
+    _database: *const c_char,
+    // The name of a trigger or view, or of whatever a `WITH` calls so: it proves nothing.
+    _within: *const c_char,
+) -> c_int {
+    // SAFETY: SQLite hands back what `guard` gave it, which lives as long as the connection does, and texts that live for
+    // this call, or none.
+    let (authorizer, first, second) =
+        unsafe { (&*authorizer.cast_const().cast::<Authorizer>(), text(first), text(second)) };
+    authorizer.verdict(action, first, second)
+}
+
+#[expect(unsafe_code, reason = "texts of C")]
+unsafe fn text<'t>(text: *const c_char) -> &'t [u8] {
+    if text.is_null() {
+        return b"";
+    }
+    // SAFETY: the caller vouches for the text.
+    unsafe { CStr::from_ptr(text) }.to_bytes()
+}
+
+#[expect(unsafe_code, reason = "called by SQLite when it closes the connection")]
+unsafe extern "C" fn let_go(authorizer: *mut c_void) {
+    // SAFETY: the count that `guard` gave away, taken back once.
+    drop(unsafe { Arc::from_raw(authorizer.cast_const().cast::<Authorizer>()) });
+}

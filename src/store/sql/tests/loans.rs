@@ -1,0 +1,195 @@
+//! What a borrower may say on the connection that it is lent, whoever wrote its SQL: its own tables and nothing else.
+
+use std::{
+    pin::pin,
+    task::{Context, Waker},
+};
+
+use madang_actors::{port::Store, store::Keep};
+use sqlx::{AssertSqlSafe, SqliteConnection};
+
+use super::support::{House, db, note, record, say};
+
+/// What no borrower may say, whatever it is lent.
+const REFUSED: &[&str] = &[
+    // The store's tables, by any name and on any way.
+    "INSERT INTO madang_sessions (session, user, opened_at) VALUES ('t', 'lee', 1)",
+    "UPDATE madang_calls SET state = state",
+    "UPDATE MADANG_SESSIONS SET user = 'lee'",
+    "UPDATE main.\"madang_sessions\" SET user = 'lee'",
+    "DELETE FROM madang_transitions",
+    "DELETE FROM madang_messages WHERE FALSE",
+    "REPLACE INTO madang_turns SELECT * FROM madang_turns",
+    "INSERT INTO madang_refused SELECT 1",
+    "WITH notes AS (SELECT 1) UPDATE madang_calls SET arguments = '{}'",
+    "UPDATE _madang_migrations SET version = 99",
+    "SELECT * FROM madang_messages",
+    "SELECT count(*) FROM madang_sessions",
+    "WITH mine AS (SELECT content FROM madang_messages) SELECT * FROM mine",
+    "SELECT (SELECT user FROM madang_sessions)",
+    "INSERT INTO notes (call) SELECT seq FROM madang_messages",
+    "EXPLAIN SELECT * FROM madang_messages",
+    // The schema, for the moment and for good.
+    "CREATE TABLE mine (id)",
+    "CREATE TEMP TABLE notes (id)",
+    "CREATE TEMP VIEW notes AS SELECT 1 AS id, 2 AS call",
+    "CREATE VIEW mine AS SELECT * FROM madang_messages",
+    "CREATE TEMP TRIGGER mine AFTER INSERT ON madang_transitions BEGIN DELETE FROM notes; END",
+    "CREATE TRIGGER mine AFTER INSERT ON notes BEGIN UPDATE madang_calls SET state = state; END",
+    "CREATE INDEX mine ON notes (call)",
+    "CREATE VIRTUAL TABLE mine USING fts5 (text)",
+    "DROP TRIGGER madang_transitions_stay",
+    "DROP TABLE notes",
+    "ALTER TABLE notes ADD COLUMN more",
+    "ALTER TABLE madang_sessions RENAME TO sessions",
+    "REINDEX",
+    "ANALYZE",
+    "DELETE FROM sqlite_sequence",
+    // Other files, and how the connection works.
+    "ATTACH 'other.db' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH main",
+    "PRAGMA writable_schema = ON",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA defer_foreign_keys = ON",
+    "PRAGMA recursive_triggers = OFF",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA query_only = OFF",
+    "PRAGMA user_version",
+    "SELECT * FROM pragma_user_version",
+    "SELECT load_extension('mine')",
+    // The store's own savepoints.
+    "SAVEPOINT madang_mine",
+];
+
+/// What its own work needs.
+const ALLOWED: &[&str] = &[
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT max(i), json_array(1) FROM n",
+    "SELECT name FROM sqlite_schema",
+    "PRAGMA table_info (notes)",
+    "SELECT name FROM pragma_table_info('notes')",
+    "PRAGMA data_version",
+    "SELECT count(*) FROM notes, json_each('[1]')",
+    "SAVEPOINT mine",
+    "RELEASE mine",
+];
+
+async fn say_all(db: &mut SqliteConnection, kind: &str) {
+    for sql in REFUSED {
+        let told = sqlx::query(*sql).execute(&mut *db).await;
+        let error = told.expect_err(&format!("{kind}: {sql}")).to_string();
+        let is_refused = ["not authorized", "prohibited", "authoriz"];
+        assert!(is_refused.iter().any(|word| error.contains(word)), "{kind}: {sql}: {error}");
+    }
+    for sql in ALLOWED {
+        let told = sqlx::query(*sql).execute(&mut *db).await;
+        told.unwrap_or_else(|error| panic!("{kind}: {sql}: {error}"));
+    }
+}
+
+/// All that the store has, apart from notes.
+async fn whole(house: &House) -> i64 {
+    house
+        .count(
+            "SELECT (SELECT count(*) FROM madang_transitions) * 1000000 \
+             + (SELECT count(*) FROM madang_messages) * 10000 \
+             + (SELECT count(*) FROM sqlite_schema) * 100 + (SELECT count(*) FROM madang_sessions)",
+        )
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_says_nothing_but_what_its_own_tables_need() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    let before = whole(&house).await;
+
+    let mut lease = house.lease("tool").await;
+    say_all(db(&mut lease), "a transaction").await;
+    note(db(&mut lease), 2).await.unwrap();
+    lease.end(Keep::Keep, Vec::new()).await.expect("what was refused spoils nothing");
+    assert_eq!(house.count("SELECT count(*) FROM notes").await, 2);
+
+    for _ in 0..2 {
+        let mut reader = house.store.reader().await.unwrap();
+        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+        say_all(db, "a reader").await;
+        // Another file, by another way. Within a transaction SQLite does not begin it.
+        let copy = sqlx::query("VACUUM INTO 'elsewhere.db'").execute(&mut *db).await.unwrap_err();
+        assert!(copy.to_string().contains("authoriz"), "{copy}");
+    }
+    assert_eq!(whole(&house).await, before);
+    house.handle.write(say("s", 2)).await.expect("the store goes on");
+    house.close().await;
+}
+
+/// Statements of the store's own, as its sources have them.
+fn stores_own_statements() -> Vec<&'static str> {
+    let sources = [
+        include_str!("../write.rs"),
+        include_str!("../step.rs"),
+        include_str!("../read.rs"),
+        include_str!("../script.rs"),
+    ];
+    let texts = sources.into_iter().flat_map(|source| source.split('"').skip(1).step_by(2));
+    let is_sql = |text: &&str| {
+        ["INSERT INTO madang", "UPDATE madang", "SELECT "].iter().any(|verb| text.starts_with(verb))
+    };
+    texts.filter(is_sql).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
+    let house = House::new().await;
+    house.chat("s").await;
+    // Every kind of statement is prepared, and kept, by the store itself.
+    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    house.handle.write(record("s", 2)).await.unwrap();
+    house.handle.write(say("s", 3)).await.unwrap();
+
+    let statements = stores_own_statements();
+    assert!(statements.len() > 12, "{statements:?}");
+    let mut lease = house.lease("tool").await;
+    for sql in statements {
+        // As the store says it alone, and as it stands in a script.
+        for sql in [sql.replace("\\\n", ""), format!("{};", sql.replace("\\\n", ""))] {
+            let told = sqlx::query(AssertSqlSafe(sql.clone())).execute(db(&mut lease)).await;
+            let error = told.expect_err(&sql).to_string();
+            assert!(error.contains("authoriz") || error.contains("prohibited"), "{sql}: {error}");
+        }
+    }
+    drop(lease);
+    house.close().await;
+}
+
+/// Puts a statement into the queue of SQLite's thread and does not wait for it.
+fn leave_behind(db: &mut SqliteConnection, sql: &'static str) {
+    let left = pin!(sqlx::query(sql).execute(db));
+    assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_borrower_left_behind_is_not_taken_for_the_stores_own() {
+    let slow = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300000) \
+                SELECT max(i) FROM n";
+    // A step that the triggers would let in.
+    let forged = "INSERT INTO madang_turns (session, turn, began_at, options, text, usage, ended_at, ending) \
+                  SELECT session, 'forged', 1, options, text, usage, 1, 'done' FROM madang_turns";
+    for keep in [Keep::Keep, Keep::Undo] {
+        let house = House::new().await;
+        house.chat("s").await;
+        for number in 1..=8 {
+            let mut lease = house.lease("tool").await;
+            note(db(&mut lease), number).await.unwrap();
+            leave_behind(db(&mut lease), slow);
+            leave_behind(db(&mut lease), forged);
+            // Its statement is prepared behind the end of the loan.
+            lease.end(keep, record("s", number)).await.unwrap();
+        }
+        let turns = house.count("SELECT count(*) FROM madang_turns").await;
+        assert_eq!(turns, 1, "{keep:?}");
+        house.close().await;
+    }
+}
