@@ -40,7 +40,7 @@ use failure::Failure;
 static HEAP: PeakAlloc = PeakAlloc;
 
 /// What had to end was waited for by the runtime's own shutdown; nothing that is left takes long.
-const LAST_TASKS: Duration = Duration::from_secs(5);
+const LAST_TASKS: Duration = Duration::from_secs(3);
 
 /// 0 when all turns or calls were processed, 1 when the program could not go on; clap ends wrong usage with 2.
 fn main() -> ExitCode {

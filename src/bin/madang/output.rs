@@ -29,7 +29,7 @@ pub(crate) fn remark(text: &str) {
 
 fn heard(result: io::Result<()>) -> Result<(), Failure> {
     result.map_err(|cause| {
-        if cause.kind() == ErrorKind::BrokenPipe {
+        if cause.kind() == ErrorKind::BrokenPipe || is_gone(&cause) {
             return Failure::Unheard;
         }
         Failure::because(
@@ -37,4 +37,18 @@ fn heard(result: io::Result<()>) -> Result<(), Failure> {
             cause,
         )
     })
+}
+
+/// Whether the output was a terminal that has gone away.
+#[cfg(unix)]
+fn is_gone(cause: &io::Error) -> bool {
+    use rustix::{io::Errno, termios::tcgetattr};
+
+    Errno::from_io_error(cause) == Some(Errno::IO)
+        && tcgetattr(io::stdout()).is_err_and(|error| error != Errno::NOTTY)
+}
+
+#[cfg(not(unix))]
+fn is_gone(_: &io::Error) -> bool {
+    false
 }

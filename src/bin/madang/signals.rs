@@ -1,15 +1,22 @@
-//! What the operating system asks of the program.
+//! What the operating system asks of the program, and the last moment at which it does so.
 
-use std::io;
+use std::{io, thread, time::Duration};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
+
+/// So long the program may take to end in order once it is asked to; then it ends without order. Below the 35 s that
+/// are promised, and above what a shutdown waits for handlers. What a tool did is in the ledger in either case.
+const LAST_MOMENT: Duration = Duration::from_secs(34);
 
 /// A request of the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Ctrl-C.
     Interrupt,
-    /// The program shall end: SIGTERM, or the terminal was closed.
+    /// The program shall end: SIGTERM, SIGHUP, or the terminal went away.
     Terminate,
 }
 
@@ -22,25 +29,40 @@ pub(crate) struct Signals {
     hang_up: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
+    /// A terminal that goes away sends no signal to a program that it does not control.
+    terminal_gone: CancellationToken,
 }
 
 impl Signals {
-    /// Listens from now on.
+    /// Listens from now on. A request to end is carried out at the last moment even if nothing asks for it by
+    /// [`next`](Self::next), for example because the terminal takes no more output.
     pub(crate) fn new() -> Result<Self, Failure> {
-        Self::heard().map_err(|cause| {
-            Failure::because("failed to listen to the operating system's signals", cause)
-        })
+        let terminal_gone = CancellationToken::new();
+        let heard = |terminal_gone: &CancellationToken| {
+            Self::heard(terminal_gone.clone()).map_err(|cause| {
+                Failure::because("failed to listen to the operating system's signals", cause)
+            })
+        };
+        let (signals, mut guard) = (heard(&terminal_gone)?, heard(&terminal_gone)?);
+        terminal::watch(terminal_gone);
+        // A task of its own: the one that chats may be held up by its output.
+        tokio::spawn(async move {
+            while guard.next().await != Asked::Terminate {}
+            end_at_the_last_moment();
+        });
+        Ok(signals)
     }
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn heard() -> io::Result<Self> {
+    fn heard(terminal_gone: CancellationToken) -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
+            terminal_gone,
         })
     }
 
@@ -49,6 +71,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => Asked::Terminate,
             _ = self.hang_up.recv() => Asked::Terminate,
+            () = self.terminal_gone.cancelled() => Asked::Terminate,
             _ = self.interrupt.recv() => Asked::Interrupt,
         }
     }
@@ -56,15 +79,96 @@ impl Signals {
 
 #[cfg(not(unix))]
 impl Signals {
-    fn heard() -> io::Result<Self> {
-        Ok(Self {})
+    fn heard(terminal_gone: CancellationToken) -> io::Result<Self> {
+        Ok(Self { terminal_gone })
     }
 
     /// Waits for the next. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Asked {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Asked::Interrupt,
-            Err(_) => std::future::pending().await,
+        tokio::select! {
+            interrupt = tokio::signal::ctrl_c() => match interrupt {
+                Ok(()) => Asked::Interrupt,
+                Err(_) => std::future::pending().await,
+            },
+            () = self.terminal_gone.cancelled() => Asked::Terminate,
         }
     }
+}
+
+/// Ends the process later, if it is still there then. The thread depends on nothing that the program waits for.
+fn end_at_the_last_moment() {
+    let end = || {
+        let moment = Instant::now() + LAST_MOMENT;
+        while Instant::now() < moment {
+            thread::park_timeout(moment.saturating_duration_since(Instant::now()));
+        }
+        end_now();
+    };
+    if let Err(error) = thread::Builder::new().name("last-moment".to_owned()).spawn(end) {
+        tracing::error!(%error, "failed to guard the end of the program");
+    }
+}
+
+/// Neither flushes nor runs destructors: they may be what hangs.
+fn end_now() {
+    #[cfg(unix)]
+    if let Err(error) =
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+    {
+        tracing::error!(%error, "failed to end at once");
+    }
+    std::process::abort();
+}
+
+#[cfg(unix)]
+mod terminal {
+    use std::{io, thread};
+
+    use rustix::{
+        event::{PollFd, PollFlags, poll},
+        io::Errno,
+        termios::isatty,
+    };
+    use tokio_util::sync::CancellationToken;
+
+    /// Says when the terminal of standard input or output has gone away. Waits in a thread, without using the processor,
+    /// for as long as the process lives.
+    pub(super) fn watch(gone: CancellationToken) {
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        if !isatty(&stdin) && !isatty(&stdout) {
+            return;
+        }
+        let wait = move || {
+            // What is no terminal, a pipe for example, has its own end.
+            let mut ends = Vec::with_capacity(2);
+            ends.extend(isatty(&stdin).then(|| PollFd::new(&stdin, PollFlags::empty())));
+            ends.extend(isatty(&stdout).then(|| PollFd::new(&stdout, PollFlags::empty())));
+            loop {
+                match poll(&mut ends, None) {
+                    Ok(_) => break,
+                    Err(Errno::INTR) => {}
+                    Err(error) => return tracing::warn!(%error, "the terminal cannot be watched"),
+                }
+            }
+            let is_gone = ends.iter().any(|end| {
+                end.revents().intersects(PollFlags::HUP | PollFlags::ERR)
+                    && !end.revents().contains(PollFlags::NVAL)
+            });
+            // Some systems cannot watch a terminal, and say so at once.
+            if is_gone {
+                gone.cancel();
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("terminal".to_owned()).spawn(wait) {
+            tracing::error!(%error, "failed to watch the terminal");
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod terminal {
+    use tokio_util::sync::CancellationToken;
+
+    /// Consoles of other systems end their programs themselves.
+    pub(super) fn watch(_: CancellationToken) {}
 }

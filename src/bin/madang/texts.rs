@@ -13,6 +13,14 @@ pub(crate) enum Text<'a> {
     Reopened { entries: usize },
     /// May it run, and how to answer.
     MayIt,
+    /// What "always" means, and how it is confirmed.
+    ConfirmAlways,
+    /// The question goes on.
+    More { shown: usize, total: usize },
+    /// Rows of the question were passed over.
+    LeftOut { rows: usize },
+    /// The arguments are too long to be changed here.
+    TooLongToEdit,
     /// The answer was yes.
     Yes,
     /// The answer was yes, from now on.
@@ -107,6 +115,26 @@ impl Text<'_> {
             Self::MayIt => pick(
                 "실행할까요? (a 이 대화에서 항상, m 이유를 말하고 거절, e 인자 고치기) [y/n]",
                 "Run it? (a always in this chat, m no and why, e change the arguments) [y/n]",
+            ),
+            Self::ConfirmAlways => pick(
+                "이 대화에서는 이 도구를 앞으로 묻지 않고 실행합니다. Enter를 누르면 확정하고, 다른 키를 누르면 취소합니다.",
+                "From now on this tool runs in this chat without a question. Enter confirms, any other key takes it back.",
+            ),
+            Self::More { shown, total } => match locale {
+                Locale::Ko => format!(
+                    "{total}줄 중 {shown}줄까지 보았습니다. (Enter 더 보기, g 끝으로, m 이유를 말하고 거절, n 거절)"
+                ),
+                Locale::En => format!(
+                    "{shown} of {total} lines; there is more. (Enter goes on, g to the end, m no and why, n no)"
+                ),
+            },
+            Self::LeftOut { rows } => match locale {
+                Locale::Ko => format!("… {rows}줄을 보지 않고 넘어갔습니다."),
+                Locale::En => format!("… {rows} lines were passed over and not shown."),
+            },
+            Self::TooLongToEdit => pick(
+                "인자가 너무 길어서 여기서 고칠 수 없습니다. m을 눌러 무엇을 바꿀지 말해 주세요.",
+                "the arguments are too long to be changed here: press m and say what to change",
             ),
             Self::Yes => pick("예", "yes"),
             Self::Always => pick("예, 이 대화에서 항상", "yes, always in this chat"),

@@ -29,6 +29,8 @@ fn always_is_said_once_and_taken_back_by_a_command() {
     let mut chat = chat(&home, &script, "--locale en --session one");
     asked(&mut chat);
     chat.write(b"a");
+    chat.until_shown("Enter confirms");
+    chat.write(b"\r");
     chat.until_shown("yes, always in this chat");
     chat.until_shown("First.");
     chat.until_shown("> ");

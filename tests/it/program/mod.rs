@@ -2,6 +2,8 @@
 #![cfg(all(feature = "program", feature = "sqlite"))]
 
 #[cfg(target_os = "linux")]
+mod ahead;
+#[cfg(target_os = "linux")]
 mod answers;
 mod bad_input;
 mod bench_model;
@@ -13,10 +15,14 @@ mod ending;
 #[cfg(all(feature = "bundled-model", target_os = "linux"))]
 mod engine;
 mod eval;
+#[cfg(target_os = "linux")]
+mod gone;
 #[cfg(all(feature = "hub", unix))]
 mod hub;
 #[cfg(unix)]
 mod notes;
+#[cfg(target_os = "linux")]
+mod pty;
 #[cfg(target_os = "linux")]
 mod resume;
 #[cfg(target_os = "linux")]

@@ -25,7 +25,10 @@ pub(super) fn start(
     let script = home.script(completions);
     // `exec`, because a shell that stays in between would take Ctrl-C too and end with a code of its own.
     let program = env!("CARGO_BIN_EXE_madang");
-    let command = format!("echo $$; exec {program} chat --script {} {options}", script.display());
+    let command = format!(
+        "stty columns 300; echo $$; exec {program} chat --script {} {options}",
+        script.display()
+    );
     let mut terminal = Command::new("script");
     terminal.args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"]);
     terminal.current_dir(home.folder.path());
@@ -54,8 +57,7 @@ fn a_question_is_shown_with_everything_that_will_run_and_answered_by_a_key() {
         ] {
             assert!(question.contains(part), "{part} is missing in {question}");
         }
-        // Neither Enter nor another letter is an answer.
-        chat.write(format!("\rx{key}").as_bytes());
+        chat.write(key.as_bytes());
         chat.until_shown(shown);
         chat.until_shown("Well then.");
         chat.until_shown(PROMPT);

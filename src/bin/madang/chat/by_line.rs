@@ -5,6 +5,9 @@ use madang::{AnswerError, Decision, Limits, Problems, Question, Text as LibraryT
 use super::{editor::Typed, screen::Screen, talk::Talk, typed_json};
 use crate::{failure::Failure, signals::Asked, texts::Text};
 
+/// Longer arguments would fill the screen of the line editor.
+const MAX_EDITABLE_CHARS: usize = 2_000;
+
 /// What is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
@@ -39,6 +42,10 @@ impl Line {
             Self::Message => (Text::WhyNot.in_locale(locale), String::new()),
             Self::Arguments => (Text::Arguments.in_locale(locale), editable(&question.arguments)),
         };
+        if initial.chars().nth(MAX_EDITABLE_CHARS).is_some() {
+            screen.say(&Text::TooLongToEdit.in_locale(locale));
+            return Ok(Answered::NotYet);
+        }
         loop {
             let Some(editor) = screen.editor()? else { return Ok(Answered::NotYet) };
             let typed = tokio::select! {

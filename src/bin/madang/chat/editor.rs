@@ -1,10 +1,6 @@
 //! The prompt: line editing with history, in a thread of its own.
 
-use std::{
-    process::{Command, Stdio},
-    sync::mpsc as threads,
-    thread,
-};
+use std::{sync::mpsc as threads, thread};
 
 use rustyline::{
     Config, Editor as Rustyline,
@@ -33,15 +29,17 @@ pub(super) enum Typed {
 pub(super) struct Editor {
     wanted: threads::Sender<Wanted>,
     typed: mpsc::Receiver<Result<Typed, ReadlineError>>,
-    mode: Option<String>,
+    mode: mode::Mode,
     is_open: bool,
+    /// What was typed before there was a prompt.
+    ahead: String,
 }
 
 /// A line that is asked for.
 #[derive(Debug)]
 enum Wanted {
-    /// A turn: it is remembered.
-    Turn,
+    /// A turn, which is remembered, and what is there to be changed.
+    Turn { initial: String },
     /// Something else: what stands before it, and what is there to be changed.
     Other { prompt: String, initial: String },
 }
@@ -74,13 +72,22 @@ impl Editor {
             .name("prompt".to_owned())
             .spawn(prompt)
             .map_err(|cause| unusable(cause.into()))?;
-        Ok(Self { wanted, typed, mode: mode(), is_open: false })
+        Ok(Self { wanted, typed, mode: mode::Mode::of_now(), is_open: false, ahead: String::new() })
     }
 
     /// Waits for the text of a turn. Where the future is dropped the prompt stays open, and nothing but dropping it may
     /// follow.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
-        self.read(Wanted::Turn).await
+        let initial = std::mem::take(&mut self.ahead);
+        self.read(Wanted::Turn { initial }).await
+    }
+
+    /// Begins the text of the next turn with this.
+    pub(super) fn typed_ahead(&mut self, text: &str) {
+        if !self.ahead.is_empty() && !text.is_empty() {
+            self.ahead.push(' ');
+        }
+        self.ahead.push_str(text);
     }
 
     /// Waits for a line that begins as `initial`. Dropping the future is as with [`Editor::line`].
@@ -95,23 +102,27 @@ impl Editor {
         self.is_open = true;
         let typed = self.typed.recv().await;
         self.is_open = false;
-        typed.map_or(Ok(Typed::Leave), |typed| typed.map_err(unusable))
+        match typed {
+            Some(Ok(typed)) => Ok(typed),
+            Some(Err(error)) if !mode::is_gone() => Err(unusable(error)),
+            // The terminal is gone, as if the person had left.
+            Some(Err(_)) | None => Ok(Typed::Leave),
+        }
     }
 }
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        let Some(mode) = self.mode.as_ref().filter(|_| self.is_open) else { return };
-        if let Err(error) = Command::new("stty").arg(mode).stdin(Stdio::inherit()).status() {
-            tracing::warn!(%error, "failed to give the terminal back as it was");
+        if self.is_open {
+            self.mode.restore();
         }
     }
 }
 
 fn read(editor: &mut Rustyline<(), MemHistory>, wanted: &Wanted) -> Result<String, ReadlineError> {
     match wanted {
-        Wanted::Turn => {
-            let line = editor.readline(PROMPT)?;
+        Wanted::Turn { initial } => {
+            let line = editor.readline_with_initial(PROMPT, (initial, ""))?;
             editor.add_history_entry(&line)?;
             Ok(line)
         }
@@ -119,16 +130,59 @@ fn read(editor: &mut Rustyline<(), MemHistory>, wanted: &Wanted) -> Result<Strin
     }
 }
 
-/// How the terminal stands now, in the words of `stty`.
-fn mode() -> Option<String> {
-    let said = Command::new("stty").arg("-g").stdin(Stdio::inherit()).output().ok()?;
-    let mode = String::from_utf8(said.stdout).ok()?;
-    said.status.success().then(|| mode.trim().to_owned())
-}
-
 fn unusable(cause: ReadlineError) -> Failure {
     Failure::because(
         "failed to read from the terminal: try again, or give the turns on standard input",
         cause,
     )
+}
+
+/// How a terminal treats what is typed.
+#[cfg(unix)]
+mod mode {
+    use std::io;
+
+    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+    #[derive(Debug)]
+    pub(super) struct Mode(Option<Termios>);
+
+    /// Whether there is no terminal any more.
+    pub(super) fn is_gone() -> bool {
+        tcgetattr(io::stdin()).is_err()
+    }
+
+    impl Mode {
+        pub(super) fn of_now() -> Self {
+            Self(tcgetattr(io::stdin()).ok())
+        }
+
+        /// At once: a terminal that takes no output must not hold up the end of the program.
+        pub(super) fn restore(&self) {
+            let Some(mode) = &self.0 else { return };
+            if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, mode) {
+                tracing::debug!(%error, "failed to give the terminal back as it was");
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod mode {
+    #[derive(Debug)]
+    pub(super) struct Mode;
+
+    /// Whether there is no terminal any more: the console ends its programs itself.
+    pub(super) fn is_gone() -> bool {
+        false
+    }
+
+    impl Mode {
+        pub(super) fn of_now() -> Self {
+            Self
+        }
+
+        /// The console does it itself.
+        pub(super) fn restore(&self) {}
+    }
 }

@@ -1,11 +1,13 @@
 //! `madang chat`: one session, in a terminal, line by line, or as events.
 
+mod asking;
 mod by_line;
 mod editor;
+mod flow;
 mod input;
 mod json;
-mod keys;
 mod lines;
+mod pages;
 mod printable;
 mod screen;
 mod streamed;
@@ -13,6 +15,7 @@ mod summary;
 mod talk;
 mod terminal;
 mod typed_json;
+mod wrap;
 
 use std::io::{self, IsTerminal};
 

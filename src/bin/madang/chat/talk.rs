@@ -7,8 +7,8 @@ use madang::{
 };
 
 use super::{
+    asking::{Asking, Key, Part, Pressed},
     by_line::{Answered, Line},
-    keys::{Key, Keys},
     screen::Screen,
 };
 use crate::{
@@ -127,36 +127,47 @@ impl Talk {
 
     async fn follow(&mut self, turn: Turn, screen: &mut dyn Screen) -> Result<Next, Failure> {
         let mut ended = pin!(turn.ended());
-        let mut asking = None;
+        let mut asking: Option<Asking> = None;
         let mut was_dismissed = false;
         loop {
             let happened = tokio::select! {
                 biased;
                 asked = self.signals.next() => Happened::Asked(asked),
-                key = pressed(&mut asking) => Happened::Key(key),
+                pressed = pressed(&mut asking) => Happened::Pressed(pressed),
                 item = self.events.next() => Happened::Item(item),
                 end = &mut ended => Happened::Ended(end.is_ok()),
             };
             match happened {
-                Happened::Item(Some(item)) => self.heard(item, &mut asking, screen).await?,
+                Happened::Item(Some(item)) => {
+                    if self.heard(item, &mut asking, screen).await? == Keyboard::Closed {
+                        return Ok(Next::Terminate);
+                    }
+                }
                 // Only a dismissal that lets the turn finish closes the screen; the program never asks for it.
                 Happened::Item(None) => self.events = self.session.subscribe(),
-                Happened::Key(Some((question, Key::Yes))) => {
-                    self.answer(&question, Decision::Approve, screen).await
+                Happened::Pressed(Pressed::Show(part)) => {
+                    screen.part(part)?;
+                    if let Some(asking) = &mut asking
+                        && matches!(part, Part::Page | Part::End)
+                    {
+                        asking.shown(screen.has_more());
+                    }
                 }
-                Happened::Key(Some((question, Key::Always))) => {
-                    self.answer(&question, Decision::ApproveAlways, screen).await
-                }
-                Happened::Key(Some((question, Key::No))) => {
-                    self.answer(&question, Decision::Deny, screen).await
-                }
-                Happened::Key(Some((question, key @ (Key::Message | Key::Edit)))) => {
-                    let line = if key == Key::Edit { Line::Arguments } else { Line::Message };
-                    match line.answer(&question, self, screen).await? {
+                // The terminal is gone: the question stays open.
+                Happened::Pressed(Pressed::Closed) => return Ok(Next::Terminate),
+                Happened::Pressed(Pressed::Key(
+                    key @ (Key::Yes | Key::Always | Key::No | Key::Message | Key::Edit),
+                )) => {
+                    // The keyboard is given back before anything more is printed.
+                    let Some(question) = asking.take().map(Asking::end) else { continue };
+                    match self.pressed(key, &question, screen).await? {
                         Answered::Yes => {}
                         Answered::NotYet => {
-                            asking = Some((question, Keys::listen().await));
-                            screen.ask_again()?;
+                            let again = |screen: &mut dyn Screen| screen.ask_again();
+                            asking = Asking::begin(question, screen, again)?;
+                            if asking.is_none() {
+                                return Ok(Next::Terminate);
+                            }
                         }
                         Answered::Asked(Asked::Terminate) => return Ok(Next::Terminate),
                         Answered::Asked(Asked::Interrupt) => return Ok(Next::Leave),
@@ -164,7 +175,7 @@ impl Talk {
                 }
                 Happened::Asked(Asked::Terminate) => return Ok(Next::Terminate),
                 Happened::Asked(Asked::Interrupt)
-                | Happened::Key(Some((_, Key::Interrupt)) | None) => {
+                | Happened::Pressed(Pressed::Key(Key::Interrupt)) => {
                     if was_dismissed || self.answers != Answers::Ask {
                         return Ok(Next::Leave);
                     }
@@ -185,18 +196,37 @@ impl Talk {
         }
     }
 
+    /// Carries out what a key means.
+    async fn pressed(
+        &mut self,
+        key: Key,
+        question: &Question,
+        screen: &mut dyn Screen,
+    ) -> Result<Answered, Failure> {
+        let decision = match key {
+            Key::Yes => Decision::Approve,
+            Key::Always => Decision::ApproveAlways,
+            Key::No => Decision::Deny,
+            Key::Message => return Line::Message.answer(question, self, screen).await,
+            Key::Edit => return Line::Arguments.answer(question, self, screen).await,
+            Key::Interrupt => return Ok(Answered::Asked(Asked::Interrupt)),
+        };
+        self.answer(question, decision, screen).await;
+        Ok(Answered::Yes)
+    }
+
     async fn heard(
         &mut self,
         item: Item,
-        asking: &mut Option<(Box<Question>, Keys)>,
+        asking: &mut Option<Asking>,
         screen: &mut dyn Screen,
-    ) -> Result<(), Failure> {
+    ) -> Result<Keyboard, Failure> {
         let kind = match &item {
             Item::Event(event) => Some(&event.kind),
             Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => None,
         };
         if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
-            && asking.as_ref().is_some_and(|(question, _)| question.call == *call)
+            && asking.as_ref().is_some_and(|asking| asking.question.call == *call)
         {
             // The keyboard is given back before anything more is printed.
             *asking = None;
@@ -207,7 +237,9 @@ impl Talk {
             None
         };
         if let (Some(question), Answers::Ask) = (question, self.answers) {
-            *asking = Some((Box::new(question.clone()), Keys::listen().await));
+            let question = Box::new(question.clone());
+            *asking = Asking::begin(question, screen, |screen| screen.show(&item))?;
+            return Ok(if asking.is_some() { Keyboard::Open } else { Keyboard::Closed });
         }
         screen.show(&item)?;
         match (question, self.answers) {
@@ -221,7 +253,7 @@ impl Talk {
             }
             (Some(_), Answers::Ask) | (None, _) => {}
         }
-        Ok(())
+        Ok(Keyboard::Open)
     }
 
     async fn answer(&self, question: &Question, decision: Decision, screen: &mut dyn Screen) {
@@ -241,17 +273,24 @@ impl Talk {
 
 enum Happened {
     Asked(Asked),
-    /// The question that was open with the key; `None` if the keyboard cannot be read.
-    Key(Option<(Box<Question>, Key)>),
+    Pressed(Pressed),
     Item(Option<Item>),
     /// Whether the end was told.
     Ended(bool),
 }
 
+/// Whether a person can still answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Keyboard {
+    Open,
+    /// The terminal is gone.
+    Closed,
+}
+
 /// Waits for a key while a question is open, and for ever while none is. Dropping the future loses nothing.
-async fn pressed(asking: &mut Option<(Box<Question>, Keys)>) -> Option<(Box<Question>, Key)> {
-    let Some((_, keys)) = asking else { return std::future::pending().await };
-    let key = keys.pressed().await;
-    let (question, _) = asking.take()?;
-    Some((question, key?))
+async fn pressed(asking: &mut Option<Asking>) -> Pressed {
+    match asking {
+        Some(asking) => asking.pressed().await,
+        None => std::future::pending().await,
+    }
 }

@@ -6,16 +6,20 @@ use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
     ConfirmationEnd, Content, Decision, Ending, EventKind, Item, LedgerRow, Locale, Notice,
-    Question, SettleError, Settlement, Text as LibraryText, TurnEnding, plain,
+    SettleError, Settlement, Text as LibraryText, TurnEnding, plain,
 };
 
 use super::{
+    asking::Part,
     editor::{Editor, Typed},
+    flow::Flow,
+    pages::Pages,
     printable::printable,
     screen::Screen,
     streamed::Streamed,
     summary::{json, short, summary},
     talk::{Next, Talk},
+    wrap::{Gutter, Size, rows},
 };
 use crate::{failure::Failure, output, texts::Text};
 
@@ -24,14 +28,15 @@ pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
     let locale = talk.options.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
     let typed_before = earlier.iter().filter_map(|message| match &message.content {
-        Content::User { text } => Some(text.to_string()),
+        // What other programs may have asked can be more than a line.
+        Content::User { text } => Some(printable(text).replace(['\n', '\t'], " ")),
         Content::Model { .. }
         | Content::ToolCall(_)
         | Content::Notice { .. }
         | Content::Cleared => None,
     });
     let mut screen = Terminal::new(locale, Editor::new(typed_before.collect())?);
-    screen.dim(&Text::Welcome { model: &printable(model) }.in_locale(locale))?;
+    screen.dim(&Text::Welcome { model: &plain(model) }.in_locale(locale))?;
     if !earlier.is_empty() {
         screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
     }
@@ -139,14 +144,25 @@ struct Terminal {
     locale: Locale,
     editor: Editor,
     streamed: Streamed,
-    /// The question whose answer will stand behind it.
+    flow: Flow,
+    /// The open question, as far as it was not shown.
+    question: Pages,
+    /// Whether the answer will stand behind how to answer.
     has_open_question: bool,
     waiting: Option<ProgressBar>,
 }
 
 impl Terminal {
-    const fn new(locale: Locale, editor: Editor) -> Self {
-        Self { locale, editor, streamed: Streamed::new(), has_open_question: false, waiting: None }
+    fn new(locale: Locale, editor: Editor) -> Self {
+        Self {
+            locale,
+            editor,
+            streamed: Streamed::new(),
+            flow: Flow::default(),
+            question: Pages::default(),
+            has_open_question: false,
+            waiting: None,
+        }
     }
 
     /// Shows that something is going on.
@@ -164,13 +180,69 @@ impl Terminal {
 
     fn dim(&mut self, text: &str) -> Result<(), Failure> {
         self.below()?;
-        output::line(&text.dim().to_string())
+        self.lines(text, |row| row.dim().to_string())
     }
 
-    /// Goes to the beginning of a line, where streamed text stands open.
+    fn red(&mut self, text: &str) -> Result<(), Failure> {
+        self.below()?;
+        self.lines(text, |row| row.red().to_string())
+    }
+
+    /// Says lines of the program.
+    fn lines(&self, text: &str, style: impl Fn(&str) -> String) -> Result<(), Failure> {
+        let rows = rows(text, Size::now().writable(), Gutter::LINE);
+        rows.iter().try_for_each(|row| output::line(&style(row)))
+    }
+
+    /// Goes to the beginning of a line, where streamed text or a question stands open.
     fn below(&mut self) -> Result<(), Failure> {
         self.stop_waiting();
-        if self.streamed.abandon() { output::line("") } else { Ok(()) }
+        self.flow.end();
+        let is_open = self.streamed.abandon() | std::mem::take(&mut self.has_open_question);
+        if is_open { output::line("") } else { Ok(()) }
+    }
+
+    /// Shows what the model says.
+    fn said(&mut self, text: &str) -> Result<(), Failure> {
+        output::piece(&self.flow.piece(&printable(text), Size::now().writable()))
+    }
+
+    /// Shows the next page of the question, or the last, and how it goes on.
+    fn page(&mut self, is_last: bool) -> Result<(), Failure> {
+        if std::mem::take(&mut self.has_open_question) {
+            output::line("")?;
+        }
+        let is_first = self.question.shown() == 0;
+        let (left_out, rows) =
+            if is_last { self.question.last() } else { (0, self.question.next()) };
+        if left_out > 0 {
+            output::line(
+                &Text::LeftOut { rows: left_out }.in_locale(self.locale).bold().to_string(),
+            )?;
+        }
+        for (index, row) in rows.iter().enumerate() {
+            let is_tool = is_first && index == 0;
+            output::line(&if is_tool { row.as_str().bold().to_string() } else { row.clone() })?;
+        }
+        self.more()
+    }
+
+    /// Says how a question goes on that was not shown whole.
+    fn more(&mut self) -> Result<(), Failure> {
+        if !self.question.has_more() {
+            return Ok(());
+        }
+        let (shown, total) = (self.question.shown(), self.question.total());
+        self.prompt(&Text::More { shown, total }.in_locale(self.locale))
+    }
+
+    /// Says what can be pressed; what it means stands behind it.
+    fn prompt(&mut self, text: &str) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.has_open_question, true) {
+            output::line("")?;
+        }
+        let rows = rows(text, Size::now().writable(), Gutter::LINE);
+        output::piece(&rows.join("\n").bold().to_string())
     }
 
     fn event(&mut self, event: &EventKind) -> Result<(), Failure> {
@@ -179,7 +251,8 @@ impl Terminal {
             EventKind::ModelMessage { text, ending } => {
                 self.stop_waiting();
                 let rest = self.streamed.message(text);
-                output::piece(&printable(&rest))?;
+                self.said(&rest)?;
+                self.flow.end();
                 match ending {
                     Ending::Complete => output::line(""),
                     Ending::Interrupted => {
@@ -194,13 +267,18 @@ impl Terminal {
             }
             EventKind::ConfirmationAsked { question } => {
                 self.below()?;
-                self.has_open_question = true;
-                // While the keyboard is listened to, a line break alone does not go back to the beginning of the line.
-                output::piece(&asked(question, locale).replace('\n', "\r\n"))
+                let Size { rows: height, .. } = Size::now();
+                let all = rows(&question.plain_text(), Size::now().writable(), Gutter::QUESTION);
+                self.question = Pages::new(all, height);
+                self.page(false)
             }
             EventKind::ConfirmationEnded { end, .. } => {
-                let gap = if std::mem::take(&mut self.has_open_question) { " " } else { "" };
-                output::line(&format!("{gap}{}", answered(end, locale)))?;
+                self.question = Pages::default();
+                let answered = answered(end, locale);
+                if std::mem::take(&mut self.has_open_question) {
+                    output::piece(" ")?;
+                }
+                self.lines(&answered, str::to_owned)?;
                 self.wait();
                 Ok(())
             }
@@ -208,18 +286,14 @@ impl Terminal {
                 self.dim(&format!("{text} {}", Text::HowToClear.in_locale(locale)))
             }
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
-                self.below()?;
                 let how = Text::HowToSettle.in_locale(locale);
-                output::line(&format!("{text} {how}").red().to_string())
+                self.red(&format!("{} {how}", plain(text)))
             }
             EventKind::ToolCallSettled { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
-                self.dim(&printable(text))
+                self.dim(&plain(text))
             }
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
-            EventKind::Error { text, .. } => {
-                self.below()?;
-                output::line(&printable(text).red().to_string())
-            }
+            EventKind::Error { text, .. } => self.red(&plain(text)),
             EventKind::TurnEnded { ending: TurnEnding::Dismissed, .. } => {
                 self.dim(&Text::Dismissed.in_locale(locale))
             }
@@ -241,7 +315,7 @@ impl Screen for Terminal {
                     return Ok(());
                 }
                 self.stop_waiting();
-                output::piece(&printable(&new))
+                self.said(&new)
             }
             // What was missed follows.
             Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
@@ -251,17 +325,34 @@ impl Screen for Terminal {
 
     fn say(&mut self, sentence: &str) {
         self.stop_waiting();
-        let gap = if self.streamed.is_open() || std::mem::take(&mut self.has_open_question) {
-            "\n"
-        } else {
-            ""
-        };
-        output::remark(&format!("{gap}{}", sentence.dim()));
+        self.flow.end();
+        if self.streamed.is_open() || std::mem::take(&mut self.has_open_question) {
+            output::remark("");
+        }
+        for row in rows(sentence, Size::now().writable(), Gutter::LINE) {
+            output::remark(&row.dim().to_string());
+        }
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Failure> {
+        match part {
+            Part::Page => self.page(false),
+            Part::End => self.page(true),
+            Part::Prompt => self.prompt(&Text::MayIt.in_locale(self.locale)),
+            Part::Confirmation => self.prompt(&Text::ConfirmAlways.in_locale(self.locale)),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        self.question.has_more()
     }
 
     fn ask_again(&mut self) -> Result<(), Failure> {
-        self.has_open_question = true;
-        output::piece(&Text::MayIt.in_locale(self.locale).bold().to_string())
+        self.more()
+    }
+
+    fn typed_ahead(&mut self, text: String) {
+        self.editor.typed_ahead(&text);
     }
 
     fn editor(&mut self) -> Result<Option<&mut Editor>, Failure> {
@@ -271,13 +362,6 @@ impl Screen for Terminal {
         }
         Ok(Some(&mut self.editor))
     }
-}
-
-/// The question, whole, and how to answer.
-fn asked(question: &Question, locale: Locale) -> String {
-    let shown = question.plain_text();
-    let (tool, rest) = shown.split_once('\n').unwrap_or((&shown, ""));
-    format!("{}\n{rest}\n{}", tool.bold(), Text::MayIt.in_locale(locale).bold())
 }
 
 fn answered(end: &ConfirmationEnd, locale: Locale) -> String {

@@ -1,0 +1,202 @@
+//! The keyboard of a Unix terminal, read through `poll`: it tells silence, hang-up and the end of the question apart and
+//! uses no processor time while it waits.
+
+use std::{
+    io::{self, PipeReader, PipeWriter, Stdin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    termios::{
+        InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+    },
+};
+use tokio::sync::mpsc;
+
+use super::{Heard, MAX_WAITING, SILENCE};
+
+/// More than a person types at once; the rest is read the next time.
+const CHUNK: usize = 4096;
+
+/// The terminal in a mode in which keys come one by one and are not echoed. Dropped, it is as it was.
+#[derive(Debug)]
+pub(in super::super) struct Keyboard {
+    before: Termios,
+}
+
+/// A keyboard that is listened to.
+#[derive(Debug)]
+pub(in super::super) struct Listening {
+    heard: mpsc::Receiver<Heard>,
+    /// Whether keys may still be taken. Held while they are, so that none is taken from what reads next.
+    is_open: Arc<Mutex<bool>>,
+    /// Its end wakes the thread.
+    _wake: PipeWriter,
+    /// Behind the others, so that nothing is read any more when the terminal is given back.
+    _keyboard: Keyboard,
+}
+
+impl Keyboard {
+    /// Takes the terminal, and what was typed ahead, as one line.
+    pub(in super::super) fn take() -> io::Result<(Self, String)> {
+        let stdin = io::stdin();
+        let before = tcgetattr(&stdin)?;
+        let mut by_key = before.clone();
+        // Output stays as it is: a line break goes to the beginning of the next line.
+        by_key.local_modes -=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
+        by_key.input_modes -= InputModes::ICRNL | InputModes::INLCR | InputModes::IXON;
+        by_key.special_codes[SpecialCodeIndex::VMIN] = 1;
+        by_key.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(&stdin, OptionalActions::Now, &by_key)?;
+        let keyboard = Self { before };
+        let mut ahead = Vec::new();
+        while has_keys(&stdin)? && read(&stdin, &mut ahead)? {}
+        Ok((keyboard, line_of(&String::from_utf8_lossy(&ahead))))
+    }
+
+    /// Listens from now on, in a thread that ends with what is given.
+    pub(in super::super) fn listen(self) -> io::Result<Listening> {
+        let (wakes, wake) = io::pipe()?;
+        let (told, heard) = mpsc::channel(MAX_WAITING);
+        let is_open = Arc::new(Mutex::new(true));
+        let may_read = is_open.clone();
+        thread::Builder::new().name("keys".to_owned()).spawn(move || {
+            match hear(&wakes, &may_read, &told) {
+                Ok(()) => tracing::debug!("no more keys are read"),
+                Err(error) => tracing::warn!(%error, "failed to read the keyboard"),
+            }
+        })?;
+        Ok(Listening { heard, is_open, _wake: wake, _keyboard: self })
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing.
+        if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, &self.before) {
+            tracing::debug!(%error, "failed to give the terminal back as it was");
+        }
+    }
+}
+
+impl Listening {
+    /// What is heard next; `None` where nothing can be any more. Dropping the future loses nothing.
+    pub(in super::super) async fn next(&mut self) -> Option<Heard> {
+        self.heard.recv().await
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // The thread holds it only where there is something to read, so it is never long.
+        *lock(&self.is_open) = false;
+    }
+}
+
+/// What was typed as one line that can be changed. Cursor keys and the like are no text, and what is between them is not
+/// what the person saw.
+fn line_of(ahead: &str) -> String {
+    if ahead.contains('\u{1b}') {
+        return String::new();
+    }
+    let words = ahead.split(|letter: char| letter.is_control()).filter(|part| !part.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    // A single letter was meant as an answer.
+    if line.chars().nth(1).is_some() { line } else { String::new() }
+}
+
+/// Reads until the question is over or the terminal is gone.
+fn hear(wakes: &PipeReader, is_open: &Mutex<bool>, told: &mpsc::Sender<Heard>) -> io::Result<()> {
+    let stdin = io::stdin();
+    let silence = Timespec::try_from(SILENCE).map_err(io::Error::other)?;
+    let (mut bytes, mut was_silent) = (Vec::new(), false);
+    loop {
+        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(wakes, PollFlags::IN)];
+        match poll(&mut both, (!was_silent).then_some(&silence)) {
+            Ok(0) => {
+                was_silent = true;
+                if told.blocking_send(Heard::Silence).is_err() {
+                    return Ok(());
+                }
+                continue;
+            }
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        {
+            let is_open = lock(is_open);
+            // Asked again under the lock: what was there may have been taken since.
+            if !*is_open || !has_keys(&stdin)? {
+                if *is_open {
+                    continue;
+                }
+                return Ok(());
+            }
+            if !read(&stdin, &mut bytes)? {
+                return Ok(());
+            }
+        }
+        let text = match std::str::from_utf8(&bytes) {
+            Ok(text) => text.to_owned(),
+            // The rest of the letter follows.
+            Err(error) if error.error_len().is_none() && bytes.len() < 4 => continue,
+            Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        bytes.clear();
+        if told.blocking_send(Heard::Typed { text, was_silent }).is_err() {
+            return Ok(());
+        }
+        was_silent = false;
+    }
+}
+
+fn lock(is_open: &Mutex<bool>) -> MutexGuard<'_, bool> {
+    is_open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether something can be read without waiting, or the end of it.
+fn has_keys(stdin: &Stdin) -> io::Result<bool> {
+    loop {
+        let mut keys = [PollFd::new(stdin, PollFlags::IN)];
+        match poll(&mut keys, Some(&Timespec::default())) {
+            Ok(count) => return Ok(count > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Reads what is there; `false` at the end.
+fn read(stdin: &Stdin, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    let mut chunk = [0; CHUNK];
+    loop {
+        // Not through the standard library's buffer, in which the prompt would never see what is left.
+        match rustix::io::read(stdin, &mut chunk) {
+            Ok(0) => return Ok(false),
+            Ok(count) => {
+                bytes.extend_from_slice(&chunk[..count]);
+                return Ok(true);
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of;
+
+    #[test]
+    fn what_was_typed_ahead_is_one_line_of_text() {
+        assert_eq!(line_of("and then\nplan my day\n"), "and then plan my day");
+        assert_eq!(line_of("\n\u{7}"), "");
+        assert_eq!(line_of("y\u{1b}[Az"), "");
+        assert_eq!((line_of("y\n"), line_of("ㅛ")), (String::new(), String::new()));
+    }
+}

@@ -1,0 +1,90 @@
+//! Asking a person at a terminal: the keyboard while a question is open, and which keys count.
+
+mod attention;
+mod keyboard;
+
+use madang::Question;
+
+use attention::{Attention, Step};
+pub(super) use attention::{Key, Part};
+use keyboard::{Heard, Keyboard, Listening};
+
+use super::screen::Screen;
+use crate::failure::Failure;
+
+/// An open question and the keyboard that is listened to for its answer. Dropped, it gives the terminal back as it was.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) question: Box<Question>,
+    keyboard: Listening,
+    attention: Attention,
+}
+
+/// What came of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pressed {
+    /// An answer.
+    Key(Key),
+    /// Nothing that ends the question; this is to be shown.
+    Show(Part),
+    /// No key will ever come: the terminal is gone, or cannot be read.
+    Closed,
+}
+
+impl Asking {
+    /// Shows the question by `show` and listens from then on. What was typed before is given to the screen, which keeps
+    /// it for the prompt; it is no answer. `None` where the keyboard cannot be read.
+    pub(super) fn begin(
+        question: Box<Question>,
+        screen: &mut dyn Screen,
+        show: impl FnOnce(&mut dyn Screen) -> Result<(), Failure>,
+    ) -> Result<Option<Self>, Failure> {
+        let keyboard = match Keyboard::take() {
+            Ok((keyboard, ahead)) => {
+                screen.typed_ahead(ahead);
+                Some(keyboard)
+            }
+            Err(error) => {
+                tracing::error!(%error, "failed to read the keyboard");
+                None
+            }
+        };
+        show(screen)?;
+        let Some(keyboard) = keyboard else { return Ok(None) };
+        let listening = match keyboard.listen() {
+            Ok(listening) => listening,
+            Err(error) => {
+                tracing::error!(%error, "failed to start reading the keyboard");
+                return Ok(None);
+            }
+        };
+        let attention = Attention::to_a_question(screen.has_more());
+        Ok(Some(Self { question, keyboard: listening, attention }))
+    }
+
+    /// Waits for something that means something. Dropping the future loses nothing.
+    pub(super) async fn pressed(&mut self) -> Pressed {
+        loop {
+            let step = match self.keyboard.next().await {
+                Some(Heard::Silence) => self.attention.silence(),
+                Some(Heard::Typed { text, was_silent }) => self.attention.typed(&text, was_silent),
+                None => return Pressed::Closed,
+            };
+            match step {
+                Step::Nothing => {}
+                Step::Show(part) => return Pressed::Show(part),
+                Step::Answer(key) => return Pressed::Key(key),
+            }
+        }
+    }
+
+    /// Gives the keyboard back.
+    pub(super) fn end(self) -> Box<Question> {
+        self.question
+    }
+
+    /// A page of the question was shown.
+    pub(super) fn shown(&mut self, has_more: bool) {
+        self.attention.shown(has_more);
+    }
+}
