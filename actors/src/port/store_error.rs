@@ -33,7 +33,10 @@ pub enum StoreError {
     /// Too many jobs wait already. Nothing of the job was written.
     #[error("too many writes are waiting for the store")]
     Overloaded,
-    /// The store did not answer in time, or its actor is gone: only the ledger knows whether the job was written.
+    /// No writer came to the job in time. It was withdrawn: nothing of it was written, and nothing will be.
+    #[error("the store had no time for the write, which was withdrawn")]
+    Withdrawn,
+    /// A writer began the job and gave no answer: only the ledger knows whether it was written.
     #[error("the store did not answer")]
     Silent,
 }

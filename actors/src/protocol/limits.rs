@@ -75,7 +75,8 @@ pub struct Limits {
     pub batch_closes_after: Duration,
     /// Jobs waiting for the store's writer: about ten seconds of a slow disk.
     pub max_waiting_writes: usize,
-    /// How long anybody waits for the store before saying that it is unavailable.
+    /// How long a job waits for the store's writer before it is withdrawn, with nothing of it done: half a minute is
+    /// longer than any slow disk takes, and as long as a person looks at a screen. A job that was begun is waited for.
     pub store_timeout: Duration,
     /// How long one actor waits for another's answer that needs no slow work.
     pub ask_timeout: Duration,

@@ -123,7 +123,9 @@ impl From<DispatcherEvent> for SessionMsg {
     }
 }
 
-/// Why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), where the store alone knows.
+/// Why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a [`Store`](Self::Store)
+/// whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store knows then: the session
+/// tells which turn runs, and a repeated submit under the same idempotency key finds the turn that is there.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TurnRefused {
     /// The text is empty after trimming: nothing happens.

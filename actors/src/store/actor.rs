@@ -4,7 +4,6 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio_util::task::TaskTracker;
-use tracing::debug;
 
 use super::{Job, Jobs, StoreMsg, WriterHealth, writer::Writer};
 use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
@@ -50,13 +49,14 @@ impl Actor for StoreActor {
         let StoreArguments { store, limits, tasks, health, jobs } = arguments;
         let writer = Arc::new(Writer::new(store, jobs.deadlines().clone(), limits, health));
         let state = StoreState { jobs, writer, tasks };
-        state.start_writers(&me);
+        state.jobs.started_by(me);
+        state.start_writers();
         Ok(state)
     }
 
     async fn handle(
         &self,
-        me: ActorRef<StoreMsg>,
+        _: ActorRef<StoreMsg>,
         msg: StoreMsg,
         state: &mut StoreState,
     ) -> Result<(), ActorProcessingErr> {
@@ -65,7 +65,7 @@ impl Actor for StoreActor {
             StoreMsg::Work => {}
             StoreMsg::Waiting { reply } => answer(reply, state.jobs.waiting_len()),
         }
-        state.start_writers(&me);
+        state.start_writers();
         Ok(())
     }
 
@@ -80,12 +80,12 @@ impl Actor for StoreActor {
 }
 
 impl StoreState {
-    fn start_writers(&self, me: &ActorRef<StoreMsg>) {
+    fn start_writers(&self) {
         while let Some(mut batch) = self.jobs.next_batch() {
-            let (jobs, writer, me) = (self.jobs.clone(), self.writer.clone(), me.clone());
+            let (jobs, writer) = (self.jobs.clone(), self.writer.clone());
             drop(self.tasks.spawn(async move {
                 loop {
-                    let busy = Busy { jobs: &jobs, me: &me };
+                    let busy = Busy(&jobs);
                     let left = writer.write(batch).await;
                     busy.ends(left);
                     match jobs.next_batch() {
@@ -99,24 +99,18 @@ impl StoreState {
 }
 
 /// A writer has a group. However that ends, it is idle again.
-struct Busy<'a> {
-    jobs: &'a Jobs,
-    me: &'a ActorRef<StoreMsg>,
-}
+struct Busy<'a>(&'a Jobs);
 
 impl Busy<'_> {
     fn ends(self, left: VecDeque<Job>) {
-        self.jobs.written(left);
+        self.0.written(left);
         std::mem::forget(self);
     }
 }
 
 impl Drop for Busy<'_> {
-    /// Its task panicked: another must be started.
+    /// Its task panicked: another must be started, by an actor that may have come since.
     fn drop(&mut self) {
-        self.jobs.written(VecDeque::new());
-        if self.me.cast(StoreMsg::Work).is_err() {
-            debug!("a writer failed after its actor");
-        }
+        self.0.writer_failed();
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 
 /// Somebody who waits.
 pub(super) trait Waits: Send + Sync {
-    /// It has waited long enough. Nothing happens where it was told before.
+    /// It has waited for long enough. Nothing happens where it was told before, or where a writer is at work for it.
     fn time_is_up(&self);
 }
 
@@ -28,6 +28,8 @@ pub(super) struct Deadlines(Arc<Shared>);
 struct Shared {
     patience: Duration,
     threads: Handle,
+    /// What is done once somebody was told that the time is up.
+    behind: Box<dyn Fn() + Send + Sync>,
     kept: Mutex<Kept>,
 }
 
@@ -40,13 +42,15 @@ struct Kept {
 }
 
 impl Deadlines {
-    /// Everybody waits so long; nobody does yet. The task will run where this is called.
+    /// Everybody waits so long; nobody does yet. The task will run where this is called, and does what is given here
+    /// behind each telling.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(patience: Duration, behind: impl Fn() + Send + Sync + 'static) -> Self {
         let threads = Handle::current();
-        Self(Arc::new(Shared { patience, threads, kept: Mutex::default() }))
+        let behind = Box::new(behind);
+        Self(Arc::new(Shared { patience, threads, behind, kept: Mutex::default() }))
     }
 
     /// Somebody waits from now on, until everybody else has let go of it.
@@ -100,7 +104,10 @@ impl Shared {
         }
         // Not under the lock: whoever is told may write again.
         drop(kept);
-        due.iter().for_each(|who| who.time_is_up());
+        if !due.is_empty() {
+            due.iter().for_each(|who| who.time_is_up());
+            (self.behind)();
+        }
         next
     }
 
@@ -191,7 +198,7 @@ mod tests {
     #[test]
     fn where_the_runtime_has_ended_nobody_waits_for_ever() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let deadlines = runtime.block_on(async { Deadlines::new(SECOND * 3_600) });
+        let deadlines = runtime.block_on(async { Deadlines::new(SECOND * 3_600, || {}) });
         let before = Arc::new(Told(AtomicBool::new(false)));
         deadlines.push(before.clone());
         assert!(!before.0.load(Ordering::Acquire));

@@ -75,14 +75,19 @@ pub(super) fn discard(
     for done in done {
         match (done, by) {
             (Done::Job { reply, again: Some((writes, place)), .. }, Spoiler::Borrower) => {
-                left.push_back(Job::Write(WriteJob { writes, reply, place }));
+                left.extend(again(WriteJob { writes, reply, place }));
             }
-            (Done::Run(run), Spoiler::Borrower) => left.extend(run.apart().map(Job::Write)),
+            (Done::Run(run), Spoiler::Borrower) => left.extend(run.apart().filter_map(again)),
             (done, Spoiler::Borrower | Spoiler::Store) => done.answer(&unwritten),
         }
     }
     left.extend(not_begun);
     left
+}
+
+/// The job, to be done once more; `None` where its asker's time is up, who is told that nothing was written.
+pub(super) fn again(job: WriteJob) -> Option<Job> {
+    job.reply.is_done_again().then_some(Job::Write(job))
 }
 
 /// What is told of a job that was surely not written, whatever the store called its failure.
@@ -93,6 +98,7 @@ pub(super) fn unwritten(cause: &StoreError) -> StoreError {
         | StoreError::Refused { .. }
         | StoreError::Unknown { .. }
         | StoreError::Overloaded
+        | StoreError::Withdrawn
         | StoreError::Silent => StoreError::unavailable(cause.clone()),
     }
 }

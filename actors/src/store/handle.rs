@@ -16,6 +16,10 @@ use crate::{
 
 /// How everybody else reaches the store. Cheap to clone.
 ///
+/// Whoever waits is told one thing, and it stays true. A job to which no writer came within `Limits::store_timeout` is
+/// withdrawn, and its asker hears [`StoreError::Withdrawn`]: nothing of it was written, and nothing will be. What a writer
+/// has begun it answers itself, however long that takes.
+///
 /// Dropping its futures is safe: a job that was sent is still done, only nobody hears of it; a lease that nobody takes
 /// comes home.
 #[derive(Debug, Clone)]
@@ -133,6 +137,7 @@ impl StoreHandle {
 
 /// What becomes of what was sent.
 async fn sent<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+    let told = heard(answer).await?;
     failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
-    heard(answer).await
+    Ok(told)
 }

@@ -2,11 +2,14 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use ractor::ActorRef;
+use tracing::debug;
+
 use super::{
-    Job,
+    Job, StoreMsg,
     deadlines::Deadlines,
     queue::{Queue, Writers},
 };
@@ -18,6 +21,8 @@ use crate::{port::StoreError, protocol::Limits};
 pub struct Jobs {
     queue: Arc<Mutex<Queue<Job>>>,
     deadlines: Deadlines,
+    /// Who starts writers now; `None` before the first actor.
+    starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
 }
 
 /// Nobody writes any more.
@@ -33,7 +38,9 @@ impl Jobs {
     #[must_use]
     pub fn new(writers: usize, limits: &Limits) -> Self {
         let queue = Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs)));
-        Self { queue, deadlines: Deadlines::new(limits.store_timeout) }
+        let of = Arc::downgrade(&queue);
+        let deadlines = Deadlines::new(limits.store_timeout, move || shed(&of));
+        Self { queue, deadlines, starter: Arc::default() }
     }
 
     /// Takes no more jobs: nobody is left to start a writer for them. Those that wait are refused.
@@ -50,6 +57,24 @@ impl Jobs {
             job.refuse(StoreError::unavailable(Gone));
             Writers::Busy
         })
+    }
+
+    /// From now on this actor starts writers. It looks for what waits behind this.
+    pub(super) fn started_by(&self, actor: ActorRef<StoreMsg>) {
+        *self.starter() = Some(actor);
+    }
+
+    /// A writer panicked: whoever starts writers by now is to start another. An actor that comes later looks by itself.
+    pub(super) fn writer_failed(&self) {
+        self.written(VecDeque::new());
+        let starter = self.starter().clone();
+        if starter.is_none_or(|actor| actor.cast(StoreMsg::Work).is_err()) {
+            debug!("a writer failed while nobody starts another");
+        }
+    }
+
+    fn starter(&self) -> MutexGuard<'_, Option<ActorRef<StoreMsg>>> {
+        self.starter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Until when those who sent the jobs wait.
@@ -70,6 +95,18 @@ impl Jobs {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<Job>> {
-        self.queue.lock().expect("no code under this lock panics")
+        locked(&self.queue)
     }
+}
+
+fn locked(queue: &Mutex<Queue<Job>>) -> MutexGuard<'_, Queue<Job>> {
+    queue.lock().expect("no code under this lock panics")
+}
+
+/// Frees the places of those that were withdrawn, so that others can wait there.
+fn shed(queue: &Weak<Mutex<Queue<Job>>>) {
+    let Some(queue) = queue.upgrade() else { return };
+    let shed = locked(&queue).shed(Job::is_withdrawn);
+    // Not under the lock: whoever waits for a place does what it likes.
+    drop(shed);
 }

@@ -84,7 +84,7 @@ impl Lease {
         record: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let (asker, answer) = oneshot::channel();
-        let committed = TimedReply::new(asker, &self.deadlines);
+        let committed = TimedReply::begun(asker, &self.deadlines);
         self.go_home(Some(End { keep, record, committed }));
         heard(answer)
     }

@@ -16,6 +16,7 @@ mod part;
 mod queue;
 mod reply;
 mod run;
+mod stage;
 mod writer;
 
 #[cfg(test)]

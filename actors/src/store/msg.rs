@@ -53,6 +53,14 @@ pub struct LeaseJob {
 }
 
 impl Job {
+    /// Its asker was told that nothing of it will be done.
+    pub(super) fn is_withdrawn(&self) -> bool {
+        match self {
+            Self::Write(job) => job.reply.is_over(),
+            Self::Lend(job) => job.reply.is_over(),
+        }
+    }
+
     /// Tells whoever waits that nothing of it was done.
     pub(super) fn refuse(self, error: StoreError) {
         match self {

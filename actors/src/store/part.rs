@@ -77,6 +77,7 @@ pub(super) async fn conclude(mut open: Open, writes: &[Write], then: Then) -> Co
             failure @ (StoreError::Unavailable { .. }
             | StoreError::Unknown { .. }
             | StoreError::Overloaded
+            | StoreError::Withdrawn
             | StoreError::Silent),
         ) => return Err(failure),
     }

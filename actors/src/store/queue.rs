@@ -52,6 +52,15 @@ impl<J> Queue<J> {
         std::mem::take(&mut self.waiting)
     }
 
+    /// Takes out those that are over, as far as they wait longest: all wait equally long.
+    pub(super) fn shed(&mut self, is_over: impl Fn(&J) -> bool) -> Vec<J> {
+        let mut shed = Vec::new();
+        while self.waiting.front().is_some_and(&is_over) {
+            shed.extend(self.waiting.pop_front());
+        }
+        shed
+    }
+
     /// How many jobs wait.
     pub(super) fn waiting_len(&self) -> usize {
         self.waiting.len()
@@ -105,6 +114,16 @@ mod tests {
         queue.written([4].into());
         assert_eq!(queue.push(6), Ok(Writers::Idle));
         assert_eq!(queue.next_batch(), Some([4, 5].into()), "what was left undone comes first");
+    }
+
+    #[test]
+    fn what_is_over_is_taken_out_before_any_writer_comes_to_it() {
+        let mut queue = Queue::new(1, 2);
+        assert_eq!(queue.push(1), Ok(Writers::Idle));
+        (2..=4).for_each(|job| assert_eq!(queue.push(job), Ok(Writers::Busy), "told already"));
+        assert_eq!(queue.shed(|job| *job < 3), [1, 2]);
+        assert!(queue.shed(|job| *job == 4).is_empty(), "behind one that still waits");
+        assert_eq!(queue.next_batch(), Some([3, 4].into()));
     }
 
     #[test]

@@ -1,14 +1,18 @@
-//! The answer that somebody who waits for the store gets: one, and in time.
+//! The answer that somebody who waits for the store gets: one, and a true one. Here a writer and a deadline meet, and the
+//! first of them decides.
 
 use std::{
     fmt,
     marker::PhantomData,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::oneshot;
 
-use super::deadlines::{Deadlines, Waits};
+use super::{
+    deadlines::{Deadlines, Waits},
+    stage::{Happens, Stage, Word},
+};
 use crate::{mailbox::answer, port::StoreError};
 
 /// Somebody who waits for the store, and is told once what became of it.
@@ -39,27 +43,54 @@ pub(super) async fn heard<T>(
     answer.await.unwrap_or(Err(StoreError::Silent))
 }
 
-/// The right and the duty to answer an asker. Dropped, it says that the store is silent; so does the keeper of deadlines
-/// when the asker's time is up, and what comes after that is heard by nobody.
-#[must_use = "dropping it tells the asker that the store is silent"]
+/// The right and the duty to answer an asker. A job whose time is up before a writer [begins](Self::begins) it is
+/// withdrawn. Dropped, it says so too, or that nobody knows, where a writer had begun the job.
+#[must_use = "dropping it tells the asker that there is no answer"]
 pub struct TimedReply<T: 'static>(Option<Arc<dyn Seat<T>>>);
 
 impl<T: 'static> TimedReply<T> {
     /// A reply to this asker, whose time begins now.
     pub(super) fn new(asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
-        let seat = Arc::new(Seated { asker: Mutex::new(Some(asker)), of: PhantomData::<fn(T)> });
+        Self::at(Stage::Queued, asker, deadlines)
+    }
+
+    /// The same for a job that a writer has begun already.
+    pub(super) fn begun(asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
+        Self::at(Stage::Taken { is_late: false }, asker, deadlines)
+    }
+
+    fn at(stage: Stage, asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
+        let at = At { stage, asker: Some(asker) };
+        let seat = Arc::new(Seated { at: Mutex::new(at), of: PhantomData::<fn(T)> });
         deadlines.push(seat.clone());
         Self(Some(seat))
+    }
+
+    /// A writer comes to its job. False: it was withdrawn, and nothing of it may be done.
+    #[must_use]
+    pub(super) fn begins(&self) -> bool {
+        self.0.as_ref().is_some_and(|seat| seat.goes_on(Happens::Begins))
+    }
+
+    /// Its writer undid all of its job. False: it is not done once more.
+    #[must_use]
+    pub(super) fn is_done_again(&self) -> bool {
+        self.0.as_ref().is_some_and(|seat| seat.goes_on(Happens::IsUndone))
     }
 
     /// Answers.
     pub(super) fn send(mut self, result: Result<T, StoreError>) {
         if let Some(seat) = self.0.take() {
-            seat.tell(result);
+            seat.tell(Happens::IsAnswered, result);
         }
     }
 
-    /// Nobody would hear it: the asker has left, or its time is up.
+    /// Its asker was told already.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.as_ref().is_none_or(|seat| seat.is_told())
+    }
+
+    /// Nobody would hear it: the asker has left, or was told that its time is up.
     pub(super) fn is_closed(&self) -> bool {
         self.0.as_ref().is_none_or(|seat| seat.is_left())
     }
@@ -68,7 +99,7 @@ impl<T: 'static> TimedReply<T> {
 impl<T: 'static> Drop for TimedReply<T> {
     fn drop(&mut self) {
         if let Some(seat) = self.0.take() {
-            seat.tell(Err(StoreError::Silent));
+            seat.tell(Happens::IsLost, Err(StoreError::Silent));
         }
     }
 }
@@ -79,35 +110,65 @@ impl<T: 'static> fmt::Debug for TimedReply<T> {
     }
 }
 
-/// Where an asker waits, until the first who comes tells it.
+/// Where an asker waits, until the first who has a word for it comes.
 struct Seated<T, A> {
-    asker: Mutex<Option<A>>,
+    at: Mutex<At<A>>,
     of: PhantomData<fn(T)>,
 }
 
+struct At<A> {
+    stage: Stage,
+    asker: Option<A>,
+}
+
 trait Seat<T>: Send + Sync {
-    fn tell(&self, result: Result<T, StoreError>);
+    /// Tells the asker, if it is to be told: what the writer knows, or why nobody does.
+    fn tell(&self, happens: Happens, result: Result<T, StoreError>) -> Stage;
+    fn is_told(&self) -> bool;
     fn is_left(&self) -> bool;
+
+    /// Whether the job is not over with this.
+    fn goes_on(&self, happens: Happens) -> bool {
+        self.tell(happens, Err(StoreError::Silent)) != Stage::Told
+    }
+}
+
+impl<T, A> Seated<T, A> {
+    fn at(&self) -> MutexGuard<'_, At<A>> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<T: 'static, A: Asker<T>> Seat<T> for Seated<T, A> {
-    fn tell(&self, result: Result<T, StoreError>) {
-        let asker = self.asker.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn tell(&self, happens: Happens, result: Result<T, StoreError>) -> Stage {
+        let mut at = self.at();
+        let (stage, word) = at.stage.after(happens);
+        at.stage = stage;
+        let asker = word.and_then(|word| Some((word, at.asker.take()?)));
+        drop(at);
         // Not under the lock: the asker does what it likes with it.
-        if let Some(asker) = asker {
-            asker.hear(result);
+        if let Some((word, asker)) = asker {
+            asker.hear(match word {
+                Word::Withdrawn => Err(StoreError::Withdrawn),
+                Word::Answer => result,
+                Word::NotKnown => Err(StoreError::Silent),
+            });
         }
+        stage
+    }
+
+    fn is_told(&self) -> bool {
+        self.at().stage == Stage::Told
     }
 
     fn is_left(&self) -> bool {
-        let asker = self.asker.lock().unwrap_or_else(PoisonError::into_inner);
-        asker.as_ref().is_none_or(A::has_left)
+        self.at().asker.as_ref().is_none_or(A::has_left)
     }
 }
 
 impl<T: 'static, A: Asker<T>> Waits for Seated<T, A> {
     fn time_is_up(&self) {
-        self.tell(Err(StoreError::Silent));
+        self.goes_on(Happens::TimeIsUp);
     }
 }
 
@@ -120,32 +181,64 @@ mod tests {
     /// A reply, and what its asker hears.
     fn reply() -> (TimedReply<u8>, oneshot::Receiver<Result<u8, StoreError>>) {
         let (asker, answer) = oneshot::channel();
-        (TimedReply::new(asker, &Deadlines::new(Duration::from_secs(1))), answer)
+        (TimedReply::new(asker, &Deadlines::new(Duration::from_secs(1), || {})), answer)
     }
 
     #[tokio::test]
     async fn an_answer_is_heard() {
         let (reply, answer) = reply();
+        assert!(reply.begins());
         reply.send(Ok(7));
         assert!(matches!(heard(answer).await, Ok(7)));
     }
 
     #[tokio::test]
-    async fn dropped_it_says_that_the_store_is_silent() {
+    async fn dropped_before_it_was_begun_it_says_that_nothing_has_happened() {
         let (reply, mut answer) = reply();
+        drop(reply);
+        assert!(matches!(answer.try_recv(), Ok(Err(StoreError::Withdrawn))));
+    }
+
+    #[tokio::test]
+    async fn dropped_by_its_writer_it_says_that_nobody_knows() {
+        let (reply, mut answer) = reply();
+        assert!(reply.begins());
         drop(reply);
         assert!(matches!(answer.try_recv(), Ok(Err(StoreError::Silent))));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_comes_after_the_time_is_up_is_not_heard() {
+    async fn whose_time_is_up_before_the_writer_comes_is_told_so_and_is_not_begun() {
         let (asker, answer) = oneshot::channel();
-        let deadlines = Deadlines::new(Duration::from_secs(1));
+        let deadlines = Deadlines::new(Duration::from_secs(1), || {});
         let reply = TimedReply::new(asker, &deadlines);
         assert!(!reply.is_closed());
-        assert!(matches!(heard(answer).await, Err(StoreError::Silent)));
-        assert!(reply.is_closed());
+        assert!(matches!(heard(answer).await, Err(StoreError::Withdrawn)));
+        assert!(reply.is_closed() && !reply.begins());
         reply.send(Ok(7)); // to nobody, and nothing happens
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whose_writer_came_in_time_hears_what_the_writer_says_however_late() {
+        let (asker, mut answer) = oneshot::channel();
+        let deadlines = Deadlines::new(Duration::from_secs(1), || {});
+        let reply = TimedReply::new(asker, &deadlines);
+        assert!(reply.begins());
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert!(answer.try_recv().is_err(), "nobody knows yet");
+        reply.send(Ok(7));
+        assert!(matches!(heard(answer).await, Ok(7)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_undone_when_its_time_was_up_is_not_done_again() {
+        let (asker, answer) = oneshot::channel();
+        let deadlines = Deadlines::new(Duration::from_secs(1), || {});
+        let reply = TimedReply::<u8>::new(asker, &deadlines);
+        assert!(reply.begins() && reply.is_done_again() && reply.begins(), "in time");
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert!(!reply.is_done_again());
+        assert!(matches!(heard(answer).await, Err(StoreError::Withdrawn)));
     }
 
     #[tokio::test]

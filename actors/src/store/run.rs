@@ -18,8 +18,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Takes this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
-    /// write is quick, and a borrower may take its whole deadline.
+    /// Begins this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
+    /// write is quick, and a borrower may take its whole deadline. What was withdrawn is left out.
     pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<Job>) -> Self {
         let mut run = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
         run.push(first);
@@ -38,6 +38,9 @@ impl Run {
     }
 
     fn push(&mut self, mut job: WriteJob) {
+        if !job.reply.begins() {
+            return;
+        }
         self.lengths.push(job.writes.len());
         self.writes.append(&mut job.writes);
         self.jobs.push(job);
@@ -46,6 +49,11 @@ impl Run {
     /// How many jobs it is.
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// All of its jobs were withdrawn.
+    pub(super) fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
     }
 
     /// What all of them write.

@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use super::{
     Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
     deadlines::Deadlines,
-    done::{Done, Spoiled, Spoiler, discard, unwritten},
+    done::{Done, Spoiled, Spoiler, again, discard, unwritten},
     lease::{End, Homecoming},
     part::{Open, Then, conclude, in_savepoint},
     run::Run,
@@ -66,6 +66,9 @@ impl Writer {
             let next = match job {
                 Job::Write(job) => {
                     let run = Run::take(job, &mut jobs);
+                    if run.is_empty() {
+                        continue;
+                    }
                     write_run(transaction, run, &mut done, &mut jobs).await
                 }
                 Job::Lend(job) => {
@@ -116,7 +119,8 @@ impl Writer {
         behind: Behind<'_>,
         done: &mut Vec<Done>,
     ) -> Result<Open, Spoiled> {
-        if job.reply.is_closed() {
+        // Lent to nobody, it would come home at once; others need not wait for that.
+        if job.reply.is_closed() || !job.reply.begins() {
             return Ok(transaction);
         }
         let LeaseJob { label, call, reply, place } = job;
@@ -252,7 +256,8 @@ async fn write_run(
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,
             Err(spoiled) => {
-                jobs.rev().for_each(|job| not_begun.push_front(Job::Write(job)));
+                // All of the run were begun together.
+                jobs.rev().filter_map(again).for_each(|job| not_begun.push_front(job));
                 return Err(spoiled);
             }
         }
@@ -319,6 +324,6 @@ fn error_type(cause: &StoreError) -> &'static str {
         StoreError::Unavailable { .. } => "unavailable",
         StoreError::Unknown { .. } | StoreError::Silent => "unknown",
         StoreError::Illegal(_) | StoreError::Refused { .. } => "refused",
-        StoreError::Overloaded => "overloaded",
+        StoreError::Overloaded | StoreError::Withdrawn => "overloaded",
     }
 }

@@ -298,18 +298,40 @@ async fn what_was_stored_is_not_called_lost_where_only_the_reply_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_whose_write_is_not_answered_in_time_is_refused_and_the_session_wakes_anew() {
+async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
-    let (yard, _script) = by_hand_with(limits, []).await;
+    let (yard, mut script) = by_hand_with(limits, []).await;
+    let door = yard.door("s").await;
+    yard.state(&door).await;
+    let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    let refused = in_time(yard.ask(&door, "send it")).await;
+    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+    assert!(words(&yard, &door).await.is_empty(), "it has woken anew");
+    in_time(door.settled()).await;
+    drop(lease);
+    yard.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
+    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
+    assert!(script.try_next().is_none(), "nobody answers what was refused");
+    yard.settled().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_asks_while_a_commit_hangs_hears_what_becomes_of_it() {
+    let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, []).await;
     let door = yard.door("s").await;
     yard.state(&door).await;
     let paused = yard.store.pause().await;
-    let refused = in_time(yard.ask(&door, "late")).await;
-    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Silent))), "{refused:?}");
-    assert!(words(&yard, &door).await.is_empty(), "it has woken anew");
-    in_time(door.settled()).await;
-    drop(paused);
-    yard.settled().await;
+    let hangs = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(yard.state(&door).await.is_streaming, "its turn is about to begin");
+        drop(paused);
+    };
+    let (end, ()) = tokio::join!(yard.ask(&door, "hi"), hangs);
+    script.next().await.say("Hello.");
+    in_time(end.unwrap()).await.unwrap();
+    assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
 }
 
 #[tokio::test]

@@ -1,9 +1,19 @@
 //! Groups of writes: what is committed together, what is told to whom, what is bounded.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
 use ractor::Actor;
 
-use super::{StoreActor, house, house_with, say};
-use crate::{port::StoreError, protocol::Limits, store::Keep};
+use super::{StoreActor, house, house_where, house_with, say};
+use crate::{
+    port::{BoxFuture, StoreError, Transaction},
+    protocol::Limits,
+    store::Keep,
+    testing::{StepResult, Steps, yard::in_time},
+};
 
 #[tokio::test]
 async fn what_waits_during_a_commit_is_the_next_group() {
@@ -96,6 +106,41 @@ async fn what_was_sent_while_nobody_was_there_is_written_by_the_next_actor() {
     house.address.moved(next);
     house.handle.write(say(2, "later")).await.unwrap();
     assert_eq!(house.texts().await, ["sent", "later"]);
+}
+
+/// Panics in one commit, behind the store's.
+#[derive(Debug, Clone, Default)]
+struct Panics(Arc<AtomicBool>);
+
+impl Steps for Panics {
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
+        Box::pin(async move {
+            let committed = of.commit().await;
+            assert!(!self.0.swap(false, Relaxed), "on purpose");
+            committed
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_written_though_a_writer_panics_whose_actor_was_replaced() {
+    let panics = Panics::default();
+    let mut house = house_where(panics.clone()).await;
+    let paused = house.store.pause().await;
+    panics.0.store(true, Relaxed);
+    let running = house.handle.begin_write(say(1, "running"));
+    house.barrier().await;
+    house.actor.kill();
+    (&mut house.ended).await.unwrap();
+    let (next, _) = Actor::spawn(None, StoreActor, house.arguments.clone()).await.unwrap();
+    house.address.moved(next);
+    let queued = house.handle.begin_write(say(2, "queued"));
+    house.barrier().await;
+    drop(paused);
+    let told = in_time(running).await;
+    assert!(matches!(told, Err(StoreError::Silent)), "it was begun: {told:?}");
+    in_time(queued).await.unwrap();
+    assert_eq!(house.texts().await, ["running", "queued"]);
 }
 
 #[tokio::test]

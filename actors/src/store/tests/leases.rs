@@ -1,15 +1,22 @@
 //! Leases: however a borrower ends, the transaction comes home.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{House, house, put, record, say};
+use super::{House, house, house_where, put, record, say};
 use crate::{
-    port::StoreError,
+    port::{BoxFuture, StoreError, Transaction},
     protocol::Limits,
     store::{Keep, Lease},
+    testing::{StepResult, Steps},
 };
 
 /// The borrower ends in order, at this place, and the commit fails.
@@ -164,6 +171,92 @@ async fn a_lease_that_nobody_takes_comes_home() {
     drop(paused);
     first.await.unwrap();
     last.await.unwrap();
+}
+
+/// Counts the parts of transactions.
+#[derive(Debug, Clone, Default)]
+struct Parts(Arc<AtomicUsize>);
+
+impl Steps for Parts {
+    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        self.0.fetch_add(1, Relaxed);
+        of.savepoint()
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_begun_for_a_borrower_who_has_left() {
+    let parts = Parts::default();
+    let house = house_where(parts.clone()).await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "a"));
+    house.barrier().await;
+    drop(house.handle.lease("nobody".into()));
+    let stays = house.handle.lease("somebody".into());
+    house.barrier().await;
+    let before = parts.0.load(Relaxed);
+    drop(paused);
+    first.await.unwrap();
+    stays.await.unwrap().end(Keep::Keep, record(2)).await.unwrap();
+    assert_eq!(parts.0.load(Relaxed) - before, 1, "parts of the second group");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_a_group_behind_a_borrower_nothing_is_begun_whose_time_is_up() {
+    let parts = Parts::default();
+    let house = house_where(parts.clone()).await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(say(1, "a"));
+    house.barrier().await;
+    let lease = house.handle.lease("keeps it".into());
+    let write = house.handle.begin_write(say(2, "b"));
+    let borrow = house.handle.lease("waits".into());
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    let lease = lease.await.unwrap();
+    assert_eq!(house.handle.waiting().await, Ok(0), "all of them are in its group");
+    let before = parts.0.load(Relaxed);
+    assert!(matches!(write.await, Err(StoreError::Withdrawn)));
+    assert!(matches!(borrow.await, Err(StoreError::Withdrawn)));
+    drop(lease);
+    house.handle.write(Vec::new()).await.unwrap();
+    assert_eq!(house.texts().await, ["a"]);
+    assert_eq!(parts.0.load(Relaxed) - before, 1, "that of the last write");
+}
+
+/// A transaction of which nothing can be undone by itself, once.
+#[derive(Debug)]
+struct UndoFails(AtomicBool);
+
+impl Steps for UndoFails {
+    fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        if self.0.swap(false, Relaxed) {
+            return Box::pin(async { Err(StoreError::unavailable(std::fmt::Error)) });
+        }
+        of.undo()
+    }
+}
+
+#[tokio::test]
+async fn what_is_written_again_is_written_before_what_had_not_begun() {
+    let house = house_where(UndoFails(AtomicBool::new(true))).await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    // As many as go in one step; the lease is in front of the next.
+    let ahead: Vec<_> = (1..=64).map(|seq| house.handle.begin_write(say(seq, "ahead"))).collect();
+    let lease = house.handle.lease("t".into());
+    let behind = house.handle.begin_write(say(64, "behind"));
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    drop(lease.await.unwrap()); // what it wrote cannot be undone alone
+    for write in ahead {
+        write.await.unwrap();
+    }
+    assert!(matches!(behind.await, Err(StoreError::Refused { .. })), "its place was taken");
+    assert_eq!(house.texts().await, ["ahead"].repeat(64));
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use crate::{
         CallId, CallResult, ChatMessage, Content, Digest, Effect, Limits, SessionId, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
     },
-    testing::{MemoryConnection, MemoryStore},
+    testing::{MemoryConnection, MemoryStore, SteppedStore, Steps},
 };
 
 /// A StoreActor on an empty memory store, with session `s` and its turn.
@@ -40,9 +40,18 @@ async fn house() -> House {
 }
 
 async fn house_with(limits: Limits) -> House {
+    house_of(limits, |store| Arc::new(store)).await
+}
+
+/// The same where the store takes its steps in another way.
+async fn house_where(steps: impl Steps) -> House {
+    house_of(Limits::default(), |store| Arc::new(SteppedStore::new(store, steps))).await
+}
+
+async fn house_of(limits: Limits, port: impl FnOnce(MemoryStore) -> Arc<dyn Store>) -> House {
     let (store, tasks, limits) = (MemoryStore::new(), TaskTracker::new(), Arc::new(limits));
     let health = Arc::new(WriterHealth::default());
-    let port: Arc<dyn Store> = Arc::new(store.clone());
+    let port = port(store.clone());
     let arguments = StoreArguments {
         store: port.clone(),
         tasks: tasks.clone(),

@@ -7,8 +7,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{house, say};
-use crate::{port::StoreError, protocol::Limits};
+use super::{house, house_with, put, record, say};
+use crate::{port::StoreError, protocol::Limits, store::Keep};
 
 /// Nobody waits longer, and this test does not either.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
@@ -16,15 +16,116 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_too_long_hears_that_the_store_is_silent() {
+async fn what_no_writer_comes_to_in_time_is_withdrawn_and_never_written() {
+    let house = house().await;
+    let lease = house.lease().await; // of somebody who does not give it back
+    let write = house.handle.begin_write(say(1, "a"));
+    let borrow = house.handle.lease("t".into());
+    let error = in_time(write).await.unwrap_err();
+    assert!(matches!(error, StoreError::Withdrawn) && !error.may_have_happened());
+    assert!(matches!(in_time(borrow).await, Err(StoreError::Withdrawn)));
+    drop(lease);
+    house.handle.write(say(2, "b")).await.unwrap();
+    assert_eq!(house.texts().await, ["b"], "whoever was told no finds nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_writer_has_begun_is_told_as_it_ends_however_late() {
     let house = house().await;
     let paused = house.store.pause().await;
-    let error = in_time(house.handle.write(say(1, "a"))).await.unwrap_err();
-    assert!(matches!(error, StoreError::Silent) && error.may_have_happened());
-    assert!(matches!(in_time(house.handle.lease("t".into())).await, Err(StoreError::Silent)));
+    let mut write = Box::pin(house.handle.begin_write(say(1, "a")));
+    assert!(timeout(Limits::default().store_timeout * 9, &mut write).await.is_err(), "not known");
     drop(paused);
+    in_time(write).await.unwrap();
+    assert_eq!(house.texts().await, ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_borrower_waits_for_its_commit_however_late() {
+    let house = house().await;
+    let mut lease = house.lease().await;
+    put(&mut lease, "row");
+    let paused = house.store.pause().await;
+    let mut end = Box::pin(lease.end(Keep::Keep, record(1)));
+    assert!(timeout(Limits::default().store_timeout * 9, &mut end).await.is_err(), "not known");
+    drop(paused);
+    in_time(end).await.unwrap();
+    assert_eq!((house.value("row").is_some(), house.entries().await), (true, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_undone_with_a_borrower_is_withdrawn_where_its_time_is_up() {
+    let house = house().await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let ahead = house.handle.begin_write(say(1, "a"));
+    let lease = house.handle.lease("t".into());
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    let lease = lease.await.unwrap();
+    sleep(Limits::default().store_timeout * 2).await; // and the write is in its transaction
+    house.store.fail_next_commit();
+    assert!(lease.end(Keep::Keep, record(3)).await.is_err());
+    assert!(matches!(in_time(ahead).await, Err(StoreError::Withdrawn)));
     house.handle.write(say(2, "b")).await.unwrap();
-    assert_eq!(house.texts().await, ["a", "b"], "what was sent is still written");
+    assert_eq!(house.texts().await, ["b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_were_withdrawn_make_room_for_others() {
+    let house = house_with(Limits { max_waiting_writes: 3, ..Limits::default() }).await;
+    let lease = house.lease().await; // in one of the places
+    let writes = [1, 2].map(|seq| house.handle.begin_write(say(seq, "a")));
+    assert!(matches!(house.handle.write(say(3, "a")).await, Err(StoreError::Overloaded)));
+    for write in writes {
+        assert!(matches!(in_time(write).await, Err(StoreError::Withdrawn)));
+    }
+    assert_eq!(house.handle.waiting().await, Ok(0));
+    let later = [3, 4].map(|seq| house.handle.begin_write(say(seq, "b")));
+    drop(lease);
+    for write in later {
+        write.await.unwrap();
+    }
+    assert_eq!(house.texts().await, ["b", "b"]);
+}
+
+/// On threads, so that deadlines and writers really meet: each job is a coin that may fall on either side.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
+    let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };
+    let house = house_with(limits).await;
+    let (mut seq, mut refused) = (0, 0);
+    for round in 0..200_u64 {
+        let Ok(lease) = house.handle.lease("t".into()).await else { continue };
+        let writes: Vec<_> = (0..8)
+            .map(|_| {
+                seq += 1;
+                (seq, house.handle.begin_write(say(seq, &seq.to_string())))
+            })
+            .collect();
+        sleep(Duration::from_micros(500 + round * 17 % 2_500)).await;
+        drop(lease);
+        for (seq, write) in writes {
+            let told = write.await;
+            let is_there = house.texts().await.contains(&seq.to_string());
+            refused += u32::from(told.is_err());
+            match told {
+                Ok(()) => assert!(is_there, "{seq}"),
+                Err(StoreError::Withdrawn) => assert!(!is_there, "{seq}"),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+    }
+    // Neither may be told later otherwise.
+    loop {
+        if house.handle.write(Vec::new()).await.is_ok() {
+            break;
+        }
+    }
+    assert_eq!(house.texts().await.len() as u64 + u64::from(refused), seq);
+    assert!(refused > 0 && u64::from(refused) < seq, "{refused} of {seq}: too tame");
 }
 
 #[tokio::test(start_paused = true)]
@@ -34,22 +135,22 @@ async fn whoever_waits_for_a_dead_actor_hears_it_in_time() {
     (&mut house.ended).await.unwrap();
     let write = house.handle.begin_write(say(1, "a"));
     let lease = house.handle.lease("t".into());
-    assert!(matches!(in_time(write).await, Err(StoreError::Silent)));
-    assert!(matches!(in_time(lease).await, Err(StoreError::Silent)));
+    assert!(matches!(in_time(write).await, Err(StoreError::Withdrawn)));
+    assert!(matches!(in_time(lease).await, Err(StoreError::Withdrawn)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_waits_as_long_as_everybody() {
     let (house, patience) = (house().await, Limits::default().store_timeout);
-    let paused = house.store.pause().await;
+    let lease = house.lease().await;
     let first = house.handle.begin_write(say(1, "a"));
     sleep(patience / 2).await;
     let second = house.handle.begin_write(say(2, "b"));
-    assert!(matches!(in_time(first).await, Err(StoreError::Silent)));
+    assert!(matches!(in_time(first).await, Err(StoreError::Withdrawn)));
     sleep(patience / 4).await;
-    drop(paused);
+    drop(lease);
     second.await.unwrap();
-    assert_eq!(house.texts().await, ["a", "b"]);
+    assert_eq!(house.texts().await, ["b"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,6 +67,7 @@ impl From<StoreError> for Refusal {
             StoreError::Unavailable { .. } => Self::Other("unavailable"),
             StoreError::Unknown { .. } => Self::Other("unknown"),
             StoreError::Overloaded => Self::Other("overloaded"),
+            StoreError::Withdrawn => Self::Other("withdrawn"),
             StoreError::Silent => Self::Other("silent"),
         }
     }

@@ -1,0 +1,142 @@
+//! Where a job stands that somebody waits for, and who may still decide about it. Pure.
+
+/// Where a job stands. Its asker's deadline can withdraw it only while nothing of it has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for a writer: nothing of it has happened.
+    Queued,
+    /// A writer has begun it, so only that writer knows what becomes of it.
+    Taken {
+        /// Its asker's time is up: nothing of it is done a second time.
+        is_late: bool,
+    },
+    /// Its asker was told, and nothing more happens.
+    Told,
+}
+
+/// What happens to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Happens {
+    /// A writer comes to it.
+    Begins,
+    /// The writer undid all that it did of it, and wants to do it once more.
+    IsUndone,
+    /// Its asker has waited for long enough.
+    TimeIsUp,
+    /// The writer knows what became of it.
+    IsAnswered,
+    /// Whoever had it dropped it.
+    IsLost,
+}
+
+/// What the asker is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// That nothing of the job has happened, and nothing will.
+    Withdrawn,
+    /// What the writer knows.
+    Answer,
+    /// That nobody knows what became of it.
+    NotKnown,
+}
+
+impl Stage {
+    /// Where the job stands then, and what its asker is told. The writer goes on with it only where it is
+    /// [`Taken`](Self::Taken).
+    pub(super) const fn after(self, happens: Happens) -> (Self, Option<Word>) {
+        match (self, happens) {
+            (Self::Queued, Happens::Begins) => (Self::Taken { is_late: false }, None),
+            (Self::Queued, Happens::TimeIsUp | Happens::IsLost)
+            | (Self::Taken { is_late: true }, Happens::IsUndone) => {
+                (Self::Told, Some(Word::Withdrawn))
+            }
+            (Self::Taken { is_late: false }, Happens::IsUndone) => (Self::Queued, None),
+            // Whoever said "no" now might be wrong a moment later: its writer says what became of it.
+            (Self::Taken { .. }, Happens::TimeIsUp) => (Self::Taken { is_late: true }, None),
+            (Self::Taken { .. }, Happens::IsLost) => (Self::Told, Some(Word::NotKnown)),
+            (Self::Queued | Self::Taken { .. }, Happens::IsAnswered) => {
+                (Self::Told, Some(Word::Answer))
+            }
+            (Self::Queued, Happens::IsUndone)
+            | (Self::Taken { .. }, Happens::Begins)
+            | (Self::Told, _) => (self, None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const IN_TIME: Stage = Stage::Taken { is_late: false };
+    const LATE: Stage = Stage::Taken { is_late: true };
+
+    #[test]
+    fn only_what_has_not_begun_is_withdrawn() {
+        use Happens::*;
+        use Stage::*;
+        for (stage, happens, then, word) in [
+            (Queued, Begins, IN_TIME, None),
+            (Queued, IsUndone, Queued, None),
+            (Queued, TimeIsUp, Told, Some(Word::Withdrawn)),
+            (Queued, IsAnswered, Told, Some(Word::Answer)),
+            (Queued, IsLost, Told, Some(Word::Withdrawn)),
+            (IN_TIME, Begins, IN_TIME, None),
+            (IN_TIME, IsUndone, Queued, None),
+            (IN_TIME, TimeIsUp, LATE, None),
+            (IN_TIME, IsAnswered, Told, Some(Word::Answer)),
+            (IN_TIME, IsLost, Told, Some(Word::NotKnown)),
+            (LATE, Begins, LATE, None),
+            (LATE, IsUndone, Told, Some(Word::Withdrawn)),
+            (LATE, TimeIsUp, LATE, None),
+            (LATE, IsAnswered, Told, Some(Word::Answer)),
+            (LATE, IsLost, Told, Some(Word::NotKnown)),
+            (Told, Begins, Told, None),
+            (Told, IsUndone, Told, None),
+            (Told, TimeIsUp, Told, None),
+            (Told, IsAnswered, Told, None),
+            (Told, IsLost, Told, None),
+        ] {
+            assert_eq!(stage.after(happens), (then, word), "{stage:?} {happens:?}");
+        }
+    }
+
+    fn anything() -> impl Strategy<Value = Happens> {
+        prop_oneof![
+            Just(Happens::Begins),
+            Just(Happens::IsUndone),
+            Just(Happens::TimeIsUp),
+            Just(Happens::IsAnswered),
+            Just(Happens::IsLost),
+        ]
+    }
+
+    proptest! {
+        /// The writer is what it is in life: it writes only what it has taken.
+        #[test]
+        fn whoever_is_told_no_finds_nothing_written_in_any_order(
+            happens in prop::collection::vec(anything(), 0..24),
+        ) {
+            let (mut stage, mut told, mut is_begun) = (Stage::Queued, None, false);
+            for happens in happens.into_iter().chain([Happens::IsLost]) {
+                let (then, word) = stage.after(happens);
+                // The writer does something of it, which the asker's "no" must never have come before.
+                if happens == Happens::Begins && matches!(then, Stage::Taken { .. }) {
+                    prop_assert_eq!(told, None);
+                    is_begun = true;
+                }
+                is_begun &= happens != Happens::IsUndone;
+                if let Some(word) = word {
+                    prop_assert_eq!(told, None, "told once");
+                    prop_assert!(word != Word::Withdrawn || !is_begun);
+                    prop_assert!(word != Word::NotKnown || is_begun);
+                    told = Some(word);
+                }
+                stage = then;
+            }
+            prop_assert!(told.is_some(), "everybody is told");
+        }
+    }
+}
