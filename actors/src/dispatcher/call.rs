@@ -14,7 +14,7 @@ use super::{
     Around,
     answering::Answering,
     check::{CheckedCall, check},
-    clear::{NotCleared, clear},
+    clear::{NotCleared, clear, question_ended},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     record::{Finished, Record, settle},
     run::{self, Ran},
@@ -270,12 +270,24 @@ async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<Call
     let cleared = match clear(checked, &mut record, &around).await {
         Ok(cleared) => cleared,
         Err((_, NotCleared::Left)) => return Ran::Left,
-        Err((checked, NotCleared::Ends { finished, recorded })) => {
+        Err((checked, NotCleared::Ends { finished, recorded, question })) => {
+            let said = finished.outcome.clone();
             let end = record.end(checked.arguments().clone(), Vec::new(), finished);
             let end = Box::pin(end).await;
+            // Another end than this one may be in the ledger by now.
+            let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);
             if let Some(recorded) = recorded {
-                let counts = if end.is_recorded { Ok(()) } else { Err(AnswerError::NotRecorded) };
+                let counts = if stands {
+                    Ok(())
+                } else if end.is_recorded || record.row().await.is_ok() {
+                    Err(AnswerError::NotRecorded)
+                } else {
+                    Err(AnswerError::NotKnown)
+                };
                 answer(recorded, counts);
+            }
+            if let Some(question) = question {
+                question_ended(checked.request(), *question, stands);
             }
             return Ran::Ended(end);
         }

@@ -9,7 +9,7 @@ use super::{
     Around,
     call::overloaded,
     check::CheckedCall,
-    msg::DispatcherEvent,
+    msg::{DispatchRequest, DispatcherEvent},
     question::{self, Answered},
     record::{Finished, Record},
 };
@@ -20,8 +20,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
-        AnswerError, Approval, Asker, CancelReason, Digest, EffectPolicy, Grant, Text, Timestamp,
-        ToolOutcome, UserId,
+        AnswerError, Approval, Asker, CancelReason, ConfirmationEnd, Digest, EffectPolicy, Grant,
+        Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -114,6 +114,8 @@ pub(super) enum NotCleared {
         finished: Finished,
         /// Whoever said no hears that it counts, once it is recorded.
         recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
+        /// How its question ended, which is told once it is recorded.
+        question: Option<Box<ConfirmationEnd>>,
     },
     /// Its question stays open in the ledger.
     Left,
@@ -131,11 +133,19 @@ impl NotCleared {
     ) -> Self {
         let mut finished = Finished::unrun(ToolOutcome::denied(message));
         finished.decided_by = Some(by);
-        Self::Ends { finished, recorded: Some(recorded) }
+        Self::Ends { finished, recorded: Some(recorded), question: None }
     }
 
     const fn unrun(outcome: ToolOutcome) -> Self {
-        Self::Ends { finished: Finished::unrun(outcome), recorded: None }
+        Self::Ends { finished: Finished::unrun(outcome), recorded: None, question: None }
+    }
+
+    /// The question of the call ends with it.
+    fn with(mut self, end: ConfirmationEnd) -> Self {
+        if let Self::Ends { question, .. } = &mut self {
+            *question = Some(Box::new(end));
+        }
+        self
     }
 
     fn store(error: &StoreError, checked: &CheckedCall) -> Self {
@@ -269,8 +279,8 @@ async fn decide(
     if matches!(answered, Answered::Left) {
         return Err(NotCleared::Left);
     }
-    let ended = DispatcherEvent::QuestionEnded { call: request.call.id, end: answered.end() };
-    let result = match answered {
+    let end = answered.end();
+    match answered {
         Answered::Decided { decision, by, at, recorded } => {
             let (approval, edited) = match decision {
                 CheckedDecision::Approve => (Approval::Once, None),
@@ -286,27 +296,37 @@ async fn decide(
                     (Approval::Once, None)
                 }
                 CheckedDecision::Deny { message } => {
-                    request.news.tell(ended);
-                    return Err(NotCleared::denied(message, by, recorded));
+                    return Err(NotCleared::denied(message, by, recorded).with(end));
                 }
             };
             let usable_until = at.after(around.limits.approval_timeout);
             let step = approved(edited.as_ref().unwrap_or(checked), by, approval, usable_until);
             let written = record.write_at(at, vec![step]).await;
-            answer(recorded, written.as_ref().copied().map_err(|_| AnswerError::NotRecorded));
+            answer(recorded, written.as_ref().copied().map_err(not_counted));
+            question_ended(request, end, written.is_ok());
             written
                 .map(|()| (edited, usable_until))
                 .map_err(|error| NotCleared::store(&error, checked))
         }
-        Answered::Cancelled(reason) => Err(NotCleared::because(reason)),
+        Answered::Cancelled(reason) => Err(NotCleared::because(reason).with(end)),
         Answered::Left => Err(NotCleared::Left),
         // Nobody was asked, so nobody hears of an end.
         Answered::Overloaded(refusal) => {
-            return Err(NotCleared::unrun(overloaded(&refusal, request.locale)));
+            Err(NotCleared::unrun(overloaded(&refusal, request.locale)))
         }
-    };
-    request.news.tell(ended);
-    result
+    }
+}
+
+/// What whoever answered is told where the answer could not be recorded.
+const fn not_counted(cause: &StoreError) -> AnswerError {
+    if cause.may_have_happened() { AnswerError::NotKnown } else { AnswerError::NotRecorded }
+}
+
+/// Tells how a question ended, behind the store. What that does not have is told as no decision of anybody's.
+pub(super) fn question_ended(request: &DispatchRequest, end: ConfirmationEnd, is_recorded: bool) {
+    let nobodys = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
+    let end = if is_recorded { end } else { nobodys };
+    request.news.tell(DispatcherEvent::QuestionEnded { call: request.call.id, end });
 }
 
 fn approved(

@@ -109,8 +109,16 @@ impl Record {
         steps: Vec<Transition>,
     ) -> Result<(), StoreError> {
         failpoint("record.writes").await?;
-        self.around.store.write(self.writes_at(at, steps.clone())).await?;
-        failpoint("record.written").await.map_err(|_| StoreError::Silent)?;
+        let written = self.around.store.write(self.writes_at(at, steps.clone())).await;
+        let written = match written {
+            Ok(()) => failpoint("record.written").await.map_err(|_| StoreError::Silent),
+            Err(cause) => Err(cause),
+        };
+        if let Err(cause) = written
+            && !(cause.may_have_happened() && Box::pin(self.has_taken(at, &steps)).await)
+        {
+            return Err(cause);
+        }
         self.is_proposed = true;
         for step in steps {
             self.has_arguments |= step.to().is_some_and(|to| to != CallState::Proposed);
@@ -128,6 +136,14 @@ impl Record {
             }
         }
         Ok(())
+    }
+
+    /// Whether the ledger has the last of these steps, and so all of them: they are written together.
+    async fn has_taken(&self, at: Timestamp, steps: &[Transition]) -> bool {
+        let session = &self.request.session;
+        let Ok((links, _)) = self.around.store.store().links(session).await else { return false };
+        let mut taken = links.iter().filter(|link| link.call == self.request.call.id);
+        taken.any(|link| link.at == at && Some(&link.transition) == steps.last())
     }
 
     /// All that the ledger says of the call.

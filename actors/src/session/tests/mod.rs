@@ -1,6 +1,7 @@
 //! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
 
 mod admission;
+mod answers;
 mod feed;
 mod heard;
 mod interleavings;

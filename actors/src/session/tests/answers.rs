@@ -1,0 +1,131 @@
+//! What a person is told of an answer is what stands, also where the store's own answer is lost or late.
+
+use super::{by_hand, calling};
+use crate::{
+    ledger::CallState,
+    port::{LedgerFilter, LedgerRow, Store},
+    protocol::{AnswerError, ConfirmationEnd, Decision, EventKind, Question},
+    session::Door,
+    testing::{
+        FakeTool, Probe,
+        yard::{Yard, in_time},
+    },
+};
+
+async fn grants(yard: &Yard, door: &Door) -> Vec<LedgerRow> {
+    let session = Some(door.session().clone());
+    let filter = LedgerFilter { session, only_grants: true, ..LedgerFilter::default() };
+    yard.store.calls(&filter).await.unwrap()
+}
+
+async fn row(yard: &Yard, question: &Question) -> LedgerRow {
+    let filter = LedgerFilter { call: Some(question.call), ..LedgerFilter::default() };
+    yard.store.calls(&filter).await.unwrap().pop().unwrap()
+}
+
+fn has_ended(probe: &Probe) -> bool {
+    probe.events().iter().any(|event| matches!(event.kind, EventKind::ConfirmationEnded { .. }))
+}
+
+#[tokio::test]
+async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_lost() {
+    for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
+        let tool = FakeTool::destructive("mail");
+        let runs = tool.runs();
+        let (yard, mut script) = by_hand([tool]).await;
+        let door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        let question = probe.question().await;
+        yard.store.lose_next_commit_reply();
+        yard.answer(&question, decision.clone()).await.unwrap();
+        script.next().await.say("Well.");
+        in_time(end).await.unwrap();
+        let is_yes = decision != Decision::Deny;
+        assert_eq!(runs.count(), usize::from(is_yes), "{decision:?}");
+        assert_eq!(row(&yard, &question).await.approval.is_some(), is_yes);
+        let stands = usize::from(decision == Decision::ApproveAlways);
+        assert_eq!(grants(&yard, &door).await.len(), stands, "{decision:?}");
+        let end = ConfirmationEnd::Decided { decision };
+        probe
+            .until(|events| {
+                let told = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { end: told, .. } if *told == end);
+                events.iter().any(|event| told(&event.kind))
+            })
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_stands() {
+    for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
+        let tool = FakeTool::destructive("mail");
+        let runs = tool.runs();
+        let (yard, mut script) = by_hand([tool]).await;
+        let door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        let question = probe.question().await;
+        yard.store.fail_next_begin();
+        let told = yard.answer(&question, decision.clone()).await;
+        assert_eq!(told, Err(AnswerError::NotRecorded));
+        if decision != Decision::Deny {
+            script.next().await.say("Well."); // a yes that nobody has leaves a call that fails
+        }
+        in_time(end).await.unwrap();
+        probe.until_turns_ended(1).await;
+        assert!(!probe.lines().contains("answered"), "{}", probe.lines());
+        assert!(has_ended(&probe), "{}", probe.lines());
+        assert_eq!((runs.count(), grants(&yard, &door).await.len()), (0, 0));
+        let row = row(&yard, &question).await;
+        assert_eq!((row.approval, row.decided_by), (None, None), "{decision:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_was_lost() {
+    let (yard, mut script) = by_hand([FakeTool::destructive("mail"), FakeTool::read("look")]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    let completion = script.next().await;
+    yard.store.lose_next_commit_reply();
+    completion.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    assert_eq!(row(&yard, &question).await.state, CallState::Awaiting);
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    script.next().await.say("Sent.");
+    in_time(end).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_end_of_a_question_is_told_behind_the_store() {
+    for decision in [Decision::Approve, Decision::Deny] {
+        let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+        let door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        let question = probe.question().await;
+        let paused = yard.store.pause().await;
+        let answered = async {
+            yard.answer(&question, decision.clone()).await.unwrap();
+        };
+        let looks = async {
+            for _ in 0..500 {
+                tokio::task::yield_now().await; // time enough to tell it, if it did not wait
+            }
+            yard.state(&door).await;
+            assert_eq!(row(&yard, &question).await.state, CallState::Awaiting);
+            assert!(yard.state(&door).await.question.is_some(), "{decision:?}: it is open still");
+            drop(paused);
+        };
+        tokio::join!(answered, looks);
+        script.next().await.say("Well.");
+        in_time(end).await.unwrap();
+        probe.until_turns_ended(1).await;
+        assert!(has_ended(&probe));
+    }
+}
