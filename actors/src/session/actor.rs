@@ -50,6 +50,7 @@ impl Actor for SessionActor {
             chat: Chat::load(messages, last_seq, awaited),
             turn: None,
             lookups: 0,
+            turns_begun: 0,
             unended: None,
             is_clearing: false,
             closing: None,
@@ -133,7 +134,9 @@ impl Awake {
             }
             SessionMsg::Close { reply } => self.close(me, reply),
             SessionMsg::Resume(resumption) => self.resume(me, *resumption),
-            SessionMsg::Submitted { asked, found } => self.submitted(me, *asked, found),
+            SessionMsg::Submitted { asked, found, turns_begun } => {
+                self.submitted(me, *asked, found, turns_begun);
+            }
             SessionMsg::Stored { written, result } => self.stored(me, written, result),
             SessionMsg::Llm(LlmEvent::Ended { completion, result }) => {
                 self.completed(me, completion, result);
@@ -194,6 +197,7 @@ impl Awake {
             text: hash,
         };
         self.error = None;
+        self.turns_begun += 1;
         self.turn = Some(Running {
             id,
             span: TurnSpan::begin(self.place.door.session(), self.place.door.user(), id, false),

@@ -84,6 +84,8 @@ pub struct Awake {
     pub(super) unended: Option<Write>,
     /// Submits whose key the store is asked for.
     pub(super) lookups: usize,
+    /// Turns that began since it woke: what the store said of a key before the last of them may be old.
+    pub(super) turns_begun: u64,
     pub(super) is_clearing: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
     /// Cancelled with the runtime's own, at whose lock all sessions would meet several times a turn.

@@ -67,6 +67,8 @@ pub enum SessionMsg {
         asked: Box<Asked>,
         /// What the store says.
         found: Result<Option<SubmittedTurn>, StoreError>,
+        /// How many turns had begun before it was asked.
+        turns_begun: u64,
     },
     /// A write of the session's own came back.
     Stored {

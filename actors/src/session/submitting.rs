@@ -24,13 +24,15 @@ impl Awake {
             return self.join(asked);
         }
         self.lookups += 1;
+        let turns_begun = self.turns_begun;
         let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
         drop(self.wiring.tasks.spawn(async move {
             let found = match failpoint("submitting.finds").await {
                 Ok(()) => wiring.store.store().submitted(door.session(), &key).await,
                 Err(failed) => Err(failed.into()),
             };
-            if me.cast(SessionMsg::Submitted { asked: Box::new(asked), found }).is_err() {
+            let asked = Box::new(asked);
+            if me.cast(SessionMsg::Submitted { asked, found, turns_begun }).is_err() {
                 debug!("the session ended before the turn of a key was found");
             }
         }));
@@ -42,6 +44,7 @@ impl Awake {
         me: &ActorRef<SessionMsg>,
         asked: Asked,
         found: Result<Option<SubmittedTurn>, StoreError>,
+        turns_begun: u64,
     ) {
         self.lookups -= 1;
         let found = match found {
@@ -63,6 +66,8 @@ impl Awake {
                 answer(asked.began, Err(TurnRefused::Closed));
             }
             Some(SubmittedTurn { end: None, .. }) => self.submit(me, asked),
+            // The turn that began since may be that of this key.
+            None if turns_begun != self.turns_begun => self.submit(me, asked),
             None => self.begin(me, asked),
         }
     }

@@ -9,6 +9,7 @@ mod reading;
 mod resume;
 mod scene;
 mod settling;
+mod submitting;
 mod turn;
 
 use std::{sync::Arc, time::Duration};

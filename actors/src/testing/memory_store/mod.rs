@@ -4,12 +4,15 @@ mod connection;
 mod layer;
 mod transaction;
 
-use std::sync::{
-    Arc, Mutex, PoisonError, RwLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
-use tokio::sync::{Mutex as Turnstile, OwnedRwLockWriteGuard, RwLock as Gate};
+use tokio::sync::{Mutex as Turnstile, OwnedRwLockWriteGuard, RwLock as Gate, oneshot};
 
 pub use connection::{MemoryConnection, ReadOnly};
 use layer::Layer;
@@ -38,6 +41,8 @@ struct Shared {
     gate: Arc<Gate<()>>,
     faults: Mutex<Faults>,
     commits: AtomicU64,
+    /// The answers about keys that come late, in the order in which they are asked for.
+    late: Mutex<VecDeque<oneshot::Receiver<()>>>,
 }
 
 /// What fails next.
@@ -72,6 +77,14 @@ impl MemoryStore {
     /// Lets commits wait until the answer is dropped: what is being written hangs there, and reads go on.
     pub async fn pause(&self) -> Paused {
         Paused { _gate: self.0.gate.clone().write_owned().await }
+    }
+
+    /// Lets an answer about the turn of a key come late, as it was when the store was asked: once what is given back is
+    /// dropped. Said again, it is about the next answer.
+    pub fn answer_about_a_key_late(&self) -> oneshot::Sender<()> {
+        let (go, goes) = oneshot::channel();
+        self.0.late.lock().unwrap_or_else(PoisonError::into_inner).push_back(goes);
+        go
     }
 
     /// Lets the next transaction fail to begin.
@@ -183,7 +196,14 @@ impl Store for MemoryStore {
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
-        Box::pin(async { Ok(self.0.read(|committed| committed.submitted(session, key))) })
+        Box::pin(async {
+            let found = self.0.read(|committed| committed.submitted(session, key));
+            let late = self.0.late.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            if let Some(late) = late {
+                late.await.ok();
+            }
+            Ok(found)
+        })
     }
 
     fn calls<'a>(
