@@ -17,8 +17,13 @@ mod gguf_file;
 mod long;
 #[path = "model/shape.rs"]
 mod shape;
+#[path = "model/sharing.rs"]
+mod sharing;
 #[path = "model/speed.rs"]
 mod speed;
+#[path = "../src/model/llama/tests/tiny_model.rs"]
+#[expect(dead_code, reason = "the tests of the library need more of it")]
+mod tiny_model;
 
 use std::{
     fs,
@@ -40,8 +45,8 @@ use uuid::Uuid;
 use bare::Bare;
 use speed::{Pairs, Speed, Taken, Taking};
 
-const PARTS: [&str; 8] =
-    ["single", "batch", "constraint", "common", "memory", "long", "pieces", "apart"];
+const PARTS: [&str; 9] =
+    ["single", "batch", "constraint", "common", "memory", "long", "pieces", "apart", "sharing"];
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
@@ -54,6 +59,12 @@ async fn main() {
         let named = arguments.iter().any(|argument| PARTS.contains(&argument.as_str()));
         !named || arguments.iter().any(|argument| argument == part)
     };
+    if is_wanted("sharing") {
+        sharing::measure().await;
+    }
+    if PARTS.iter().all(|part| *part == "sharing" || !is_wanted(part)) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("random.gguf");
     fs::write(&model, shape::half_a_billion()).unwrap();
@@ -169,26 +180,24 @@ async fn ours(path: &Path, name: String, sessions: usize, tokens: usize) -> Spee
 
 async fn common(path: &Path) {
     const SESSIONS: usize = 200;
-    const LETTERS: usize = 90;
     let model = load(path, |options| options.cache_tokens(16_384)).await;
     let system: Arc<str> = "s".repeat(1_000).into();
     let mut running = JoinSet::new();
     let began = Instant::now();
     for number in 0..SESSIONS {
-        // They differ from the first letter on, as far as there are letters.
-        let letters = [33 + number % LETTERS, 33 + number / LETTERS];
-        let text: String =
-            letters.iter().filter_map(|at| char::from_u32(u32::try_from(*at).ok()?)).collect();
-        let asked =
-            request(&format!("{number}"), Some(&system), vec![user(&format!("{text} asks"))], 2);
+        let name = number.to_string();
+        let asked = CompletionRequest {
+            user: UserId::new(&*name).unwrap(),
+            ..request(&name, Some(&system), vec![user(&format!("{name} asks"))], 2)
+        };
         running.spawn(complete(Arc::clone(&model), asked));
     }
     let prompts: u64 =
         running.join_all().await.iter().map(|said| u64::from(said.usage.prompt_tokens)).sum();
     let stats = model.stats();
-    // A letter is a token, and so is each of the four marks around system text and question.
+    // A letter is a token, and so is each of the three marks around the system text. Users share no more.
     let shared = (system.len() + "system\n\nuser\n".len() + 3) as u64;
-    let distinct = prompts - shared * (SESSIONS as u64 - 1) - (SESSIONS - LETTERS) as u64;
+    let distinct = prompts - shared * (SESSIONS as u64 - 1);
     println!(
         "common: {SESSIONS} sessions of {prompts} prompt tokens, distinct {distinct}, evaluated {}: {:.3}; {:.1} s",
         stats.prompt_tokens_evaluated,

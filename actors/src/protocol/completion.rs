@@ -72,7 +72,8 @@ pub enum FinishReason {
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
-    /// Of these, tokens that were still known from before.
+    /// Of these, tokens that this very chat had read before and that were still known. Whether others asked the same is never
+    /// counted here: it is nobody's business.
     pub cached_tokens: u32,
     /// Tokens that were generated.
     pub completion_tokens: u32,

@@ -1,12 +1,13 @@
 //! llama.cpp in process: one GGUF model, and an OS thread that owns it and its context and serves many chats at once.
 //!
 //! A completion goes this way: `window` chooses the messages, `prompt` and `template` render them in the model's own
-//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `engine` reads
+//! `dialect`, which belongs to a `family`, `spans` and `vocabulary` make tokens of which none was forged, `beginning` says how many of them others may share, `engine` reads
 //! and generates beside all others, `grammar` and `sampler` choose each token, `parser` tells text, thinking and calls
 //! apart.
 
 mod answer;
 mod backend;
+mod beginning;
 #[cfg(feature = "bundled-model")]
 mod bundled;
 mod call;

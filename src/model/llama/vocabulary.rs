@@ -89,15 +89,19 @@ impl<'m> Vocabulary<'m> {
 
     /// The tokens of a prompt, with the one that begins it where the model wants that.
     pub(super) fn tokenize(&self, spans: &[Span]) -> Vec<LlamaToken> {
-        let mut tokens = Vec::new();
-        for span in spans {
-            tokens.extend(self.vocab.tokenize(span.text.as_bytes(), false, span.has_control));
-        }
+        let mut tokens = self.tokenize_behind(spans);
         let bos = self.vocab.bos();
         if self.vocab.should_add_bos() && bos.0 >= 0 && tokens.first() != Some(&bos) {
             tokens.insert(0, bos);
         }
         tokens
+    }
+
+    /// The tokens of a part of a prompt that stands behind others.
+    pub(super) fn tokenize_behind(&self, spans: &[Span]) -> Vec<LlamaToken> {
+        let tokens =
+            |span: &Span| self.vocab.tokenize(span.text.as_bytes(), false, span.has_control);
+        spans.iter().flat_map(tokens).collect()
     }
 
     /// The tokens of a text inside a call, in which the family's own mark is meant; `None` where they spell another text,

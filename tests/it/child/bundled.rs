@@ -17,6 +17,7 @@ use madang::{
     tool::BoxFuture,
     toolkit::life,
 };
+use madang_actors::protocol::{SessionId, UserId};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -95,6 +96,25 @@ async fn it_says_the_same_as_in_this_process() {
     }
     super::until("it reports what it did", || child.figures()["completions"] == 36).await;
     tokio::task::spawn_blocking(move || drop((child, here))).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_one_user_wrote_is_not_known_when_another_one_asks_the_same() {
+    let child = child().await;
+    let ask = async |name: &str, session: &str| {
+        let asked = CompletionRequest {
+            user: UserId::new(name).unwrap(),
+            session: SessionId::new(session).unwrap(),
+            max_tokens: 1,
+            ..asks("내 비밀번호는 4921이야, 기억해 줘")
+        };
+        child.complete(asked, Deltas::ignored(), CancellationToken::new()).await.unwrap().usage
+    };
+    let first = ask("kim", "a chat").await;
+    assert_eq!(ask("kim", "a chat").await.cached_tokens, first.prompt_tokens - 1);
+    assert_eq!(ask("lee", "a chat").await.cached_tokens, 0);
+    assert_eq!(ask("lee", "other").await.cached_tokens, 0);
+    tokio::task::spawn_blocking(move || drop(child)).await.unwrap();
 }
 
 /// A model whose process is killed as soon as anybody has seen a word, once.

@@ -1,12 +1,13 @@
 //! A context of llama.cpp, and which tokens each of its sequences holds.
 
-use llama_cpp_2::{DecodeError, context::LlamaContext, llama_batch::LlamaBatch, token::LlamaToken};
+use llama_cpp_2::{DecodeError, context::LlamaContext, llama_batch::LlamaBatch};
 use tracing::debug;
 
 use super::{
     load::Keeps,
     parked::Chat,
     prefixes::{Known, Prefixes},
+    scope::Held,
     sequence::Sequence,
     states::{State, States},
 };
@@ -14,7 +15,7 @@ use super::{
 /// A context with what its sequences hold.
 pub(super) struct Kept<'m> {
     context: LlamaContext<'m>,
-    held: Prefixes<LlamaToken>,
+    held: Prefixes<Held>,
     /// For copies on their way; nobody's.
     scratch: Sequence,
     keeps: Keeps,
@@ -34,7 +35,7 @@ impl<'m> Kept<'m> {
     }
 
     /// What the sequences hold.
-    pub(super) const fn held(&self) -> &Prefixes<LlamaToken> {
+    pub(super) const fn held(&self) -> &Prefixes<Held> {
         &self.held
     }
 
@@ -49,7 +50,7 @@ impl<'m> Kept<'m> {
     }
 
     /// A sequence holds these, too.
-    pub(super) fn holds(&mut self, sequence: Sequence, tokens: &[LlamaToken]) {
+    pub(super) fn holds(&mut self, sequence: Sequence, tokens: &[Held]) {
         self.held.extend(sequence, tokens);
     }
 
@@ -66,19 +67,14 @@ impl<'m> Kept<'m> {
     }
 
     /// Who knows most of these tokens, and how many.
-    pub(super) fn best(&self, tokens: &[LlamaToken]) -> Option<Known> {
+    pub(super) fn best(&self, tokens: &[Held]) -> Option<Known> {
         let part = self.held.longest(tokens, |by| self.is_complete(by));
         let whole = self.held.longest_whole(tokens);
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
     /// Lets a sequence hold what another one knows of these tokens, or what it knows of them itself; nothing else.
-    pub(super) fn begin_with(
-        &mut self,
-        sequence: Sequence,
-        best: Known,
-        tokens: &[LlamaToken],
-    ) -> usize {
+    pub(super) fn begin_with(&mut self, sequence: Sequence, best: Known, tokens: &[Held]) -> usize {
         let own = self.held.common(sequence, tokens);
         if own >= best.tokens && self.cut(sequence, own) {
             return own;
@@ -99,7 +95,7 @@ impl<'m> Kept<'m> {
         sequence: Sequence,
         from: usize,
         states: &mut States,
-    ) -> Option<Chat<LlamaToken, State>> {
+    ) -> Option<Chat<Held, State>> {
         let state = if from == 0 {
             states.get(&self.context, sequence)?
         } else {
@@ -118,7 +114,7 @@ impl<'m> Kept<'m> {
         &mut self,
         sequence: Sequence,
         best: Option<Known>,
-        chat: &Chat<LlamaToken, State>,
+        chat: &Chat<Held, State>,
         common: usize,
     ) -> Option<usize> {
         if !chat.state.restore(&mut self.context, self.scratch) {

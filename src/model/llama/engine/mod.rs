@@ -3,7 +3,7 @@
 //!
 //! The shell is `thread` (waits for completions), `steps` (one decode after the other), `places` (who takes part), `cache`
 //! (who rests where), `kept` (a context, and what it holds) and `apart` (long prompts in a context of their own). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
-//! `prefixes` and `parked` who rests where. `states` alone is unsafe: it copies chats into memory that it has already.
+//! `prefixes` and `parked` who rests where, `scope` who may share. `states` alone is unsafe: it copies chats into memory that it has already.
 
 mod apart;
 mod cache;
@@ -15,6 +15,7 @@ mod places;
 mod plan;
 mod prefixes;
 mod run;
+mod scope;
 mod sequence;
 mod slots;
 mod speaker;

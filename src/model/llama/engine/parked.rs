@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use madang_actors::protocol::SessionId;
+use super::scope::Owner;
 
 /// Chats that rest in memory. `S` is what the context gave for a chat.
 #[derive(Debug)]
 pub(super) struct Parked<T, S> {
-    chats: HashMap<SessionId, (u64, Chat<T, S>)>,
+    chats: HashMap<Owner, (u64, Chat<T, S>)>,
     /// By when they came.
-    order: BTreeMap<u64, SessionId>,
+    order: BTreeMap<u64, Owner>,
     now: u64,
     bytes: usize,
     max_bytes: usize,
@@ -44,10 +44,10 @@ impl<T, S> Parked<T, S> {
         self.bytes
     }
 
-    /// Keeps the chat of a session instead of what was kept of it, and gives those that are forgotten for it: itself, if
-    /// there is no room at all.
-    pub(super) fn park(&mut self, session: SessionId, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
-        drop(self.take(&session));
+    /// Keeps a chat instead of what was kept of it, and gives those that are forgotten for it: itself, if there is no room at
+    /// all.
+    pub(super) fn park(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
+        drop(self.take(&owner));
         let bytes = chat.bytes();
         if bytes > self.max_bytes {
             return vec![chat];
@@ -62,14 +62,14 @@ impl<T, S> Parked<T, S> {
         }
         self.now += 1;
         self.bytes += bytes;
-        self.order.insert(self.now, session.clone());
-        self.chats.insert(session, (self.now, chat));
+        self.order.insert(self.now, owner.clone());
+        self.chats.insert(owner, (self.now, chat));
         forgotten
     }
 
-    /// Takes the chat of a session out.
-    pub(super) fn take(&mut self, session: &SessionId) -> Option<Chat<T, S>> {
-        let (since, chat) = self.chats.remove(session)?;
+    /// Takes a chat out.
+    pub(super) fn take(&mut self, owner: &Owner) -> Option<Chat<T, S>> {
+        let (since, chat) = self.chats.remove(owner)?;
         self.order.remove(&since);
         self.bytes -= chat.bytes();
         Some(chat)
@@ -78,11 +78,7 @@ impl<T, S> Parked<T, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn session(name: &str) -> SessionId {
-        SessionId::new(name).unwrap()
-    }
+    use super::{super::scope::chat as owner, *};
 
     fn chat(state_bytes: usize) -> Chat<u8, &'static str> {
         Chat { tokens: vec![1, 2], from: 1, state: "state", state_bytes }
@@ -91,10 +87,10 @@ mod tests {
     #[test]
     fn a_chat_comes_back_as_it_went() {
         let mut parked = Parked::new(100);
-        assert_eq!(parked.park(session("a"), chat(10)), []);
+        assert_eq!(parked.park(owner("a"), chat(10)), []);
         assert_eq!((parked.len(), parked.bytes()), (1, 12));
-        assert_eq!(parked.take(&session("a")), Some(chat(10)));
-        assert_eq!(parked.take(&session("a")), None);
+        assert_eq!(parked.take(&owner("a")), Some(chat(10)));
+        assert_eq!(parked.take(&owner("a")), None);
         assert_eq!((parked.len(), parked.bytes()), (0, 0));
     }
 
@@ -102,19 +98,19 @@ mod tests {
     fn who_has_rested_longest_is_forgotten_for_others() {
         let mut parked = Parked::new(36);
         for name in ["a", "b", "c"] {
-            assert_eq!(parked.park(session(name), chat(10)), []);
+            assert_eq!(parked.park(owner(name), chat(10)), []);
         }
-        assert_eq!(parked.park(session("a"), chat(10)), [], "it replaces what it had");
-        assert_eq!(parked.park(session("d"), chat(20)), [chat(10), chat(10)]);
-        assert!(parked.take(&session("b")).is_none() && parked.take(&session("c")).is_none());
-        assert!(parked.take(&session("a")).is_some() && parked.take(&session("d")).is_some());
+        assert_eq!(parked.park(owner("a"), chat(10)), [], "it replaces what it had");
+        assert_eq!(parked.park(owner("d"), chat(20)), [chat(10), chat(10)]);
+        assert!(parked.take(&owner("b")).is_none() && parked.take(&owner("c")).is_none());
+        assert!(parked.take(&owner("a")).is_some() && parked.take(&owner("d")).is_some());
     }
 
     #[test]
     fn what_has_no_room_at_all_forgets_nobody_else() {
         let mut parked = Parked::new(20);
-        parked.park(session("a"), chat(10));
-        assert_eq!(parked.park(session("b"), chat(30)), [chat(30)]);
+        parked.park(owner("a"), chat(10));
+        assert_eq!(parked.park(owner("b"), chat(30)), [chat(30)]);
         assert_eq!((parked.len(), parked.bytes()), (1, 12));
     }
 }

@@ -1,14 +1,14 @@
 //! Who gets a sequence, who waits for what another one reads, and who gives up its place.
 
-use llama_cpp_2::token::LlamaToken;
 use madang_actors::protocol::Usage;
 use tracing::debug;
 
 use super::{
-    cache::{Cache, readable},
+    cache::{Cache, Placed, readable},
     plan,
     prefixes::{Known, Prefixes},
     run::{Run, Waits},
+    scope::Held,
     sequence::Sequence,
     stats::EngineStats,
     steps::Engine,
@@ -37,11 +37,11 @@ impl Engine<'_> {
                 continue;
             }
             let run = &mut self.runs[at];
-            let placed = self.cache.place(&run.request.session, &run.tokens, &mut self.stats);
-            let Some((sequence, known)) = placed else { break };
+            let placed = self.cache.place(&run.owner, &run.tokens, &mut self.stats);
+            let Some(Placed { sequence, known, own }) = placed else { break };
             has_placed = true;
             if run.usage == Usage::default() {
-                run.usage.cached_tokens = u32::try_from(known).unwrap_or(u32::MAX);
+                run.usage.cached_tokens = u32::try_from(own).unwrap_or(u32::MAX);
                 self.stats.prompt_tokens_reused += known as u64;
             }
             run.sequence = Some(sequence);
@@ -96,7 +96,7 @@ impl Engine<'_> {
 pub(super) fn give_up(
     run: &mut Run,
     cache: &mut Cache<'_>,
-    coming: &mut Prefixes<LlamaToken>,
+    coming: &mut Prefixes<Held>,
     stats: &mut EngineStats,
 ) {
     debug!(completion = %run.request.id, "a completion gives up its place for others");

@@ -1,6 +1,5 @@
 //! A completion while it runs: which tokens its sequence is to hold, and how many of them it holds.
 
-use llama_cpp_2::token::LlamaToken;
 use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionRequest, FinishReason, Usage},
@@ -8,12 +7,19 @@ use madang_actors::{
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{plan::Wish, sequence::Sequence, steps::Kind};
+use super::{
+    plan::Wish,
+    scope::{Held, Owner},
+    sequence::Sequence,
+    steps::Kind,
+};
 use crate::model::llama::answer::Answer;
 
 /// A completion that runs.
 pub(super) struct Run {
     pub(super) request: CompletionRequest,
+    /// Whose chat it goes on with.
+    pub(super) owner: Owner,
     pub(super) deltas: Deltas,
     pub(super) cancel: [CancellationToken; 2],
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,
@@ -21,7 +27,7 @@ pub(super) struct Run {
     /// Messages for which there was no room in the prompt.
     pub(super) left_out: u32,
     /// The prompt, and what was generated behind it.
-    pub(super) tokens: Vec<LlamaToken>,
+    pub(super) tokens: Vec<Held>,
     /// How many of them are the prompt.
     pub(super) prompt: usize,
     /// How many of them its sequence holds.

@@ -1,8 +1,6 @@
 //! The sequences of a context: who holds which, and which one is free longest.
 
-use madang_actors::protocol::SessionId;
-
-use super::sequence::Sequence;
+use super::{scope::Owner, sequence::Sequence};
 
 /// What a sequence is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,9 +8,9 @@ enum Use {
     Free,
     /// A completion runs on it.
     Runs,
-    /// It holds the chat of a session that rests.
+    /// It holds a chat that rests.
     Rests {
-        session: SessionId,
+        owner: Owner,
         since: u64,
     },
     /// It holds a beginning that several chats have in common.
@@ -48,23 +46,23 @@ impl Slots {
         Some(sequence(free))
     }
 
-    /// Takes the sequence on which this session rests.
+    /// Takes the sequence on which a chat rests.
     pub(super) fn wake(&mut self, sequence: Sequence) {
         self.uses[sequence.index()] = Use::Runs;
     }
 
-    /// On which sequence this session rests.
-    pub(super) fn of(&self, session: &SessionId) -> Option<Sequence> {
+    /// On which sequence this chat rests.
+    pub(super) fn of(&self, owner: &Owner) -> Option<Sequence> {
         self.uses
             .iter()
-            .position(|held| matches!(held, Use::Rests { session: of, .. } if of == session))
+            .position(|held| matches!(held, Use::Rests { owner: of, .. } if of == owner))
             .map(sequence)
     }
 
-    /// The completion on it is over, and its session may come back.
-    pub(super) fn rest(&mut self, sequence: Sequence, session: SessionId) {
+    /// The completion on it is over, and its chat may go on.
+    pub(super) fn rest(&mut self, sequence: Sequence, owner: Owner) {
         self.now += 1;
-        self.uses[sequence.index()] = Use::Rests { session, since: self.now };
+        self.uses[sequence.index()] = Use::Rests { owner, since: self.now };
     }
 
     /// It holds a common beginning from now on.
@@ -89,18 +87,16 @@ impl Slots {
         matches!(self.uses[sequence.index()], Use::Common { .. })
     }
 
-    /// The session that has rested longest, and where.
-    pub(super) fn longest_resting(&self) -> Option<(Sequence, SessionId)> {
+    /// The chat that has rested longest, and where.
+    pub(super) fn longest_resting(&self) -> Option<(Sequence, Owner)> {
         let rests = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
-            Use::Rests { session, since } => Some((*since, at, session)),
+            Use::Rests { owner, since } => Some((*since, at, owner)),
             Use::Free | Use::Runs | Use::Common { .. } => None,
         });
-        rests
-            .min_by_key(|(since, ..)| *since)
-            .map(|(_, at, session)| (sequence(at), session.clone()))
+        rests.min_by_key(|(since, ..)| *since).map(|(_, at, owner)| (sequence(at), owner.clone()))
     }
 
-    /// The sequences on which sessions rest.
+    /// The sequences on which chats rest.
     pub(super) fn resting(&self) -> impl Iterator<Item = Sequence> + '_ {
         let rests = |held: &Use| matches!(held, Use::Rests { .. });
         (0..self.uses.len()).filter(move |at| rests(&self.uses[*at])).map(sequence)
@@ -132,11 +128,7 @@ fn sequence(at: usize) -> Sequence {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn session(name: &str) -> SessionId {
-        SessionId::new(name).unwrap()
-    }
+    use super::{super::scope::chat as owner, *};
 
     #[test]
     fn a_session_finds_the_sequence_on_which_it_rests() {
@@ -145,10 +137,10 @@ mod tests {
         let first = slots.take().unwrap();
         let second = slots.take().unwrap();
         assert_eq!((first, second, slots.take()), (sequence(0), sequence(1), None));
-        slots.rest(first, session("a"));
-        assert_eq!(slots.of(&session("a")), Some(first));
+        slots.rest(first, owner("a"));
+        assert_eq!(slots.of(&owner("a")), Some(first));
         slots.wake(first);
-        assert_eq!(slots.of(&session("a")), None);
+        assert_eq!(slots.of(&owner("a")), None);
         slots.free(second);
         assert_eq!(slots.take(), Some(second));
     }
@@ -157,13 +149,13 @@ mod tests {
     fn who_has_rested_longest_goes_first_and_use_counts_as_new() {
         let (mut slots, _) = Slots::new(4);
         let all: Vec<Sequence> = std::iter::from_fn(|| slots.take()).collect();
-        slots.rest(all[0], session("a"));
-        slots.rest(all[1], session("b"));
+        slots.rest(all[0], owner("a"));
+        slots.rest(all[1], owner("b"));
         slots.keep_common(all[2]);
         slots.keep_common(all[3]);
         slots.used(all[0]);
         slots.used(all[2]);
-        assert_eq!(slots.longest_resting(), Some((all[1], session("b"))));
+        assert_eq!(slots.longest_resting(), Some((all[1], owner("b"))));
         assert_eq!((slots.stalest_common(), slots.commons()), (Some(all[3]), 2));
         assert_eq!(slots.resting().collect::<Vec<_>>(), [all[0], all[1]]);
         assert!(slots.is_common(all[2]) && !slots.is_common(all[0]));

@@ -10,9 +10,11 @@ use tracing::warn;
 use super::run::Run;
 use crate::model::llama::{
     answer::{Answer, Calls, Flow},
+    beginning::{Beginning, Beginnings, Part},
     dialect::Dialect,
     gguf::Gguf,
     grammar::Grammars,
+    hidden::Piece,
     options::LlamaOptions,
     parser::Parser,
     prompt::PromptWriter,
@@ -25,6 +27,7 @@ use crate::model::llama::{
 /// Makes prompts and answers.
 pub(super) struct Speaker<'m> {
     vocabulary: Vocabulary<'m>,
+    beginnings: Beginnings<LlamaToken>,
     dialect: Dialect,
     grammars: Option<Grammars>,
     sampling: Sampling,
@@ -37,6 +40,8 @@ pub(super) struct Speaker<'m> {
 /// A chat as the model reads it.
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
+    /// The first so many of them depend on system text and tools only.
+    pub(super) beginning: usize,
     pub(super) answer: Answer,
     /// Messages for which there was no room.
     pub(super) left_out: u32,
@@ -64,6 +69,7 @@ impl<'m> Speaker<'m> {
         });
         Self {
             vocabulary,
+            beginnings: Beginnings::default(),
             dialect,
             grammars,
             sampling: options.sampling.clone(),
@@ -91,17 +97,38 @@ impl<'m> Speaker<'m> {
         // Room for the answer: what it may take, but no more than a quarter of the context.
         let answer =
             usize::try_from(request.max_tokens).unwrap_or(usize::MAX).min(self.room / 4).max(1);
-        let fitted = window::longest(&request.messages, |messages| {
-            let prompt = writer.write(messages)?;
-            let tokens = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
-            let fits = tokens.len() + answer <= self.room && !tokens.is_empty();
-            Ok::<_, minijinja::Error>(fits.then_some((tokens, prompt.is_thinking)))
-        });
-        let ((tokens, is_thinking), left_out) = fitted
-            .map_err(|cause| ModelError::failed_by(TEMPLATE, cause))?
-            .ok_or_else(|| ModelError::failed(TOO_LONG))?;
+        let tokenize = |pieces: &[Piece], part: Part| self.tokens(pieces, part);
+        let fitted = |beginning: &Beginning<LlamaToken>| {
+            let fitted = window::longest(&request.messages, |messages| {
+                let prompt = writer.write(messages)?;
+                let (tokens, shared) = beginning.tokens(&prompt.pieces, &tokenize);
+                let fits = tokens.len() + answer <= self.room && !tokens.is_empty();
+                Ok::<_, minijinja::Error>(fits.then_some((tokens, shared, prompt.is_thinking)))
+            });
+            fitted
+                .map_err(|cause| ModelError::failed_by(TEMPLATE, cause))?
+                .ok_or_else(|| ModelError::failed(TOO_LONG))
+        };
+        let beginning = self.beginnings.of(request, &writer, &tokenize);
+        let mut prompt = fitted(&beginning)?;
+        let ((_, shared, _), _) = prompt;
+        if shared == 0
+            && !beginning.is_empty()
+            && let Some(now) = self.beginnings.changed(&beginning, request, &writer, &tokenize)
+        {
+            prompt = fitted(&now)?;
+        }
+        let ((tokens, beginning, is_thinking), left_out) = prompt;
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
-        Ok(Prompt { tokens, answer: self.answer(request, is_thinking), left_out })
+        Ok(Prompt { tokens, beginning, answer: self.answer(request, is_thinking), left_out })
+    }
+
+    fn tokens(&self, pieces: &[Piece], part: Part) -> Vec<LlamaToken> {
+        let spans = spans(pieces, &self.vocabulary.markers);
+        match part {
+            Part::First => self.vocabulary.tokenize(&spans),
+            Part::Behind => self.vocabulary.tokenize_behind(&spans),
+        }
     }
 
     fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
@@ -130,7 +157,7 @@ impl<'m> Speaker<'m> {
             run.answer.finish(false, &run.deltas);
             return Some(Ok(FinishReason::Stop));
         }
-        run.tokens.push(token);
+        run.tokens.extend(run.owner.user.of(&[token]));
         let calls = Calls { tools: &run.request.tools, grammars: self.grammars.as_mut() };
         run.answer.take(token, &self.vocabulary.bytes(token), calls, &run.deltas);
         if run.answer.flow() == Flow::GoesOn {
@@ -140,7 +167,7 @@ impl<'m> Speaker<'m> {
             let room = self.room.saturating_sub(run.tokens.len());
             let forced = run.answer.forced(&self.vocabulary, left.min(room), &run.deltas);
             run.usage.completion_tokens += u32::try_from(forced.len()).unwrap_or(u32::MAX);
-            run.tokens.extend(forced);
+            run.tokens.extend(run.owner.user.of(&forced));
         }
         if run.answer.flow() == Flow::Ended {
             run.answer.finish(false, &run.deltas);

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch, token::LlamaToken};
+use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
 use madang_actors::{
     port::ModelError,
     protocol::{Completion, Usage},
@@ -22,6 +22,7 @@ use super::{
     plan::{self, Share, Wish},
     prefixes::Prefixes,
     run::{Home, Run, Waits},
+    scope::{Held, Scopes},
     speaker::Speaker,
     stats::EngineStats,
     thread::{Job, Reply},
@@ -30,11 +31,12 @@ use super::{
 /// The completions that run, and what they run on.
 pub(super) struct Engine<'m> {
     speaker: Speaker<'m>,
+    scopes: Scopes,
     pub(super) cache: Cache<'m>,
     /// In the order in which they began.
     pub(super) runs: Vec<Run>,
     /// The prompts that are being read.
-    pub(super) coming: Prefixes<LlamaToken>,
+    pub(super) coming: Prefixes<Held>,
     batch: LlamaBatch<'static>,
     pace: Pace,
     pub(super) bounds: Bounds,
@@ -87,6 +89,7 @@ impl<'m> Engine<'m> {
     ) -> Self {
         Self {
             speaker,
+            scopes: Scopes::default(),
             cache,
             runs: Vec::new(),
             coming: Prefixes::new(),
@@ -123,15 +126,18 @@ impl<'m> Engine<'m> {
             Err(error) => return tell(reply, Err(error)),
         };
         self.stats.completions += 1;
+        let owner = self.scopes.owner(&request.user, &request.session);
+        let tokens = self.scopes.prompt(&prompt.tokens, prompt.beginning, owner.user);
         self.runs.push(Run {
             request,
+            owner,
             deltas,
             cancel,
             reply,
             answer: prompt.answer,
             left_out: prompt.left_out,
             prompt: prompt.tokens.len(),
-            tokens: prompt.tokens,
+            tokens,
             held: 0,
             sequence: None,
             waits: Waits::No,
@@ -278,7 +284,7 @@ impl<'m> Engine<'m> {
             std::mem::take(&mut self.runs).into_iter().partition(|run: &Run| run.end.is_some());
         self.runs = running;
         let ended: Vec<Run> = ended;
-        for Run { sequence, end, request, home, .. } in &ended {
+        for Run { sequence, end, owner, home, .. } in &ended {
             let Some(sequence) = *sequence else { continue };
             self.coming.forget(sequence);
             if *home == Home::Streams
@@ -291,7 +297,7 @@ impl<'m> Engine<'m> {
                     self.cache.free(sequence);
                 }
                 Some(Ok(_) | Err(ModelError::Cancelled { .. })) | None => {
-                    self.cache.rest(sequence, &request.session, &mut self.stats);
+                    self.cache.rest(sequence, owner, &mut self.stats);
                 }
             }
         }
@@ -325,7 +331,7 @@ pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], held: &[usize], sha
             let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");
             let is_last = at + 1 == run.tokens.len();
             batch
-                .add(*token, position, &[sequence.id()], is_last)
+                .add(token.token, position, &[sequence.id()], is_last)
                 .expect("the plan keeps to the length of the batch");
         }
     }

@@ -9,6 +9,7 @@ mod gguf_file;
 mod going_back;
 mod load;
 pub(super) mod random_model;
+mod sharing;
 mod tiny_model;
 mod tokens;
 

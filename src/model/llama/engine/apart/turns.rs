@@ -1,6 +1,5 @@
 //! Who is in which context: all part, the worker reads one piece of prompts after the other, and all come home again.
 
-use llama_cpp_2::token::LlamaToken;
 use tracing::{debug, warn};
 
 use super::{
@@ -11,6 +10,7 @@ use super::{
         plan::{self, Share, Wish},
         prefixes::Prefixes,
         run::{Home, Run, Waits},
+        scope::Held,
         sequence::{Sequence, Sequences},
         states::States,
         stats::EngineStats,
@@ -227,7 +227,7 @@ fn come_home(
     run: &mut Run,
     from: &mut Kept<'_>,
     cache: &mut Cache<'_>,
-    coming: &mut Prefixes<LlamaToken>,
+    coming: &mut Prefixes<Held>,
     states: &mut States,
     stats: &mut EngineStats,
 ) {

@@ -1,7 +1,6 @@
 //! The context, and where each chat rests in it: in a sequence, in memory, or nowhere.
 
-use llama_cpp_2::{context::LlamaContext, token::LlamaToken};
-use madang_actors::protocol::SessionId;
+use llama_cpp_2::context::LlamaContext;
 
 mod resting;
 
@@ -10,6 +9,7 @@ use super::{
     load::Keeps,
     parked::Parked,
     prefixes,
+    scope::{Held, Owner},
     sequence::Sequence,
     slots::Slots,
     states::{State, States},
@@ -24,7 +24,7 @@ use super::{
 pub(super) struct Cache<'m> {
     pub(super) kept: Kept<'m>,
     slots: Slots,
-    parked: Parked<LlamaToken, State>,
+    parked: Parked<Held, State>,
     states: States,
     resting_tokens: usize,
 }
@@ -38,6 +38,17 @@ pub(super) struct Tiers {
     pub(super) resting_tokens: usize,
     /// Bytes of chats that rest in memory.
     pub(super) parked_bytes: usize,
+}
+
+/// What a chat was given to go on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) sequence: Sequence,
+    /// So many tokens of its prompt the sequence holds already.
+    pub(super) known: usize,
+    /// So many of them this chat itself had read before. No other number may be told: whether the rest is known
+    /// depends on what others asked.
+    pub(super) own: usize,
 }
 
 /// What is in memory is worth copying from so many tokens: less is read again as fast.
@@ -61,31 +72,32 @@ impl<'m> Cache<'m> {
     }
 
     /// How many tokens of this prompt would be known if its session got a place now.
-    pub(super) fn known(&self, prompt: &[LlamaToken]) -> usize {
+    pub(super) fn known(&self, prompt: &[Held]) -> usize {
         self.kept.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
-    /// Gives a session a sequence that holds as much of its prompt as is known anywhere, and how much that is. `None` if
-    /// all sequences run.
+    /// Gives a chat a sequence that holds as much of its prompt as may be shared with it. `None` if all sequences run.
     pub(super) fn place(
         &mut self,
-        session: &SessionId,
-        prompt: &[LlamaToken],
+        owner: &Owner,
+        prompt: &[Held],
         stats: &mut EngineStats,
-    ) -> Option<(Sequence, usize)> {
-        let own = self.slots.of(session);
-        let sequence = match own {
+    ) -> Option<Placed> {
+        let rests = self.slots.of(owner);
+        let readable = readable(prompt);
+        let mut own = rests.map_or(0, |rests| self.kept.held().common(rests, readable));
+        let sequence = match rests {
             Some(own) => {
                 self.slots.wake(own);
                 own
             }
             None => self.take_sequence(stats)?,
         };
-        let readable = readable(prompt);
         let best = self.kept.best(readable);
         let shared = best.map_or(0, |best| best.tokens);
-        let restored = self.parked.take(session).and_then(|chat| {
+        let restored = self.parked.take(owner).and_then(|chat| {
             let common = prefixes::common(&chat.tokens, readable);
+            own = own.max(common);
             let is_of_use = self.kept.keeps() == Keeps::All || common == chat.tokens.len();
             let is_longer = chat.from <= shared && common >= shared + RESTORE_GAIN && is_of_use;
             let restored =
@@ -95,10 +107,10 @@ impl<'m> Cache<'m> {
         });
         stats.restored += u64::from(restored.is_some());
         let known = restored.unwrap_or_else(|| self.begin_with_best(sequence, readable));
-        Some((sequence, known))
+        Some(Placed { sequence, known, own: own.min(known) })
     }
 
-    fn begin_with_best(&mut self, sequence: Sequence, readable: &[LlamaToken]) -> usize {
+    fn begin_with_best(&mut self, sequence: Sequence, readable: &[Held]) -> usize {
         let Some(best) = self.kept.best(readable) else {
             // What it holds of its own cannot be gone on with.
             self.kept.empty(sequence);
@@ -152,6 +164,6 @@ impl<'m> Cache<'m> {
 }
 
 /// The last token of a prompt is always read: its logits are not kept.
-pub(super) fn readable(prompt: &[LlamaToken]) -> &[LlamaToken] {
+pub(super) fn readable(prompt: &[Held]) -> &[Held] {
     prompt.split_last().map_or(prompt, |(_, before)| before)
 }

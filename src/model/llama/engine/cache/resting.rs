@@ -4,7 +4,7 @@ use tracing::debug;
 
 use super::{
     super::{load::Keeps, sequence::Sequence, stats::EngineStats},
-    Cache, SessionId,
+    Cache, Owner,
 };
 
 /// So many common beginnings are kept: an application has a few sets of tools and system texts, seldom more.
@@ -17,13 +17,13 @@ impl Cache<'_> {
     pub(in super::super) fn rest(
         &mut self,
         sequence: Sequence,
-        session: &SessionId,
+        owner: &Owner,
         stats: &mut EngineStats,
     ) {
-        if let Some(older) = self.slots.of(session) {
+        if let Some(older) = self.slots.of(owner) {
             self.free(older);
         }
-        self.slots.rest(sequence, session.clone());
+        self.slots.rest(sequence, owner.clone());
         self.park_most(Some(sequence), stats);
     }
 
@@ -66,7 +66,7 @@ impl Cache<'_> {
 
     /// Moves the chat that has rested longest to memory, but for what others share with it.
     fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
-        let Some((sequence, session)) = self.slots.longest_resting() else { return false };
+        let Some((sequence, owner)) = self.slots.longest_resting() else { return false };
         let tokens = self.kept.held().len(sequence);
         let kept = self.kept.held().shared(sequence, |by| self.slots.is_common(by));
         let kept = kept.map_or(0, |known| known.tokens);
@@ -81,7 +81,7 @@ impl Cache<'_> {
         if from < tokens {
             let forgotten = match self.kept.chat(sequence, from, &mut self.states) {
                 Some(chat) => {
-                    let forgotten = self.parked.park(session, chat);
+                    let forgotten = self.parked.park(owner, chat);
                     let count = forgotten.len();
                     for chat in forgotten {
                         self.states.give_back(chat.state);

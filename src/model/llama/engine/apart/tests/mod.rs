@@ -1,6 +1,7 @@
 //! Whoever reads or generates apart says what it says alone, whatever happens meanwhile.
 
 mod chats;
+mod sharing;
 
 use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
@@ -222,7 +223,7 @@ fn beside_long_prompts_that_are_read_apart_all_say_what_they_say_alone() {
             model.check(&request, &ended.text);
             // Of a window, llama.cpp may have overwritten by then what could be shared.
             let shares = model.keeps == Keeps::All && request.session.to_string() == "second";
-            assert!(!shares || ended.usage.cached_tokens > 700, "{:?}", ended.usage);
+            assert!(!shares || stats.prompt_tokens_reused > 700, "{stats:?}");
         }
     }
 }

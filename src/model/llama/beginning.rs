@@ -1,0 +1,208 @@
+//! What a prompt begins with before any word of the chat: of that, the exact tokens are known, and only they are shared between
+//! users.
+//!
+//! Where it ends must depend on nobody's words. A tokenizer may join the last letters of the beginning with the first ones
+//! of a question; who saw how much is shared would then learn how the question of another user begins. So the border is
+//! chosen once, from what the system text and the tools give alone, and a prompt that would join letters across it is cut
+//! there.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use madang_actors::protocol::{CompletionRequest, PromptMessage, ToolSpec};
+
+use super::{hidden::Piece, prompt::PromptWriter};
+
+/// What all prompts with the same system text and tools begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beginning<T> {
+    text: String,
+    tokens: Vec<T>,
+}
+
+/// Which part of a prompt is to become tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// From its first letter on, where a model may want a token of its own.
+    First,
+    /// What stands behind other tokens.
+    Behind,
+}
+
+/// So many places are tried as borders, the latest first.
+const BORDERS: usize = 16;
+
+impl<T: Clone + PartialEq> Beginning<T> {
+    const NONE: Self = Self { text: String::new(), tokens: Vec::new() };
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// What these chats begin with, which differ in their words only. The border is the last one that the tokenizer has
+    /// in all of them, so that a usual question is cut as the model saw it in training.
+    fn of(chats: &[Vec<Piece>], tokenize: &impl Fn(&[Piece], Part) -> Vec<T>) -> Self {
+        let Some((first, others)) = chats.split_first() else { return Self::NONE };
+        let text = text(first);
+        let same = |len: usize, other: &Vec<Piece>| common(&text[..len], &self::text(other));
+        let text = &text[..others.iter().fold(text.len(), same)];
+        let all: Vec<Vec<T>> = chats.iter().map(|chat| tokenize(chat, Part::First)).collect();
+        let borders = borders(text).take(BORDERS);
+        let fitting = borders.filter_map(|border| {
+            let [before, _] = cut(first, border)?;
+            let tokens = tokenize(&before, Part::First);
+            let is_border = all.iter().all(|chat| chat.starts_with(&tokens));
+            is_border.then(|| Self { text: text[..border].to_owned(), tokens })
+        });
+        fitting.into_iter().next().unwrap_or(Self::NONE)
+    }
+
+    /// The tokens of a prompt, and how many of them are this beginning: all of it or nothing.
+    pub(super) fn tokens(
+        &self,
+        prompt: &[Piece],
+        tokenize: &impl Fn(&[Piece], Part) -> Vec<T>,
+    ) -> (Vec<T>, usize) {
+        let whole = tokenize(prompt, Part::First);
+        if whole.starts_with(&self.tokens) {
+            return (whole, self.tokens.len());
+        }
+        match cut(prompt, self.text.len()) {
+            Some([before, behind]) if text(&before) == self.text => {
+                let tokens = [&*self.tokens, &tokenize(&behind, Part::Behind)].concat();
+                (tokens, self.tokens.len())
+            }
+            Some(_) | None => (whole, 0),
+        }
+    }
+}
+
+/// The beginnings that were met lately.
+#[derive(Debug)]
+pub(super) struct Beginnings<T> {
+    known: Mutex<VecDeque<Known<T>>>,
+}
+
+#[derive(Debug)]
+struct Known<T> {
+    system: Option<Arc<str>>,
+    tools: Arc<[ToolSpec]>,
+    beginning: Arc<Beginning<T>>,
+}
+
+/// So many are kept. An application has a few sets of tools and system texts.
+const KEPT: usize = 8;
+/// What chats say that are written to see where the beginning ends: words of some scripts, and a number.
+const WORDS: [&str; 3] = ["a", "가", "1"];
+
+impl<T> Default for Beginnings<T> {
+    fn default() -> Self {
+        Self { known: Mutex::default() }
+    }
+}
+
+impl<T: Clone + PartialEq> Beginnings<T> {
+    /// The beginning of what is asked, as it was when this was asked first.
+    pub(super) fn of(
+        &self,
+        request: &CompletionRequest,
+        writer: &PromptWriter<'_>,
+        tokenize: &impl Fn(&[Piece], Part) -> Vec<T>,
+    ) -> Arc<Beginning<T>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|known| known.is_of(request));
+        let found = found.map(|known| Arc::clone(&known.beginning));
+        drop(known);
+        found.unwrap_or_else(|| self.learn(request, writer, tokenize))
+    }
+
+    /// The beginning as it is now, for a prompt that does not begin so. `None` if it has not changed: then the template begins
+    /// a chat like this one in another way. A template may write the date.
+    pub(super) fn changed(
+        &self,
+        known: &Beginning<T>,
+        request: &CompletionRequest,
+        writer: &PromptWriter<'_>,
+        tokenize: &impl Fn(&[Piece], Part) -> Vec<T>,
+    ) -> Option<Arc<Beginning<T>>> {
+        let now = words(writer, WORDS[0])?;
+        (!text(&now).starts_with(&known.text)).then(|| self.learn(request, writer, tokenize))
+    }
+
+    fn learn(
+        &self,
+        request: &CompletionRequest,
+        writer: &PromptWriter<'_>,
+        tokenize: &impl Fn(&[Piece], Part) -> Vec<T>,
+    ) -> Arc<Beginning<T>> {
+        let chats: Option<Vec<Vec<Piece>>> = WORDS.iter().map(|word| words(writer, word)).collect();
+        let beginning = Arc::new(Beginning::of(&chats.unwrap_or_default(), tokenize));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| !known.is_of(request));
+        known.push_front(Known {
+            system: request.system.clone(),
+            tools: Arc::clone(&request.tools),
+            beginning: Arc::clone(&beginning),
+        });
+        known.truncate(KEPT);
+        beginning
+    }
+}
+
+impl<T> Known<T> {
+    fn is_of(&self, request: &CompletionRequest) -> bool {
+        let has_tools = Arc::ptr_eq(&self.tools, &request.tools) || self.tools == request.tools;
+        has_tools && self.system == request.system
+    }
+}
+
+/// A chat that says nothing but this. `None` where the template does not want that.
+fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
+    let message = PromptMessage::User { text: text.into() };
+    writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
+}
+
+/// Where a beginning may end: at its end, before the blanks there, and behind lines and marks, the latest first.
+fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let before_blanks = text.trim_end().len();
+    let marks = text[..before_blanks].char_indices().rev();
+    let behind_marks = marks.filter(|(_, letter)| matches!(letter, '\n' | '>' | ']'));
+    let behind_marks = behind_marks.map(|(at, letter)| at + letter.len_utf8());
+    let all = [text.len(), before_blanks].into_iter().chain(behind_marks);
+    all.filter(|border| *border > 0)
+}
+
+/// Cuts a prompt behind so many bytes. `None` where it has no letter's end there.
+fn cut(prompt: &[Piece], at: usize) -> Option<[Vec<Piece>; 2]> {
+    let mut parts = [Vec::new(), Vec::new()];
+    let mut left = at;
+    for piece in prompt {
+        let (before, behind) = piece.text().split_at_checked(left.min(piece.text().len()))?;
+        left -= before.len();
+        for (part, text) in parts.iter_mut().zip([before, behind]) {
+            let text = text.to_owned();
+            match piece {
+                _ if text.is_empty() => (),
+                Piece::Trusted(_) => part.push(Piece::Trusted(text)),
+                Piece::Untrusted(_) => part.push(Piece::Untrusted(text)),
+            }
+        }
+    }
+    (left == 0).then_some(parts)
+}
+
+fn text(prompt: &[Piece]) -> String {
+    prompt.iter().map(Piece::text).collect()
+}
+
+/// How many bytes of whole letters two texts begin with alike.
+fn common(one: &str, other: &str) -> usize {
+    let alike = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
+    alike.map(|(letter, _)| letter.len_utf8()).sum()
+}
+
+#[cfg(test)]
+#[path = "tests/beginning.rs"]
+mod tests;

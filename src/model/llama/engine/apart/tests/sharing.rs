@@ -1,0 +1,63 @@
+//! While one user's prompt is read, another one's takes as much work whether it says the same or something else.
+
+use super::*;
+
+fn of_user(name: &str, text: &str, max_tokens: u32) -> CompletionRequest {
+    CompletionRequest {
+        user: UserId::new(name).unwrap(),
+        ..request(name, vec![asks(text)], max_tokens)
+    }
+}
+
+fn story(names: &str) -> String {
+    format!("{names} tell a long story {}", "and so on ".repeat(60))
+}
+
+#[test]
+fn who_asks_what_another_user_is_just_asking_waits_no_shorter_for_it() {
+    for file in [with_unnamed_window(), windowed(), recurrent()] {
+        let model = Model::new(file);
+        let waited = |guess: &str| {
+            let mut engine = model.engine(4 * CHAT, None);
+            let kim = Asked::begin(&mut engine, of_user("kim", &story("a"), 1));
+            until(&mut engine, |engine| engine.stats.prompt_tokens_evaluated > 300);
+            let mut lee = Asked::begin(&mut engine, of_user("lee", &story(guess), 1));
+            let mut steps = 0;
+            let ended = loop {
+                engine.step();
+                steps += 1;
+                if let Ok(ended) = lee.answer.try_recv() {
+                    break ended.unwrap();
+                }
+            };
+            finish(&mut engine);
+            assert!(kim.end().is_ok());
+            (steps, ended.usage, engine.stats.prompt_tokens_evaluated)
+        };
+        let right = waited("a");
+        assert_eq!(right, waited("b"));
+        assert!(right.0 > 40, "nothing is compared: {right:?}");
+    }
+}
+
+#[test]
+fn what_is_read_apart_is_read_for_each_user() {
+    let model = Model::new(with_unnamed_window());
+    let evaluated = |guess: &str| {
+        model.apart(ENOUGH, usize::MAX, |engine| {
+            let _talkers = talkers(engine, 2);
+            let before = engine.stats.prompt_tokens_evaluated;
+            let asked = [("kim", "a"), ("lee", guess)].map(|(name, names)| {
+                let asked = Asked::begin(engine, of_user(name, &story(names), 2));
+                until(engine, is_apart);
+                asked
+            });
+            finish(engine);
+            let usages = asked.map(|asked| asked.end().unwrap().usage);
+            (usages, engine.stats.prompt_tokens_evaluated - before)
+        })
+    };
+    let right = evaluated("a");
+    assert_eq!(right, evaluated("b"));
+    assert!(right.1 > 1_000, "both are read: {right:?}");
+}

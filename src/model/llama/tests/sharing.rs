@@ -1,0 +1,188 @@
+//! What chats share tells no user anything of another one's text: not by what is counted, and not by how much is computed.
+
+use std::collections::BTreeMap;
+
+use super::{
+    random_model::{recurrent, windowed},
+    *,
+};
+
+/// What a user can see of a completion, and the work that it took, on which its time depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    prompt_tokens: u32,
+    cached_tokens: u32,
+    evaluated: u64,
+    decodes: u64,
+}
+
+/// Users of one model, one after the other.
+struct Users {
+    model: LlamaModel,
+    system: Arc<str>,
+    asked: usize,
+}
+
+const SYSTEM: &str = "You are the assistant of a bank.";
+
+impl Users {
+    fn new(options: LlamaOptions) -> Self {
+        Self { model: LlamaModel::load(options).unwrap(), system: SYSTEM.into(), asked: 0 }
+    }
+
+    /// A new chat of this user that begins with this text.
+    async fn asks(&mut self, name: &str, text: &str) -> Seen {
+        self.asked += 1;
+        let session = format!("{name} {}", self.asked);
+        self.goes_on(name, &session, vec![user(text)]).await
+    }
+
+    async fn goes_on(&mut self, name: &str, session: &str, chat: Vec<PromptMessage>) -> Seen {
+        let before = self.model.stats();
+        let asked = CompletionRequest {
+            user: UserId::new(name).unwrap(),
+            session: SessionId::new(session).unwrap(),
+            system: Some(Arc::clone(&self.system)),
+            max_tokens: 1,
+            ..request(chat, vec![])
+        };
+        let Usage { prompt_tokens, cached_tokens, .. } =
+            complete(&self.model, asked).await.unwrap().usage;
+        let after = self.model.stats();
+        let evaluated = after.prompt_tokens_evaluated - before.prompt_tokens_evaluated;
+        Seen { prompt_tokens, cached_tokens, evaluated, decodes: after.decodes - before.decodes }
+    }
+}
+
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    (*state >> 33) % below
+}
+
+fn pays(pin: u64) -> String {
+    format!("{pin:04}")
+}
+
+/// Chats at rest in the context, in memory, and nowhere.
+fn places(options: impl Fn() -> LlamaOptions) -> [LlamaOptions; 3] {
+    [options(), options().resting_tokens(0), options().resting_tokens(0).parked_bytes(0)]
+}
+
+#[tokio::test]
+async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones() {
+    const GUESSES: u32 = 20_000;
+    let few = options(&TinyModel::new()).max_sequences(1).resting_tokens(100);
+    let mut users = Users::new(few);
+    let (mut state, mut pin) = (7, 0);
+    // How often each sight was one of a right guess, and of a wrong one.
+    let mut sights: BTreeMap<Seen, [u32; 2]> = BTreeMap::new();
+    for guess in 0..GUESSES {
+        if guess % 10 == 0 {
+            pin = random(&mut state, 10_000);
+            users.asks("kim", &pays(pin)).await;
+        }
+        let is_wrong = random(&mut state, 2);
+        let guessed = if is_wrong == 0 { pin } else { random(&mut state, 10_000) };
+        // Somebody else each time: what he guessed before is his own, and would be known.
+        let seen = users.asks(&format!("lee {guess}"), &pays(guessed)).await;
+        sights.entry(seen).or_default()[usize::from(guessed != pin)] += 1;
+    }
+    // By the best rule there is for what was seen.
+    let told_apart: u32 = sights.values().map(|[right, wrong]| right.max(wrong)).sum();
+    let always_the_same: [u32; 2] =
+        sights.values().fold([0, 0], |[a, b], [right, wrong]| [a + right, b + wrong]);
+    let by_chance = always_the_same.into_iter().max().unwrap();
+    assert!(f64::from(told_apart - by_chance) < 3.0 * f64::from(GUESSES).sqrt(), "{sights:?}");
+    assert!(sights.keys().all(|seen| seen.cached_tokens == 0), "{sights:?}");
+    assert!(always_the_same.iter().all(|count| *count > 9_000), "nothing is compared");
+}
+
+/// All that lee sees while kim writes one thing or another of the same length.
+async fn seen_beside(options: LlamaOptions, pins: [u64; 2]) -> Vec<Seen> {
+    let mut users = Users::new(options);
+    let mut seen = Vec::new();
+    let mut state = 3;
+    for round in 0..12 {
+        let text = pays(pins[round % 2]);
+        let chat = vec![user(&text), said("abc"), user("and now?")];
+        users.goes_on("kim", "kim's chat", chat[..1].to_vec()).await;
+        users.goes_on("kim", "kim's chat", chat).await;
+        users.asks("zoe", "hello").await;
+        let guess = pays(if round % 3 == 0 { 4921 } else { random(&mut state, 10_000) });
+        seen.push(users.asks("lee", &guess).await);
+        // The same name of a chat is another chat.
+        seen.push(users.goes_on("lee", "kim's chat", vec![user(&guess)]).await);
+        let more = vec![user(&guess), said("abc"), user("and now?")];
+        seen.push(users.goes_on("lee", "kim's chat", more).await);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn whatever_another_user_writes_one_sees_the_same() {
+    for file in [TinyModel::new().bytes(), windowed(), recurrent()] {
+        let small = || LlamaOptions::from_bytes("small", file.clone()).context_tokens(512);
+        let tight = || small().cache_tokens(512).max_sequences(2);
+        for (at, (one, other)) in places(small)
+            .into_iter()
+            .zip(places(small))
+            .chain(places(tight).into_iter().zip(places(tight)))
+            .enumerate()
+        {
+            let [one, other] =
+                [seen_beside(one, [4921, 4920]).await, seen_beside(other, [7777, 1234]).await];
+            assert_eq!(one, other, "{at}");
+            assert!(one.iter().any(|seen| seen.cached_tokens > 0), "his own chat goes on: {at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_begins_a_question_is_not_joined_with_what_all_share() {
+    // Nothing stands between system text and question, and in this vocabulary `h` and `i` are one token where they meet.
+    let template = Some("{% for m in messages %}{{ m.content }}{% endfor %}<|im_start|>");
+    let mut users = Users::new(options(&TinyModel { template, ..TinyModel::new() }));
+    users.system = "You say only h".into();
+    let mut evaluated = Vec::new();
+    for (at, begins) in ["i", "a", "\n", " ", "hi"].into_iter().enumerate() {
+        users.asks(&format!("kim {at}"), &format!("{begins}....")).await;
+        let seen = users.asks(&format!("lee {at}"), &format!("{begins}....")).await;
+        evaluated.push(seen.evaluated);
+    }
+    let [i, a, line, blank, hi] = evaluated[..] else { panic!("five were asked") };
+    assert_eq!((i, a, line, blank), (i, i, i, i));
+    assert_eq!(hi, i, "two letters, one token");
+}
+
+#[tokio::test]
+async fn of_system_texts_that_begin_alike_nothing_is_shared() {
+    let mut users = Users::new(options(&TinyModel::new()));
+    users.system = "You help kim, whose PIN is 4921.".into();
+    users.asks("kim", "hello").await;
+    let mut seen = Vec::new();
+    for system in [
+        "You help kim, whose PIN is 4920.",
+        "You help kim, whose PIN is 1111.",
+        "I help lee, whose PIN is 999999.",
+    ] {
+        users.system = system.into();
+        seen.push(users.asks("lee", "hello").await.evaluated);
+    }
+    assert!(seen.iter().all(|evaluated| *evaluated == seen[0]), "{seen:?}");
+    assert_eq!(seen[0], u64::from(users.asks("moe", "hello").await.prompt_tokens));
+}
+
+#[tokio::test]
+async fn what_is_shared_is_the_system_text_and_the_tools_with_all_that_the_template_writes_around_them()
+ {
+    let mut users = Users::new(options(&TinyModel::new()));
+    let first = users.asks("kim", "hello").await;
+    let second = users.asks("lee", "hello").await;
+    let template = ["<|im_start|>", "<|im_end|>", "<|im_start|>"].len()
+        + "system\n".len()
+        + SYSTEM.len()
+        + "\nuser\n".len();
+    assert_eq!(first.evaluated, u64::from(first.prompt_tokens));
+    assert_eq!(first.evaluated - second.evaluated, template as u64);
+    assert_eq!(second.cached_tokens, 0, "it says nothing of others");
+}
