@@ -76,6 +76,27 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// The file has a second name, by a hard link: SQLite would keep a log beside each, and neither would be whole.
+    #[error("the database {} has more than one name, by a hard link; remove the others, or copy the file", path.display())]
+    SeveralNames {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another file came to have the name while the database was being opened.
+    #[error("the database {} was moved or replaced while it was being opened; try again", path.display())]
+    Moved {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The lock file is somebody else's, who could keep everybody out of the database.
+    #[error("the lock file {} is no file of yours; remove it, or choose another folder", path.display())]
+    ForeignLock {
+        /// The lock file.
+        path: PathBuf,
+    },
     /// The tables could not be made or do not fit to this program.
     #[error("failed to prepare the tables of {of} in {}; restore it from a backup, or choose another file", path.display())]
     Tables {
@@ -115,7 +136,13 @@ impl OpenError {
             Kind::Full => Self::Full { path, cause },
             Kind::ReadOnly => Self::ReadOnly { path, cause },
             Kind::Locked => Self::Locked { path, cause },
+            Kind::Moved => Self::Moved { path, cause: std::io::Error::other(cause) },
         }
+    }
+
+    /// The name does not lead to the file that was locked.
+    pub(super) fn moved(path: &Path, cause: std::io::Error) -> Self {
+        Self::Moved { path: path.to_owned(), cause }
     }
 
     /// What the system's error means.
@@ -140,7 +167,7 @@ impl OpenError {
 pub struct Trouble {
     kind: Kind,
     #[source]
-    cause: sqlx::Error,
+    cause: Box<dyn Error + Send + Sync>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +175,7 @@ pub(super) enum Kind {
     Full,
     ReadOnly,
     Locked,
+    Moved,
 }
 
 impl Kind {
@@ -158,6 +186,9 @@ impl Kind {
                 "the database is read-only: make it and its folder writable and try again"
             }
             Self::Locked => "the database is locked by another program: end that one and try again",
+            Self::Moved => {
+                "the database was moved, replaced or removed: put it back, or end the program and begin again"
+            }
         }
     }
 }
@@ -170,6 +201,11 @@ impl Trouble {
         let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
         let found = shared.map_or(error, |shared| &**shared);
         found.downcast_ref().or_else(|| Self::among(found.source()?))
+    }
+
+    /// The file has lost its name.
+    pub(super) fn moved(cause: std::io::Error) -> StoreError {
+        StoreError::unavailable(Self { kind: Kind::Moved, cause: cause.into() })
     }
 
     pub(super) fn kind(cause: &sqlx::Error) -> Option<Kind> {
@@ -191,7 +227,7 @@ pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
     match error.into() {
         ControlError::Ended(error) => StoreError::unavailable(error),
         ControlError::Sql(cause) => match Trouble::kind(&cause) {
-            Some(kind) => StoreError::unavailable(Trouble { kind, cause }),
+            Some(kind) => StoreError::unavailable(Trouble { kind, cause: cause.into() }),
             None => StoreError::unavailable(cause),
         },
     }

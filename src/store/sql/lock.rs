@@ -1,51 +1,165 @@
-//! The lock beside the database: one writing process at a time, held for life, released by the system even after a kill.
+//! The locks beside a database: one writing program at a time, held for life, released by the system even after a kill.
+//!
+//! There are two. That of the name guards the files that SQLite finds by it, log and index. That of the file, named after
+//! its inode, follows it when it is renamed. Neither is the database itself: on Unix a process loses its locks on a file
+//! when any part of it closes that file.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
+    io,
     path::{Path, PathBuf},
 };
 
-use super::OpenError;
+use super::{
+    OpenError,
+    place::{self, Home},
+    private,
+};
 
 /// The right to write this database. Dropped, others may take it.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// The file stays when the lock goes: removing it would let two others lock two different files of one name.
-    _file: File,
-    was_there: WasThere,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WasThere {
-    Yes,
-    No,
+    home: Home,
+    #[cfg(unix)]
+    _of_file: LockFile,
+    of_name: LockFile,
 }
 
 impl Lock {
-    /// Takes the lock of a database, or says at once that somebody else has it.
+    /// Takes the locks of a database, or says at once that somebody else has one. The file is made if there is none: only a
+    /// file that is there can be told from others. Its path must have been [resolved](place::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
-        let path = lock_path(database);
-        let was_there = if path.exists() { WasThere::Yes } else { WasThere::No };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        let file = file.map_err(|cause| OpenError::of_io(database, cause))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file, was_there }),
-            Err(TryLockError::WouldBlock) => Err(OpenError::Held { path: database.to_owned() }),
-            Err(TryLockError::Error(cause)) => Err(OpenError::of_io(database, cause)),
+        let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
+        match Self::of_file(database) {
+            #[cfg(unix)]
+            Ok((home, of_file)) => Ok(Self { home, _of_file: of_file, of_name }),
+            #[cfg(not(unix))]
+            Ok(home) => Ok(Self { home, of_name }),
+            Err(error) => {
+                of_name.leave_no_trace();
+                Err(error)
+            }
         }
     }
 
-    /// Removes a lock file that was made for a database that turned out to be somebody else's.
-    pub(super) fn leave_no_trace(self, database: &Path) {
-        if self.was_there == WasThere::No
-            && let Err(error) = fs::remove_file(lock_path(database))
-        {
+    #[cfg(unix)]
+    fn of_file(database: &Path) -> Result<(Home, LockFile), OpenError> {
+        let home = made(database)?;
+        let path = database.with_file_name(format!(".madang-{:x}.lock", home.id.inode));
+        let lock = LockFile::take(database, path, Afterwards::Goes)?;
+        Ok((home, lock))
+    }
+
+    #[cfg(not(unix))]
+    fn of_file(database: &Path) -> Result<Home, OpenError> {
+        made(database)
+    }
+
+    /// The file that is locked.
+    pub(super) const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Removes the lock files that were made for a database that turned out to be somebody else's.
+    pub(super) fn leave_no_trace(self) {
+        self.of_name.leave_no_trace();
+    }
+}
+
+/// The file, made if there is none.
+fn made(database: &Path) -> Result<Home, OpenError> {
+    let unusable = |cause| OpenError::of_io(database, cause);
+    private::create(database).map_err(unusable)?;
+    let found = place::find(database).map_err(unusable)?;
+    // SQLite keeps its log beside each name: two names would be two logs of one file.
+    if found.names > 1 {
+        return Err(OpenError::SeveralNames { path: database.to_owned() });
+    }
+    Ok(Home { path: database.to_owned(), id: found.id })
+}
+
+/// What becomes of a lock file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    /// It stays: it is found again by the next program.
+    Stays,
+    /// It goes with its lock: the next file has another inode.
+    #[cfg(unix)]
+    Goes,
+}
+
+/// A file that is there to be locked.
+#[derive(Debug)]
+struct LockFile {
+    path: PathBuf,
+    file: File,
+    was_there: bool,
+    afterwards: Afterwards,
+}
+
+/// How often a lock file may vanish between its opening and its locking: as often as others end meanwhile.
+const TRIES: usize = 8;
+
+impl LockFile {
+    fn take(database: &Path, path: PathBuf, afterwards: Afterwards) -> Result<Self, OpenError> {
+        let was_there = path.exists();
+        for _ in 0..TRIES {
+            let file = private::open_lock(&path, database)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => break,
+                Err(TryLockError::Error(cause)) => return Err(OpenError::of_io(database, cause)),
+            }
+            // Whoever had it before may have removed it: then another could lock a new file of the same name.
+            if is_named(&file, &path).map_err(|cause| OpenError::of_io(database, cause))? {
+                return Ok(Self { path, file, was_there, afterwards });
+            }
+        }
+        Err(OpenError::Held { path: database.to_owned() })
+    }
+
+    fn leave_no_trace(mut self) {
+        if !self.was_there {
+            self.remove();
+        }
+        self.afterwards = Afterwards::Stays;
+    }
+
+    /// Removes the file while it is locked, so that nobody else removes that of another.
+    fn remove(&self) {
+        let is_ours = is_named(&self.file, &self.path).unwrap_or(false);
+        if is_ours && let Err(error) = fs::remove_file(&self.path) {
             tracing::debug!(%error, "a lock file stays behind");
         }
     }
 }
 
-fn lock_path(database: &Path) -> PathBuf {
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        match self.afterwards {
+            Afterwards::Stays => {}
+            #[cfg(unix)]
+            Afterwards::Goes => self.remove(),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let held = place::FileId::of(&file.metadata()?);
+    match place::find(path) {
+        Ok(found) => Ok(found.id == held),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_named(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+fn beside(database: &Path) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
     path.into()

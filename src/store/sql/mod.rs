@@ -10,6 +10,8 @@ mod inspect;
 mod lock;
 mod options;
 mod own;
+mod place;
+mod private;
 mod read;
 mod readers;
 mod row;

@@ -1,8 +1,8 @@
 //! How a database is opened.
 
 use std::{
-    fs,
-    path::{Path, PathBuf, absolute},
+    io::ErrorKind,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -18,7 +18,7 @@ use super::{
     error::ResultCode,
     inspect::{self, Found, Sharing},
     lock::Lock,
-    readers, schema,
+    place, private, readers, schema,
     store::{Claim, Shared},
     temporary::TemporaryFolder,
     writer::{self, Writer},
@@ -117,13 +117,15 @@ impl SqliteOptions {
         let Self { place, migrations, sharing, readers, writer: change, busy_timeout } = self;
         match place {
             Place::File(path) => {
-                let path = resolved(&path);
+                let path =
+                    place::resolved(&path).map_err(|cause| OpenError::of_io(&path, cause))?;
                 let found = inspect::file(&path)?;
                 let lock = Lock::take(&path)?;
                 if let Err(error) = not_foreign(&path, found, sharing, busy_timeout).await {
-                    lock.leave_no_trace(&path);
+                    lock.leave_no_trace();
                     return Err(error);
                 }
+                private::tighten(&path, sharing);
                 let options = writer::connect_options(&path).busy_timeout(busy_timeout);
                 let options = change.unwrap_or(|options| options)(options);
                 open(&path, options, &migrations, Claim::new(lock, None), readers).await
@@ -149,7 +151,13 @@ impl SqliteOptions {
         let Place::File(path) = self.place else {
             return Err(OpenError::Missing { path: PathBuf::from("in memory") });
         };
-        let path = resolved(&path);
+        let path = match place::resolved(&path) {
+            Ok(path) => path,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(OpenError::Missing { path });
+            }
+            Err(cause) => return Err(OpenError::of_io(&path, cause)),
+        };
         if inspect::file(&path)? == Found::Nothing {
             return Err(OpenError::Missing { path });
         }
@@ -172,11 +180,6 @@ impl SqliteOptions {
         close(db).await;
         Ok(SqliteStore::new(Shared::read_only(options, self.readers)))
     }
-}
-
-/// The file behind links, so that two names of one file share one lock; and no name that SQLite would read as a URI.
-fn resolved(path: &Path) -> PathBuf {
-    fs::canonicalize(path).or_else(|_| absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Refuses a database of another application, or of a later version, before anything is changed in it.
@@ -219,6 +222,8 @@ async fn open(
 ) -> Result<SqliteStore, OpenError> {
     let unusable = |cause| OpenError::of_sql(path, cause);
     let mut db = connect(path, &options).await?;
+    // The name led to the locked file before SQLite opened it, and does now: SQLite has that one.
+    claim.home().must_be_there().map_err(|cause| OpenError::moved(path, cause))?;
     inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
     // SQLite opens a file that it may not write without a word, to read, and even begins an immediate transaction there.
     let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";

@@ -20,9 +20,10 @@ use sqlx::{
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, error,
+    OpenError, SqliteOptions, Trouble, error,
     lock::Lock,
     own::Own,
+    place::Home,
     read,
     readers::{Lent, LentTo, Readers},
     temporary::TemporaryFolder,
@@ -61,7 +62,7 @@ struct Writing {
 /// The right to write, and the folder of a database that leaves nothing behind. The lock goes first.
 #[derive(Debug)]
 pub(super) struct Claim {
-    _lock: Lock,
+    lock: Lock,
     _folder: Option<TemporaryFolder>,
 }
 
@@ -149,7 +150,12 @@ fn with_toolkits(
 
 impl Claim {
     pub(super) const fn new(lock: Lock, folder: Option<TemporaryFolder>) -> Self {
-        Self { _lock: lock, _folder: folder }
+        Self { lock, _folder: folder }
+    }
+
+    /// The file that it is the right to write.
+    pub(super) const fn home(&self) -> &Home {
+        self.lock.home()
     }
 }
 
@@ -184,8 +190,9 @@ impl Shared {
 impl Writing {
     async fn begin(&self) -> Result<SqliteTransaction, StoreError> {
         let mut slot = self.slot.clone().lock_owned().await;
-        if self.claim.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-            return Err(StoreError::unavailable(Closed));
+        match &*self.claim.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(claim) => claim.home().must_be_there().map_err(Trouble::moved)?,
+            None => return Err(StoreError::unavailable(Closed)),
         }
         if slot.is_none() {
             failpoint("sqlite.connect").await?;

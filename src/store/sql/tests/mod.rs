@@ -9,7 +9,11 @@ mod contract;
 mod ledger_rows;
 mod loans;
 mod next_parts;
+#[cfg(unix)]
+mod one_writer;
 mod opening;
+#[cfg(unix)]
+mod private_files;
 mod savepoints;
 mod support;
 mod trouble;

@@ -1,0 +1,176 @@
+//! One program at a time writes a database, whatever it is called and wherever it is moved.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use madang_actors::port::Store;
+use tempfile::TempDir;
+
+use super::{
+    super::lock::Lock,
+    support::{House, say},
+};
+use crate::store::{OpenError, SqliteStore, Trouble};
+
+/// A folder with two folders in it.
+fn folders() -> (TempDir, PathBuf, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    fs::create_dir(&one).unwrap();
+    fs::create_dir(&other).unwrap();
+    (folder, one, other)
+}
+
+async fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, []).await
+}
+
+async fn is_held(path: &Path) {
+    let second = open(path).await;
+    assert!(matches!(second, Err(OpenError::Held { .. })), "{path:?}: {second:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_a_file_that_is_yet_to_come_is_locked_like_the_file() {
+    let (_folder, data, app) = folders();
+    let (file, link, far) = (data.join("real.db"), app.join("app.db"), app.join("far.db"));
+    symlink("../other/app.db", data.join("back.db")).unwrap();
+    symlink(&file, &link).unwrap();
+    symlink("../one/back.db", &far).unwrap();
+    for first in [&link, &far, &file] {
+        let store = open(first).await.unwrap();
+        for second in [&file, &link, &far, &data.join("../other/./far.db")] {
+            is_held(second).await;
+        }
+        assert!(!app.join("app.db.lock").exists(), "the lock lies beside the file");
+        store.close().await;
+        for name in ["real.db", "real.db.lock"] {
+            fs::remove_file(data.join(name)).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_that_lead_in_a_circle_are_told_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (folder.path().join("one.db"), folder.path().join("other.db"));
+    symlink(&one, &other).unwrap();
+    symlink(&other, &one).unwrap();
+    let error = open(&one).await.unwrap_err();
+    assert!(matches!(error, OpenError::Unusable { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_with_two_names_is_refused_in_one_sentence() {
+    let (_folder, one, other) = folders();
+    let (file, second) = (one.join("a.db"), other.join("b.db"));
+    open(&file).await.unwrap().close().await;
+    fs::hard_link(&file, &second).unwrap();
+    for name in [&file, &second] {
+        let error = open(name).await.unwrap_err();
+        assert!(matches!(error, OpenError::SeveralNames { .. }), "{error:?}");
+        assert!(error.to_string().contains("has more than one name, by a hard link"), "{error}");
+    }
+    assert!(!other.join("b.db.lock").exists(), "it leaves no trace");
+    fs::remove_file(second).unwrap();
+    open(&file).await.expect("it has one name again").close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_name_that_a_file_gets_while_it_is_open_opens_nothing_and_stops_the_writer() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let (file, second) = (house.folder.path().join("house.db"), house.folder.path().join("b.db"));
+    fs::hard_link(&file, &second).unwrap();
+    let refused = open(&second).await.unwrap_err();
+    assert!(matches!(refused, OpenError::SeveralNames { .. }), "{refused:?}");
+    let told = house.handle.write(say("s", 1)).await.unwrap_err();
+    assert!(Trouble::among(&told).is_some(), "{told:?}");
+    fs::remove_file(second).unwrap();
+    house.handle.write(say("s", 1)).await.unwrap();
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_renamed_while_it_is_open_stays_locked_and_is_not_written() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let (file, moved) = (house.folder.path().join("house.db"), house.folder.path().join("b.db"));
+    fs::rename(&file, &moved).unwrap();
+    is_held(&moved).await;
+    let told = house.handle.write(say("s", 1)).await.unwrap_err();
+    let sentence = Trouble::among(&told).expect("the cause is told").to_string();
+    assert!(sentence.starts_with("the database was moved, replaced or removed"), "{sentence}");
+    assert!(house.handle.lease("tool".into()).await.is_err(), "nor by a tool");
+    fs::rename(moved, file).unwrap();
+    house.handle.write(say("s", 1)).await.unwrap();
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_in_the_place_of_an_open_one_is_neither_opened_nor_written() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let file = house.folder.path().join("house.db");
+    let other = house.folder.path().join("other.db");
+    open(&other).await.unwrap().close().await;
+    fs::rename(&file, house.folder.path().join("kept.db")).unwrap();
+    fs::rename(other, &file).unwrap();
+    is_held(&file).await;
+    assert!(house.handle.write(say("s", 1)).await.is_err(), "the log would be another file's");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_file_that_somebody_removes_gives_nobody_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.db");
+    let store = open(&file).await.unwrap();
+    fs::remove_file(folder.path().join("a.db.lock")).unwrap();
+    is_held(&file).await;
+    store.close().await;
+    open(&file).await.unwrap().close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_replaced_between_its_lock_and_its_opening_is_not_taken_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.db");
+    let lock = Lock::take(&file).unwrap();
+    lock.home().must_be_there().unwrap();
+    fs::rename(&file, folder.path().join("b.db")).unwrap();
+    assert!(lock.home().must_be_there().is_err(), "it is gone");
+    fs::write(&file, "").unwrap();
+    assert!(lock.home().must_be_there().is_err(), "it is another one");
+    drop(lock);
+
+    let opened = SqliteStore::options(&file).writer(|options| {
+        let file = options.get_filename();
+        fs::rename(file, file.with_extension("gone")).unwrap();
+        fs::rename(file.with_file_name("b.db"), file).unwrap();
+        options
+    });
+    let error = opened.open().await.unwrap_err();
+    assert!(matches!(error, OpenError::Moved { .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_store_leaves_one_lock_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("a.db")).await.unwrap();
+    let names = || {
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert!(names()[0].starts_with(".madang-"), "{:?}", names());
+    store.close().await;
+    assert!(matches!(store.begin().await, Err(error) if Trouble::among(&error).is_none()));
+    assert_eq!(names(), ["a.db", "a.db.lock"]);
+}

@@ -1,0 +1,139 @@
+//! What a user stores is for nobody else's eyes, and nobody else can keep the user out of it.
+
+use std::{
+    fs,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink},
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use madang_actors::port::Store;
+
+use super::support::{House, NOTES, say};
+use crate::store::{OpenError, SqliteStore};
+
+/// What others than its user may do to each file in a folder.
+fn others(folder: &Path) -> Vec<(String, u32)> {
+    let entry = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.unwrap();
+        (
+            entry.file_name().into_string().unwrap(),
+            entry.metadata().unwrap().permissions().mode() & 0o077,
+        )
+    };
+    let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(entry).collect();
+    all.sort();
+    all
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn database_log_index_and_locks_are_the_users_alone() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.handle.write(say("s", 1)).await.unwrap();
+    let found = others(house.folder.path());
+    let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[1..], ["house.db", "house.db-shm", "house.db-wal", "house.db.lock"]);
+    assert!(found.iter().all(|(_, others)| *others == 0), "{found:?}");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_could_open_before_they_cannot_any_more() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let after = tempfile::tempdir().unwrap();
+    // What a crash leaves behind of a program that made its files readable for all.
+    for name in ["house.db", "house.db-wal", "house.db-shm", "house.db.lock"] {
+        fs::copy(house.folder.path().join(name), after.path().join(name)).unwrap();
+        set_mode(&after.path().join(name), 0o666);
+    }
+    house.close().await;
+    let store = SqliteStore::open(after.path().join("house.db"), [&*NOTES]).await.unwrap();
+    let found = others(after.path());
+    assert!(found.iter().all(|(_, others)| *others == 0), "{found:?}");
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.db");
+    SqliteStore::open(&file, []).await.unwrap().close().await;
+    set_mode(&file, 0o640);
+    set_mode(folder.path(), 0o777);
+    let lines = Arc::<Mutex<Vec<u8>>>::default();
+    let told = lines.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || Lines(told.clone())).finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let store = SqliteStore::options(&file).shared_with_embedder().open().await.unwrap();
+    drop(guard);
+    store.close().await;
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+    let said = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
+    assert!(said.contains("other users of this machine may open the database"), "{said}");
+    assert!(said.contains("anybody may replace the database"), "{said}");
+    set_mode(folder.path(), 0o1777);
+}
+
+/// Keeps what is logged.
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+    let elsewhere = folder.path().join("elsewhere");
+    fs::write(&elsewhere, "theirs").unwrap();
+    symlink(&elsewhere, &lock).unwrap();
+    assert!(matches!(SqliteStore::open(&file, []).await, Err(OpenError::Unusable { .. })));
+    fs::remove_file(&lock).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &lock,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    let reader = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(&lock)
+        .unwrap();
+    let error = SqliteStore::open(&file, []).await.unwrap_err();
+    assert!(matches!(error, OpenError::ForeignLock { .. }), "{error:?}");
+    drop(reader);
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "theirs");
+}
+
+/// Only the superuser can make a file somebody else's: as any other user this test looks at nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_file_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+    fs::write(&lock, "").unwrap();
+    std::os::unix::fs::chown(&lock, Some(65_534), None).unwrap();
+    let error = SqliteStore::open(&file, []).await.unwrap_err();
+    assert!(matches!(error, OpenError::ForeignLock { .. }), "{error:?}");
+    assert!(error.to_string().ends_with("remove it, or choose another folder"), "{error}");
+    fs::remove_file(lock).unwrap();
+    SqliteStore::open(&file, []).await.unwrap().close().await;
+}
