@@ -118,6 +118,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
             session: session.clone(),
             turn,
             at,
+            behind: seq + 2,
             ending: TurnEnding::Answered,
             error: None,
             usage: Usage::default(),

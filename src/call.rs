@@ -230,6 +230,7 @@ fn a_turn_of_its_own(
             session,
             turn,
             at,
+            behind: 1,
             ending: TurnEnding::Answered,
             error: None,
             usage: Usage::default(),

@@ -254,6 +254,7 @@ impl Chat {
             session: self.session.clone(),
             turn,
             at: self.plain.clock.now(),
+            behind: answer.seq,
             ending: TurnEnding::Answered,
             error: None,
             usage: Usage::default(),

@@ -209,6 +209,9 @@ pub enum Write {
         turn: TurnId,
         /// When.
         at: Timestamp,
+        /// The entry of the transcript behind which the end stands. Entries of the turn may follow: a handler that outlived
+        /// its session ends later than the turn.
+        behind: u64,
         /// How.
         ending: TurnEnding,
         /// Why it failed, if it did.

@@ -1,7 +1,7 @@
 //! A part of a transcript, read in order, with the ends of turns in their places: what a reader missed.
 
 use super::StoredEnd;
-use crate::protocol::{ChatMessage, Content, Locale, Timestamp, TurnId};
+use crate::protocol::{ChatMessage, Locale, Timestamp};
 
 /// A part of a transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -12,14 +12,14 @@ pub struct TranscriptPart {
     pub next: Option<u64>,
 }
 
-/// An entry, and the end of its turn where that comes right behind it.
+/// An entry, and the end of its turn where that stands right behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEntry {
     /// The entry.
     pub message: ChatMessage,
     /// The language of its turn.
     pub locale: Locale,
-    /// When and how its turn ended, if it is the turn's last entry. A clearing that follows is none.
+    /// When and how its turn ended, if the end stands behind this entry.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
@@ -28,13 +28,11 @@ pub struct StoredEntry {
 pub struct TranscriptRow {
     /// The number.
     pub seq: u64,
-    /// Its turn.
-    pub turn: TurnId,
     /// The entry; `None` for a call that has not ended.
     pub message: Option<ChatMessage>,
-    /// The language of the turn.
+    /// The language of its turn.
     pub locale: Locale,
-    /// When and how the turn ended, if it has.
+    /// When and how its turn ended, if the end stands behind this number.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
@@ -42,21 +40,10 @@ impl TranscriptPart {
     /// Makes a part of so many numbers of rows in order, of which there must be one more where there is one.
     #[must_use]
     pub fn of(rows: Vec<TranscriptRow>, max: usize) -> Self {
-        let is_mark = |row: &TranscriptRow| {
-            row.message.as_ref().is_some_and(|message| message.content == Content::Cleared)
-        };
         let next = rows.get(max).map(|row| row.seq);
-        // Whether the turn goes on behind each row.
-        let goes_on: Vec<_> = rows
-            .iter()
-            .zip(rows.iter().skip(1).map(Some).chain([None]))
-            .map(|(row, next)| next.is_some_and(|next| next.turn == row.turn && !is_mark(next)))
-            .collect();
-        let entry = |(row, goes_on): (TranscriptRow, bool)| {
-            let is_last = !goes_on && !is_mark(&row);
-            let TranscriptRow { message, locale, end, .. } = row;
-            Some(StoredEntry { message: message?, locale, end: end.filter(|_| is_last) })
+        let entry = |TranscriptRow { message, locale, end, .. }| {
+            Some(StoredEntry { message: message?, locale, end })
         };
-        Self { entries: rows.into_iter().zip(goes_on).take(max).filter_map(entry).collect(), next }
+        Self { entries: rows.into_iter().take(max).filter_map(entry).collect(), next }
     }
 }

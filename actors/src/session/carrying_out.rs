@@ -79,7 +79,10 @@ impl Awake {
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
         }
-        let ended = end.write(self.place.door.session(), self.wiring.around.clock.now());
+        // A turn ends when all that it began has been shown, so its end stands behind that and what it says with it.
+        let last = outgoing.messages.last();
+        let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
+        let ended = end.write(self.place.door.session(), self.wiring.around.clock.now(), behind);
         self.store(me, [ended], outgoing);
     }
 

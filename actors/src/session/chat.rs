@@ -73,6 +73,11 @@ impl Chat {
         self.messages.last().map(|message| message.turn)
     }
 
+    /// The number of the last entry that is shown; 0 for none.
+    pub(super) fn last_shown(&self) -> u64 {
+        self.messages.last().map_or(0, |message| message.seq)
+    }
+
     /// Gives out the next number.
     pub(super) fn reserve(&mut self) -> u64 {
         self.reserved += 1;

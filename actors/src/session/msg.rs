@@ -200,11 +200,12 @@ pub struct TurnEnd {
 }
 
 impl TurnEnd {
-    pub(super) fn write(&self, session: &SessionId, at: Timestamp) -> Write {
+    pub(super) fn write(&self, session: &SessionId, at: Timestamp, behind: u64) -> Write {
         Write::TurnEnded {
             session: session.clone(),
             turn: self.turn,
             at,
+            behind,
             ending: self.ending,
             error: self.error.clone(),
             usage: self.usage,

@@ -257,6 +257,7 @@ async fn see_to(
     let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();
     let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
     let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
+    let mut behind = stored.row.last_seq;
     let mut writes = Vec::new();
     if matches!(plan.turn, Fate::GoesOn { .. }) {
         let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
@@ -264,9 +265,10 @@ async fn see_to(
     }
     writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
     if is_unknown && wiring.history == History::Stored {
-        news.push(stored.row.last_seq + 1);
+        behind += 1;
+        news.push(behind);
         let content = Content::Notice { notice: Notice::EffectUnknown };
-        let message = ChatMessage { seq: stored.row.last_seq + 1, turn: open.turn, at, content };
+        let message = ChatMessage { seq: behind, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }
     match (plan.turn, place) {
@@ -277,7 +279,7 @@ async fn see_to(
                 error: Some(error_of(reason)),
                 usage: open.usage,
             };
-            writes.push(end.write(session, at));
+            writes.push(end.write(session, at, behind));
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             let is_told = reason == Reason::ActorLost && gone.is_some_and(|gone| gone.is_told);

@@ -124,7 +124,8 @@ impl Awake {
                 let error = Some(TurnError::Store);
                 let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
                 let at = self.wiring.around.clock.now();
-                self.unended = Some(end.write(self.place.door.session(), at));
+                self.unended =
+                    Some(end.write(self.place.door.session(), at, self.chat.last_shown()));
                 // The store does not have it yet, and tells it again once it has.
                 self.ended(&end, Told::Progress);
             }

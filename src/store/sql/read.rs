@@ -64,7 +64,7 @@ pub(super) async fn session(
     Ok(Some(StoredSession { row, messages, open_turn }))
 }
 
-/// A part of a transcript, with one more row to see whether the last turn goes on.
+/// A part of a transcript, with one more row to see where it goes on.
 pub(super) async fn transcript(
     db: &mut SqliteConnection,
     session: &SessionId,
@@ -72,7 +72,7 @@ pub(super) async fn transcript(
     max: usize,
 ) -> Result<TranscriptPart, StoreError> {
     let rows = sqlx::query(
-        "SELECT t.options, t.ended_at AS turn_ended_at, t.ending, t.error, t.usage, m.seq AS place, \
+        "SELECT t.options, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
          m.turn AS message_turn, m.at, m.content, c.* \
          FROM madang_messages AS m \
          JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
@@ -87,11 +87,12 @@ pub(super) async fn transcript(
     .map_err(StoreError::unavailable)?;
     let row = |row: &SqliteRow| {
         let seq = row::number(column(row, "place")?, "seq")?;
-        let turn = row::turn(column(row, "message_turn")?)?;
         let TurnOptions { locale, .. } = row::from_json(column(row, "options")?)?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
-        let end = ended_at.zip(row::turn_end(row)?);
-        Ok(TranscriptRow { seq, turn, message: entry(row, seq)?, locale, end })
+        let behind = column::<Option<i64>>(row, "ended_behind")?;
+        let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));
+        let end = ended_at.zip(row::turn_end(row)?).filter(|_| is_here);
+        Ok(TranscriptRow { seq, message: entry(row, seq)?, locale, end })
     };
     let rows: Vec<_> = rows.iter().map(row).collect::<Result<_, StoreError>>()?;
     Ok(TranscriptPart::of(rows, max))

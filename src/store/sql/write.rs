@@ -169,16 +169,17 @@ fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
             turn_step(script, step, *at)?;
             script.bind(session.as_str()).bind(turn.to_string());
         }
-        Write::TurnEnded { session, turn, at, ending, error, usage } => {
+        Write::TurnEnded { session, turn, at, behind, ending, error, usage } => {
             script.search(
-                "UPDATE madang_turns SET ended_at = $3, ending = $4, error = $5, usage = $6 \
+                "UPDATE madang_turns SET ended_at = $3, ending = $4, error = $5, usage = $6, ended_behind = $7 \
                  WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
             );
             script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
             script
                 .bind(row::name(ending))
                 .bind(error.as_ref().map(row::json))
-                .bind(row::json(usage));
+                .bind(row::json(usage))
+                .bind(place(*behind)?);
         }
         Write::Message { message, .. } if matches!(message.content, Content::ToolCall(_)) => {
             return Err(StoreError::refused(

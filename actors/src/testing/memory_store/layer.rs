@@ -46,7 +46,8 @@ pub(super) struct Turn {
     pub(super) began: Timestamp,
     pub(super) open: OpenTurn,
     pub(super) end: Option<StoredEnd>,
-    pub(super) ended: Option<Timestamp>,
+    /// When it ended, and behind which entry.
+    pub(super) ended: Option<(Timestamp, u64)>,
 }
 
 /// A place in the transcript.
@@ -103,8 +104,9 @@ impl Layer {
                 }
             };
             let turn = table.turns.get(&id)?;
-            let (locale, end) = (turn.open.options.locale, turn.ended.zip(turn.end.clone()));
-            Some(TranscriptRow { seq: *seq, turn: id, message, locale, end })
+            let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
+            let (locale, end) = (turn.open.options.locale, ended.zip(turn.end.clone()));
+            Some(TranscriptRow { seq: *seq, message, locale, end })
         };
         let rows = table.entries.range(from..).take(max + 1).filter_map(row);
         TranscriptPart::of(rows.collect(), max)

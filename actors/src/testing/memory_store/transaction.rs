@@ -99,9 +99,9 @@ impl MemoryTransaction {
                 self.start_turn(session, Turn { began: *at, open, end: None, ended: None })
             }
             Write::Turn { session, turn, step, .. } => self.turn_step(session, *turn, step),
-            Write::TurnEnded { session, turn, at, ending, error, usage } => {
+            Write::TurnEnded { session, turn, at, behind, ending, error, usage } => {
                 let end = StoredEnd { ending: *ending, error: error.clone(), usage: *usage };
-                self.end_turn(session, *turn, *at, end)
+                self.end_turn(session, *turn, (*at, *behind), end)
             }
             Write::Message { session, message } => self.append(session, message),
             Write::Call { session, call, at, transition } => {
@@ -194,12 +194,12 @@ impl MemoryTransaction {
         &mut self,
         session: &SessionId,
         id: TurnId,
-        at: Timestamp,
+        ended: (Timestamp, u64),
         end: StoredEnd,
     ) -> Result<(), StoreError> {
         let turn = self.open_turn(session, id)?;
         let table = self.table(session);
-        table.turns.insert(id, Turn { end: Some(end), ended: Some(at), ..turn }.into());
+        table.turns.insert(id, Turn { end: Some(end), ended: Some(ended), ..turn }.into());
         table.open = Some(None);
         Ok(())
     }

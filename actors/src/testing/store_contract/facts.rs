@@ -66,10 +66,15 @@ pub(super) fn turn_step(name: &str, number: u128, step: TurnStep) -> Write {
 }
 
 pub(super) fn ended(name: &str, number: u128) -> Write {
+    ended_behind(name, number, 1)
+}
+
+pub(super) fn ended_behind(name: &str, number: u128, behind: u64) -> Write {
     Write::TurnEnded {
         session: session(name),
         turn: turn(number),
         at: at(9),
+        behind,
         ending: TurnEnding::Answered,
         error: None,
         usage: Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 },

@@ -1,8 +1,8 @@
 //! What a store promises of sessions, turns and messages.
 
 use super::facts::{
-    answer, at, began, call, chat, ended, opened, proposed, refused, says, session, step, stored,
-    text, texts, turn, user, write, written,
+    answer, at, began, call, chat, ended, ended_behind, opened, proposed, refused, says, session,
+    step, stored, text, texts, turn, user, write, written,
 };
 use crate::{
     port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
@@ -133,16 +133,22 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
 }
 
 /// Whoever reads in parts, however small, reads what whoever reads the whole does, and each end of a turn once: behind the
-/// last entry of the turn, and before a clearing.
+/// entry that it was written with, also where the turn has later ones.
 pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places(
     store: &dyn Store,
 ) {
     chat(store, "s").await;
     let entry = |seq, turn, content| ChatMessage { seq, turn, at: at(7), content };
     let said = |seq, number| says("s", &entry(seq, turn(number), text(1, "hi").content));
-    written(store, &[said(1, 1), step("s", 1, 1, proposed(2)), said(3, 1), ended("s", 1)]).await;
+    written(
+        store,
+        &[said(1, 1), step("s", 1, 1, proposed(2)), said(3, 1), ended_behind("s", 1, 3)],
+    )
+    .await;
     written(store, &[says("s", &entry(4, turn(1), Content::Cleared))]).await;
-    written(store, &[began("s", 2), said(5, 2), ended("s", 2), began("s", 3), said(6, 3)]).await;
+    let behind = ended_behind("s", 2, 5);
+    written(store, &[began("s", 2), said(5, 2), behind, said(6, 2), began("s", 3)]).await;
+    written(store, &[said(7, 3)]).await;
     let part = async |from, max| {
         let part = store.transcript(&session("s"), from, max).await;
         part.expect("the store can be read")
@@ -155,12 +161,12 @@ pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_place
             from = next;
         }
         let ends: Vec<_> = read.iter().map(|it| (it.message.seq, it.end.is_some())).collect();
-        let expected = [(1, false), (3, true), (4, false), (5, true), (6, false)];
+        let expected = [(1, false), (3, true), (4, false), (5, true), (6, false), (7, false)];
         assert_eq!(ends, expected, "{max} at once; the call has not ended");
         let messages: Vec<_> = read.into_iter().map(|entry| entry.message).collect();
         assert_eq!(messages, stored(store, "s").await.messages);
     }
-    assert_eq!(part(7, 8).await, TranscriptPart::default());
+    assert_eq!(part(8, 8).await, TranscriptPart::default());
     let unknown = store.transcript(&session("t"), 0, 8).await;
     assert_eq!(unknown.expect("the store can be read"), TranscriptPart::default());
 }

@@ -105,6 +105,7 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
         session: session("s"),
         turn: turn(1),
         at: super::facts::at(9),
+        behind: 1,
         ending: TurnEnding::Failed,
         error: Some(error.clone()),
         usage: SPENT,

@@ -23,11 +23,14 @@ CREATE TABLE madang_turns (
     dismissed_at INTEGER,
     resumes      INTEGER NOT NULL DEFAULT 0,
     ended_at     INTEGER,
+    -- The entry of the transcript behind which the end stands.
+    ended_behind INTEGER,
     ending       TEXT,
     error        TEXT,
     usage        TEXT    NOT NULL,
     PRIMARY KEY (session, turn),
-    CHECK ((ended_at IS NULL) = (ending IS NULL))
+    CHECK ((ended_at IS NULL) = (ending IS NULL)),
+    CHECK ((ended_at IS NULL) = (ended_behind IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 -- A session is in one turn at a time.

@@ -84,9 +84,9 @@ fn write() -> impl Strategy<Value = Write> {
         2 => (name(), 1..=TURNS, millis(), turn_step()).prop_map(|(name, number, millis, step)| {
             Write::Turn { session: session(name), turn: turn(number), at: at(millis), step }
         }),
-        2 => (name(), 1..=TURNS, millis(), ending, error).prop_map(|(name, number, millis, ending, error)| {
+        2 => (name(), 1..=TURNS, (millis(), 0..8_u64), ending, error).prop_map(|(name, number, (millis, behind), ending, error)| {
             let usage = Usage { prompt_tokens: 3, cached_tokens: 2, completion_tokens: 1 };
-            Write::TurnEnded { session: session(name), turn: turn(number), at: at(millis), ending, error, usage }
+            Write::TurnEnded { session: session(name), turn: turn(number), at: at(millis), behind, ending, error, usage }
         }),
         1 => (name(), select(vec![None, Some("add_habit"), Some("other")]), select(USERS.to_vec()), millis())
             .prop_map(|(name, tool, by, millis)| Write::Revoke {
