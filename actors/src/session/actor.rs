@@ -9,10 +9,9 @@ use tracing::debug;
 use uuid::Uuid;
 
 use super::{
-    awake::{AtDoor, Awake, Over, Running, Waking},
-    chat::Chat,
-    feed::Told,
+    awake::{AtDoor, Awake, Running, Waking},
     msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
+    state_cell::StateHolder,
     turn::{Turn, TurnInput},
     wiring::{History, Wiring},
 };
@@ -23,7 +22,7 @@ use crate::{
     llm::LlmEvent,
     mailbox::{Alarm, answer},
     port::{TurnStep, Write},
-    protocol::{Bound, Content, EventKind, OnDismiss, TurnId, visible},
+    protocol::{Bound, Content, OnDismiss, TurnId, visible},
     telemetry::TurnSpan,
 };
 
@@ -33,60 +32,53 @@ pub struct SessionActor;
 
 impl Actor for SessionActor {
     type Msg = SessionMsg;
-    type State = Awake;
+    type State = StateHolder;
     type Arguments = Waking;
 
     async fn pre_start(
         &self,
         me: ActorRef<SessionMsg>,
         waking: Waking,
-    ) -> Result<Awake, ActorProcessingErr> {
-        let Waking { door, wiring, messages, last_seq, awaited, ended, told, untold } = waking;
-        door.feed().begins_at(told);
+    ) -> Result<StateHolder, ActorProcessingErr> {
+        let Waking { state, door, wiring, chat, error, begins, untold } = waking;
+        door.feed().begins_at(begins);
+        for event in untold {
+            door.feed().tell_again(event);
+        }
         let (idle, runtime_closes) = (idle_alarm(&wiring, &me), wiring.closing.child_token());
         let mut session = Awake {
             place: AtDoor { door, actor: me.get_id() },
             wiring,
-            chat: Chat::load(messages, last_seq, awaited),
+            chat,
             turn: None,
             lookups: 0,
             turns_begun: 0,
-            unended: None,
+            has_left: false,
             is_clearing: false,
             closing: None,
             runtime_closes,
-            error: None,
+            error,
             active_at: Instant::now(),
             idle,
             rest: None,
         };
-        if let Some(Over { end, locale, is_told, news }) = ended {
-            news.iter().for_each(|message| session.tell_message(message, locale));
-            if is_told {
-                session.place.door.feed().has_told_end();
-            } else {
-                session.error = session.tell_end(&end, Told::End, locale);
-            }
-        }
-        for event in untold {
-            if let EventKind::Error { text, .. } = &event.kind {
-                session.error = Some(text.clone());
-            }
-            session.place.door.feed().tell_again(event);
-        }
+        session.place.door.owes_nothing();
         session.come_to_rest(&me);
-        Ok(session)
+        state.fill(session);
+        Ok(StateHolder(state))
     }
 
     async fn handle(
         &self,
         me: ActorRef<SessionMsg>,
         msg: SessionMsg,
-        session: &mut Awake,
+        state: &mut StateHolder,
     ) -> Result<(), ActorProcessingErr> {
         reached(&msg).await?;
-        session.hear(&me, msg);
-        session.come_to_rest(&me);
+        state.0.with(|session| {
+            session.hear(&me, msg);
+            session.come_to_rest(&me);
+        });
         Ok(())
     }
 }
@@ -215,8 +207,7 @@ impl Awake {
             calls: BTreeMap::new(),
             questions: Vec::new(),
         });
-        let facts = self.unended.iter().cloned().chain([started]);
-        self.store(me, facts, Outgoing { messages: vec![message], ..Outgoing::default() });
+        self.store(me, [started], Outgoing { messages: vec![message], ..Outgoing::default() });
     }
 
     /// No turn begins any more.
@@ -352,7 +343,10 @@ impl Awake {
 
     fn may_sleep(&self) -> bool {
         let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
-        self.wiring.history == History::Stored && !is_busy && self.closing.is_none()
+        self.wiring.history == History::Stored
+            && !is_busy
+            && !self.has_left
+            && self.closing.is_none()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use super::Door;
+use super::{Door, Subscription};
 use crate::{
     port::{Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
-        ChatMessage, Content, EventKind, EventPlace, Locale, SessionEvent, Text, TurnEnding,
-        TurnError, Usage,
+        ChatMessage, Content, EventKind, EventPlace, Limits, Locale, SessionEvent, Text,
+        TurnEnding, TurnError, Usage,
     },
 };
 
@@ -21,6 +21,30 @@ pub(super) struct Archive {
     max_entries: usize,
     /// The store failed: it is given some time.
     has_failed: bool,
+}
+
+impl Door {
+    /// Reads what happens from here on. What the reader misses is read from the store.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
+        self.feed().subscribe().with(self.archive(store, limits))
+    }
+
+    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
+    /// missed.
+    #[must_use]
+    pub fn subscribe_after(
+        self: &Arc<Self>,
+        place: EventPlace,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Subscription {
+        self.feed().subscribe_after(place, self.archive(store, limits))
+    }
+
+    pub(super) fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
+        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
+    }
 }
 
 impl Archive {

@@ -1,9 +1,6 @@
 //! What a session holds while it is awake, and what it leaves behind however it ends.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use ractor::ActorId;
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
@@ -12,21 +9,21 @@ use tokio_util::sync::CancellationToken;
 use super::{
     chat::Chat,
     door::Door,
-    feed::Told,
     house::Rest,
-    lost::Lost,
+    legacy::{AbandonedTurn, Legacy},
     msg::{TurnEnd, TurnRefused},
     opening::{Place, open},
+    state_cell::StateCell,
     turn::Turn,
-    wiring::Wiring,
+    wiring::{History, Wiring},
 };
 use crate::{
     admission::Permit,
     dispatcher::{Dismissal, DispatchRequest},
     mailbox::Alarm,
-    port::{LedgerRow, ModelError, OpenTurn, Write},
+    port::{LedgerRow, ModelError, OpenTurn},
     protocol::{
-        CallId, ChatMessage, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent,
+        CallId, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent, Timestamp,
         TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
@@ -35,29 +32,15 @@ use crate::{
 /// What a session wakes with.
 #[derive(Debug)]
 pub struct Waking {
+    pub(super) state: StateCell,
     pub(super) door: Arc<Door>,
     pub(super) wiring: Arc<Wiring>,
-    pub(super) messages: Vec<ChatMessage>,
-    pub(super) last_seq: u64,
-    /// The places of the calls that go on.
-    pub(super) awaited: BTreeSet<u64>,
-    /// The turn that was left open and is over now.
-    pub(super) ended: Option<Over>,
-    /// How far the story is told.
-    pub(super) told: EventPlace,
-    /// What was stored as the actor before this one was lost, and told to nobody.
+    pub(super) chat: Chat,
+    pub(super) error: Option<String>,
+    /// Where the story begins for those who have heard nothing of it.
+    pub(super) begins: EventPlace,
+    /// What is stored behind what was told.
     pub(super) untold: Vec<SessionEvent>,
-}
-
-/// A turn that was left open and is not gone on with.
-#[derive(Debug)]
-pub struct Over {
-    pub(super) end: TurnEnd,
-    pub(super) locale: Locale,
-    /// Subscribers were told its end when its actor died.
-    pub(super) is_told: bool,
-    /// What became of its calls, and what stands behind them.
-    pub(super) news: Vec<ChatMessage>,
 }
 
 /// A turn that was left open and goes on.
@@ -69,8 +52,9 @@ pub struct Resumption {
     pub(super) stops_loop: bool,
     /// Its place among the turns that run.
     pub(super) place: Permit,
-    /// What became of the calls that nobody brings to their end, and what stands behind them.
-    pub(super) news: Vec<ChatMessage>,
+    /// What is stored behind what was told: what became of the calls that nobody brings to their end, and what stands
+    /// behind them.
+    pub(super) news: Vec<SessionEvent>,
 }
 
 /// The state of a [`SessionActor`](super::SessionActor).
@@ -80,8 +64,8 @@ pub struct Awake {
     pub(super) wiring: Arc<Wiring>,
     pub(super) chat: Chat,
     pub(super) turn: Option<Running>,
-    /// The end of a turn of a chat in memory that could not be stored when it ended: the next turn needs it.
-    pub(super) unended: Option<Write>,
+    /// It has left its turn and its chat to its door, and stops.
+    pub(super) has_left: bool,
     /// Submits whose key the store is asked for.
     pub(super) lookups: usize,
     /// Turns that began since it woke: what the store said of a key before the last of them may be old.
@@ -158,24 +142,46 @@ impl Running {
     }
 }
 
-impl Drop for Awake {
-    /// Killed or panicked in mid-turn: whoever subscribed hears that the turn is over, and the session wakes at once to
-    /// tell the store. An end that is on its way there already is not contradicted. What was left open in order is left.
-    fn drop(&mut self) {
-        let Some(mut turn) = self.turn.take().filter(|turn| !turn.core.is_suspended()) else {
-            return;
+impl Awake {
+    /// How its turn ends that it does not go on with.
+    pub(super) fn failed(&self, turn: &Running, error: TurnError) -> TurnEnd {
+        let (turn, usage) = (turn.id, turn.core.usage());
+        TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
+    }
+
+    /// Leaves what the next actor takes over. Nothing that this one does counts any more.
+    pub(super) fn leave(&mut self, turn: Option<AbandonedTurn>) {
+        self.has_left = true;
+        let chat = match self.wiring.history {
+            History::Stored => None,
+            History::InMemory => Some(self.chat.leave()),
         };
-        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
-        let is_told = turn.began.is_none() && !turn.core.is_over();
-        door.gives_up(Lost { turn: turn.id, is_told });
-        if is_told {
-            door.feed().silence();
-            let error = Some(TurnError::model(ModelError::ENGINE_DIED));
-            let (ending, usage) = (TurnEnding::Failed, Default::default());
-            let end = TurnEnd { turn: turn.id, ending, error, usage };
-            self.tell_end(&end, Told::Progress, turn.options.locale);
-            turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        if turn.is_some() || chat.is_some() {
+            self.place.door.inherits(Legacy { turn, chat, error: self.error.clone() });
         }
+    }
+
+    /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
+    pub(super) fn tell_early(&mut self, end: &TurnEnd, at: Timestamp, locale: Locale) -> u64 {
+        let behind = self.place.door.feed().told().map_or(0, EventPlace::entry);
+        self.error = self.tell_end(end, at, locale);
+        behind
+    }
+
+    /// The turn was cut off in the middle. Subscribers hear at once that it is over, but for one of which they have heard
+    /// nothing, and one whose end is on its way to the store already: that end is told when it is there.
+    fn is_cut_off(&mut self, mut turn: Running) {
+        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
+        let (at, locale) = (wiring.around.clock.now(), turn.options.locale);
+        let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
+        let is_on_its_way = turn.core.is_over() && wiring.history == History::Stored;
+        let is_told = turn.began.is_none() && !is_on_its_way;
+        let told_behind = is_told.then(|| {
+            door.feed().silence();
+            turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+            self.tell_early(&end, at, locale)
+        });
+        self.leave(Some(AbandonedTurn { end, at, told_behind }));
         door.died(self.place.actor);
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
         // goes on with the turn.
@@ -189,11 +195,28 @@ impl Drop for Awake {
     }
 }
 
+impl Drop for Awake {
+    /// It was killed, or has panicked, or sleeps, or ends in order; or its door has taken it from an actor that is dead.
+    fn drop(&mut self) {
+        if self.has_left {
+            return;
+        }
+        let is_closing = self.wiring.closing.is_cancelled();
+        match self.turn.take().filter(|turn| !turn.core.is_suspended()) {
+            // The next start goes on with it.
+            Some(mut turn) if is_closing && self.wiring.history == History::Stored => {
+                turn.cancel_completion();
+            }
+            Some(turn) => self.is_cut_off(turn),
+            None if is_closing => {}
+            None => self.leave(None),
+        }
+    }
+}
+
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
 pub(super) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
-    if wiring.closing.is_cancelled() {
-        door.owes_nothing(); // the next start goes on with it
-    } else if door.wake() {
+    if door.wake() {
         drop(wiring.tasks.spawn(open(door.clone(), wiring.clone(), Place::Awaited)));
     }
 }

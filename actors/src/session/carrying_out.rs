@@ -38,7 +38,7 @@ impl Awake {
     /// Lets the turn decide, and carries out what it decided.
     pub(super) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
-        let mut outgoing = Outgoing::default();
+        let (mut outgoing, mut end) = (Outgoing::default(), None);
         for effect in turn.core.on(input) {
             match effect {
                 TurnEffect::Complete => self.complete(me),
@@ -58,21 +58,16 @@ impl Awake {
                 }
                 TurnEffect::End { ending, error, usage } => {
                     let Some(turn) = &self.turn else { return };
-                    outgoing.end = Some(TurnEnd { turn: turn.id, ending, error, usage });
+                    end = Some(TurnEnd { turn: turn.id, ending, error, usage });
                 }
             }
         }
-        if let Some(end) = outgoing.end.clone() {
-            self.store_end(me, &end, outgoing);
+        if let Some(end) = end {
+            self.store_end(me, end, outgoing);
         }
     }
 
-    pub(super) fn store_end(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        end: &TurnEnd,
-        mut outgoing: Outgoing,
-    ) {
+    fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
         self.place.door.feed().silence();
         if self.chat.should_suggest_clear(self.wiring.around.limits.suggest_clear_after) {
             outgoing
@@ -82,7 +77,9 @@ impl Awake {
         // A turn ends when all that it began has been shown, so its end stands behind that and what it says with it.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
-        let ended = end.write(self.place.door.session(), self.wiring.around.clock.now(), behind);
+        let at = self.wiring.around.clock.now();
+        let ended = end.write(self.place.door.session(), at, behind);
+        outgoing.end = Some((end, at));
         self.store(me, [ended], outgoing);
     }
 
@@ -327,7 +324,7 @@ impl Awake {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(me, None, None, &cause);
+            return self.not_stored(me, None, &cause);
         }
         let message = ChatMessage {
             seq,

@@ -27,6 +27,16 @@ pub(super) struct Chat {
     reserved: u64,
     prompt: Prompt,
     since: Since,
+    /// Of a chat in memory: the store's entries up to here belong to another chat.
+    older: u64,
+}
+
+/// A chat that only memory has, between two actors.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ChatInMemory {
+    messages: Vec<ChatMessage>,
+    older: u64,
+    last_seq: u64,
 }
 
 /// What happened since the last clearing.
@@ -51,7 +61,31 @@ impl Chat {
         let mut since = Since::default();
         messages.iter().for_each(|message| since.note(&message.content));
         let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
-        Self { messages, early, shown, awaited, loaded, reserved, prompt, since }
+        Self { messages, early, shown, awaited, loaded, reserved, prompt, since, older: 0 }
+    }
+
+    /// A chat in memory as its last actor left it, with what the store has of it: the calls that have ended since.
+    pub(super) fn recall(
+        left: Option<ChatInMemory>,
+        stored: Vec<ChatMessage>,
+        last_seq: u64,
+    ) -> Self {
+        let begins_now = ChatInMemory { older: last_seq, ..ChatInMemory::default() };
+        let ChatInMemory { messages, older, last_seq: left } = left.unwrap_or(begins_now);
+        let known = messages.into_iter().map(|message| (message.seq, message));
+        let mut messages: BTreeMap<_, _> = known.collect();
+        // The store knows best what a call did.
+        let of_it = stored.into_iter().filter(|message| message.seq > older);
+        messages.extend(of_it.map(|message| (message.seq, message)));
+        let messages = messages.into_values().collect();
+        Self { older, ..Self::load(messages, last_seq.max(left), BTreeSet::new()) }
+    }
+
+    /// Leaves the chat to another actor.
+    pub(super) fn leave(&mut self) -> ChatInMemory {
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.extend(std::mem::take(&mut self.early).into_values());
+        ChatInMemory { messages, older: self.older, last_seq: self.reserved }
     }
 
     pub(super) fn messages(&self) -> &[ChatMessage] {
@@ -131,13 +165,6 @@ impl Chat {
         }
     }
 
-    /// What has not arrived by now never will: later entries do not wait for it.
-    pub(super) fn skip_missing(&mut self) {
-        self.early.clear();
-        self.awaited.clear();
-        self.shown = self.reserved;
-    }
-
     /// Clearing should be suggested: too many user turns since the last clearing, and not suggested since.
     pub(super) fn should_suggest_clear(&self, after: u32) -> bool {
         self.since.user_turns > after as usize && !self.since.was_suggested
@@ -195,15 +222,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_up_holds_nothing_up_and_does_not_come_late() {
-        let mut chat = Chat::load(vec![user(1)], 1, BTreeSet::new());
-        assert_eq!([chat.reserve(), chat.reserve()], [2, 3]);
-        assert_eq!(chat.arrived(user(3)).len(), 0);
-        chat.skip_missing();
-        assert_eq!(chat.reserve(), 4);
-        assert_eq!(chat.arrived(user(2)).len(), 0);
-        assert_eq!(chat.arrived(user(4)).len(), 1);
-        assert_eq!(chat.messages().last(), Some(&user(4)));
+    fn a_chat_in_memory_is_recalled_with_what_the_store_knows_of_its_calls_and_of_no_other_chat() {
+        let mut chat = Chat::recall(None, vec![user(1)], 3);
+        assert!(chat.messages().is_empty(), "what is stored was another chat");
+        assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [4, 5, 6]);
+        chat.arrived(user(4));
+        chat.arrived(user(6)); // it waits for 5, which has not ended
+        let stored = vec![user(1), entry(5, Content::Cleared), entry(6, Content::Cleared)];
+        let mut chat = Chat::recall(Some(chat.leave()), stored, 6);
+        let contents = [user(4), entry(5, Content::Cleared), entry(6, Content::Cleared)];
+        assert_eq!(chat.messages(), contents);
+        assert_eq!(chat.reserve(), 7);
+        chat.leave();
+        let mut gone = Chat::recall(Some(chat.leave()), vec![user(1)], 6);
+        assert_eq!((gone.messages().len(), gone.reserve()), (0, 8));
     }
 
     #[test]

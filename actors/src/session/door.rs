@@ -2,26 +2,26 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-use ractor::{ActorId, ActorRef, MessagingErr};
+use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use super::{
-    Feed, SessionMsg, Subscription,
-    archive::Archive,
+    Feed, SessionMsg,
     feed::Told,
     house::{House, Rest},
-    lost::GivenUp,
+    legacy::Kept,
+    state_cell::StateCell,
 };
 use crate::{
     admission::Permit,
     mailbox::Recipient,
-    port::{Clock, Store},
+    port::Clock,
     protocol::{
-        Bound, EventKind, EventPlace, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text,
-        Timestamp, TurnId, UserId,
+        Bound, EventKind, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text, Timestamp,
+        TurnId, UserId,
     },
     telemetry::refused,
 };
@@ -36,7 +36,9 @@ pub struct Door {
     place: Mutex<Place>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
-    pub(super) given_up: Mutex<Option<GivenUp>>,
+    pub(super) legacy: Mutex<Option<Kept>>,
+    /// Somebody will try again to give an abandoned turn its end.
+    pub(super) is_retrying: AtomicBool,
     /// Messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
@@ -62,7 +64,7 @@ impl Begun {
 enum Place {
     Asleep,
     Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, sent: u64, _awake: Permit },
+    Awake { actor: ActorRef<SessionMsg>, state: StateCell, sent: u64, _awake: Option<Permit> },
 }
 
 /// What became of a message.
@@ -90,7 +92,8 @@ impl Door {
             feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
             place: Mutex::new(Place::Asleep),
             unsettled: TaskTracker::new(),
-            given_up: Mutex::default(),
+            legacy: Mutex::default(),
+            is_retrying: AtomicBool::new(false),
             handled: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
             house: house.clone(),
@@ -113,28 +116,6 @@ impl Door {
     #[must_use]
     pub const fn feed(&self) -> &Arc<Feed> {
         &self.feed
-    }
-
-    /// Reads what happens from here on. What the reader misses is read from the store.
-    #[must_use]
-    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
-        self.feed.subscribe().with(self.archive(store, limits))
-    }
-
-    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
-    /// missed.
-    #[must_use]
-    pub fn subscribe_after(
-        self: &Arc<Self>,
-        place: EventPlace,
-        store: &Arc<dyn Store>,
-        limits: &Limits,
-    ) -> Subscription {
-        self.feed.subscribe_after(place, self.archive(store, limits))
-    }
-
-    pub(super) fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
-        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
     }
 
     /// Something begins that will end in the store. Dropped when its end is known.
@@ -166,18 +147,22 @@ impl Door {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
             Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })
         };
+        let mut dead = None;
         let mut place = self.place();
         let msg = match &mut *place {
             Place::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
                 return full(msg);
             }
-            Place::Awake { actor, sent, .. } => match actor.cast(msg) {
+            Place::Awake { actor, sent, state, .. } => match actor.cast(msg) {
                 Ok(()) => {
                     *sent += 1;
                     return Sent::Delivered;
                 }
-                // It died and that was not yet reported: open it again.
-                Err(MessagingErr::SendErr(msg)) => msg,
+                // It is dead, and its supervisor has not come to it yet.
+                Err(MessagingErr::SendErr(msg)) => {
+                    dead = Some(state.clone());
+                    msg
+                }
                 Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => {
                     return Sent::Delivered;
                 }
@@ -190,6 +175,11 @@ impl Door {
             Place::Asleep => msg,
         };
         *place = Place::Waking(vec![msg]);
+        drop(place);
+        // Before anybody opens the session: what the dead one was in is given up by then.
+        if let Some(state) = dead {
+            state.empty();
+        }
         Sent::WakeIt
     }
 
@@ -240,13 +230,16 @@ impl Door {
         is_asleep
     }
 
-    /// The session was loaded and its actor started, which handles `first` before what waits at the door.
+    /// The session was loaded and its actor started, which handles `first` before what waits at the door. False: it is
+    /// dead already, and the session asleep.
+    #[must_use]
     pub(super) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
-        awake: Permit,
+        state: StateCell,
+        awake: Option<Permit>,
         first: Option<SessionMsg>,
-    ) {
+    ) -> bool {
         let mut place = self.place();
         let waiting = place.take_waiting();
         self.handled.store(0, Relaxed);
@@ -256,7 +249,16 @@ impl Door {
             // An actor that died meanwhile drops it: whoever waits for an answer hears that.
             drop(actor.cast(msg));
         }
-        *place = Place::Awake { actor, sent, _awake: awake };
+        // One that died before anybody could find it here would be noticed by nobody.
+        let is_alive = actor.get_status() < ActorStatus::Stopping;
+        if is_alive {
+            *place = Place::Awake { actor, state, sent, _awake: awake };
+        } else {
+            *place = Place::Asleep;
+            drop(place);
+            state.empty();
+        }
+        is_alive
     }
 
     /// The session could not be loaded: gives what was waiting for it.

@@ -152,12 +152,6 @@ impl Feed {
         recent.begun.map(|_| recent.told)
     }
 
-    /// The end that was told before the store had it is there now.
-    pub(super) fn has_told_end(&self) {
-        let mut recent = self.recent();
-        recent.told = recent.told.end();
-    }
-
     /// Tells an event that was read from the store, at its place.
     pub(super) fn tell_again(&self, event: SessionEvent) {
         let SessionEvent { kind, place, turn, at, .. } = event;

@@ -1,60 +1,82 @@
-//! The turn in which a session's actor was lost: what its door remembers of it, and what nobody was told.
+//! What a session's actor leaves at its door when it is lost: the turn that it was in, and a chat that only memory has.
 
 use std::sync::Arc;
 
-use super::Door;
+use super::{Door, chat::ChatInMemory, msg::TurnEnd};
 use crate::{
     port::{Store, StoreError},
-    protocol::{EventPlace, Limits, SessionEvent, TurnId},
+    protocol::{EventPlace, Limits, SessionEvent, Timestamp},
 };
 
-/// The turn in which an actor was lost, though the store may not have its end. Until it has, the door keeps itself:
-/// another one would not know, and go on with the turn.
-#[derive(Debug)]
-pub(super) struct GivenUp {
-    lost: Lost,
-    _kept: Arc<Door>,
+/// What a lost actor leaves. The next one takes it over.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Legacy {
+    /// The turn that is given up, though the store may not have its end.
+    pub(super) turn: Option<AbandonedTurn>,
+    /// The transcript that only memory has.
+    pub(super) chat: Option<ChatInMemory>,
+    /// The last error in words.
+    pub(super) error: Option<String>,
 }
 
-/// A turn in which an actor was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Lost {
-    pub(super) turn: TurnId,
-    /// Subscribers were told that it is over.
-    pub(super) is_told: bool,
+/// A turn that its actor does not go on with, and nobody else does.
+#[derive(Debug, Clone)]
+pub(super) struct AbandonedTurn {
+    /// The end that the store is to have, unless it has one already.
+    pub(super) end: TurnEnd,
+    /// When it ended.
+    pub(super) at: Timestamp,
+    /// The entry behind which subscribers were told this end; `None`: they were not.
+    pub(super) told_behind: Option<u64>,
+}
+
+/// A legacy keeps its door until it is taken over: another door would not know of it, and go on with the turn.
+#[derive(Debug)]
+pub(super) struct Kept {
+    legacy: Legacy,
+    _door: Arc<Door>,
 }
 
 impl Door {
-    /// Its actor is lost in this turn.
-    pub(super) fn gives_up(self: &Arc<Self>, lost: Lost) {
-        self.set_given_up(Some(GivenUp { lost, _kept: self.clone() }));
+    /// Its actor is lost and leaves this.
+    pub(super) fn inherits(self: &Arc<Self>, legacy: Legacy) {
+        self.set_legacy(Some(Kept { legacy, _door: self.clone() }));
     }
 
-    pub(super) fn given_up(&self) -> Option<Lost> {
-        self.given_up.lock().expect("no code under this lock panics").as_ref().map(|it| it.lost)
+    /// What the last actor left, if it was lost.
+    pub(super) fn legacy(&self) -> Legacy {
+        let kept = self.legacy.lock().expect("no code under this lock panics");
+        kept.as_ref().map(|kept| kept.legacy.clone()).unwrap_or_default()
     }
 
-    /// The store has the end of every turn that was given up, or nobody will give it one before the next start.
+    /// A turn was given up whose end the store may not have.
+    pub(super) fn owes_an_end(&self) -> bool {
+        let kept = self.legacy.lock().expect("no code under this lock panics");
+        kept.as_ref().is_some_and(|kept| kept.legacy.turn.is_some())
+    }
+
+    /// What was left is taken over, or left to the next start.
     pub(super) fn owes_nothing(&self) {
-        self.set_given_up(None);
+        self.set_legacy(None);
     }
 
-    fn set_given_up(&self, given_up: Option<GivenUp>) {
-        let mut place = self.given_up.lock().expect("no code under this lock panics");
-        let was = std::mem::replace(&mut *place, given_up);
+    fn set_legacy(&self, kept: Option<Kept>) {
+        let mut place = self.legacy.lock().expect("no code under this lock panics");
+        let was = std::mem::replace(&mut *place, kept);
         drop(place);
         drop(was); // it may be the last that keeps a door
     }
 
-    /// What the store has up to a place and nobody was told: its actor was lost in between.
+    /// What the store has between two places: it was stored, and the actor that would have told it was lost.
     pub(super) async fn untold(
         self: &Arc<Self>,
         store: &Arc<dyn Store>,
         limits: &Limits,
+        after: EventPlace,
         to: EventPlace,
     ) -> Result<Vec<SessionEvent>, StoreError> {
         let (archive, mut untold) = (self.archive(store, limits), Vec::new());
-        let mut next = self.feed().told();
+        let mut next = Some(after);
         while let Some(after) = next.filter(|after| *after < to) {
             let (events, rest) = archive.read(after, to).await?;
             untold.extend(events);

@@ -107,8 +107,8 @@ pub struct Asked {
 pub struct Outgoing {
     /// Entries of the transcript.
     pub(super) messages: Vec<ChatMessage>,
-    /// The turn ends with it.
-    pub(super) end: Option<TurnEnd>,
+    /// The turn ends with it, and when.
+    pub(super) end: Option<(TurnEnd, Timestamp)>,
     /// Whoever asked for the clearing.
     pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
 }

@@ -1,35 +1,32 @@
 //! Waking a session: load its chat, see to the turn that was left open, start its actor.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 use ractor::Actor;
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, sleep, timeout, timeout_at},
 };
-use tracing::{debug, error, info};
+use tracing::{debug, error};
 
 use super::{
     Door, SessionActor, SessionMsg, Wiring,
-    awake::{Over, Resumption, Waking},
-    lost::Lost,
-    msg::{ClearError, DismissError, TurnEnd, TurnRefused},
-    resume::{Fate, Left, Reason, plan},
+    awake::{Waking, wake_again},
+    chat::Chat,
+    msg::{ClearError, DismissError, TurnRefused},
+    seeing_to::{SeenTo, see_to},
+    state_cell::StateCell,
     wiring::History,
 };
 use crate::{
     admission::Permit,
-    dispatcher::end_of_lost,
     failpoint::{Failed, failpoint},
-    ledger::{Ended, Transition},
     mailbox::answer,
-    port::{
-        LedgerFilter, LedgerRow, ModelError, OpenTurn, StoreError, StoredSession, TurnStep, Write,
-    },
-    protocol::{
-        Bound, ChatMessage, Content, Effect, EventPlace, Notice, Refusal, SessionId, Timestamp,
-        TurnEnding, TurnError,
-    },
+    port::{StoreError, StoredSession},
+    protocol::{Bound, EventKind, EventPlace, Refusal, SessionEvent, SessionId},
     telemetry::refused,
 };
 
@@ -78,16 +75,38 @@ pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>, place: Place) {
             asleep.cause = Some(error);
         }
     }
+    let is_worth_it = matches!(asleep.cause, Some(OpenError::Store(_) | OpenError::Overloaded(_)));
+    let door = asleep.door.clone();
+    drop(asleep);
+    if is_worth_it {
+        try_later(door, wiring);
+    }
 }
 
-/// A place among the sessions that are awake. Where there is none, the session that has rested longest makes room.
-async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Permit, OpenError> {
+/// Subscribers were told that a turn is over, and wait to hear what its handlers did: where the store cannot be read or
+/// written now, it is tried again until it can, or the runtime shuts down.
+fn try_later(door: Arc<Door>, wiring: Arc<Wiring>) {
+    let is_closing = wiring.closing.is_cancelled();
+    if is_closing || !door.owes_an_end() || door.is_retrying.swap(true, Relaxed) {
+        return;
+    }
+    let (closing, patience) = (wiring.closing.clone(), wiring.around.limits.ask_timeout);
+    drop(wiring.tasks.clone().spawn(async move {
+        drop(timeout(patience, closing.cancelled()).await);
+        door.is_retrying.store(false, Relaxed);
+        wake_again(&door, &wiring);
+    }));
+}
+
+/// A place among the sessions that are awake. Where there is none, the session that has rested longest makes room; `None`
+/// where the runtime shuts down meanwhile, and nobody else wants a place.
+async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Permit>, OpenError> {
     let (admission, user) = (&wiring.around.admission, door.user());
     let patience = wiring.around.limits.ask_timeout;
     let until = Instant::now() + patience;
     loop {
         let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
-            Ok(permit) => return Ok(permit),
+            Ok(permit) => return Ok(Some(permit)),
             Err(refusal) => refusal,
         };
         if place == Place::OrRefused && Instant::now() >= until {
@@ -98,8 +117,8 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Permit, Ope
                 return Err(OpenError::Overloaded(refusal));
             }
             tokio::select! {
-                permit = admission.wait(Bound::AwakeSessions, user) => return Ok(permit),
-                () = wiring.closing.cancelled() => return Err(OpenError::Closed),
+                permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
+                () = wiring.closing.cancelled() => return Ok(None),
                 // One may have come to rest just before this one began to wait.
                 () = sleep(patience) => continue,
             }
@@ -135,52 +154,54 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
     // What an actor before this one began is still on its way to the store, with numbers of its own.
     door.settled().await;
     failpoint("opening.loads").await.map_err(unreadable)?;
-    let mut stored = load(session, wiring).await?;
+    let (mut stored, legacy) = (load(session, wiring).await?, door.legacy());
     let mut seen_to = SeenTo::default();
-    // A runtime that shuts down leaves an open turn to the next.
+    let abandoned = legacy.turn.as_ref();
+    let is_told = abandoned.is_some_and(|abandoned| abandoned.told_behind.is_some());
+    // A runtime that shuts down leaves an open turn to the next, but for one that subscribers were told is over.
     if let Some(open) = stored.open_turn.take()
-        && !wiring.closing.is_cancelled()
+        && (is_told || !wiring.closing.is_cancelled())
     {
-        seen_to = see_to(open, &stored, door, wiring).await.map_err(OpenError::Store)?;
+        let seen = see_to(open, &stored, abandoned, door, wiring).await;
+        seen_to = seen.map_err(OpenError::Store)?;
         failpoint("opening.seen_to").await.map_err(unreadable)?;
         stored = load(session, wiring).await?;
     }
-    let last_seq = stored.row.last_seq;
-    let messages = match wiring.history {
-        History::Stored => stored.messages,
-        History::InMemory => Vec::new(),
-    };
-    let SeenTo { mut resumption, mut ended, news } = seen_to;
+    let SeenTo { mut resumption, has_ended, news } = seen_to;
     let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
     let awaited: BTreeSet<_> = calls.map(|row| row.seq).collect();
+    let last_seq = stored.row.last_seq;
     // What stands behind a call that goes on is told after that; what stands behind one that has ended only now was not
     // told before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
-    let first = news.into_iter().min().filter(|first| *first <= shown);
-    let told = EventPlace::of_entry(first.map_or(shown, |first| first - 1));
-    let told = if resumption.is_none() && ended.is_none() { told.end() } else { told };
-    let is_news = |message: &&ChatMessage| message.seq > told.entry() && message.seq <= shown;
-    let news = messages.iter().filter(is_news).cloned().collect();
-    match (&mut resumption, &mut ended) {
-        (Some(resumption), _) => resumption.news = news,
-        (None, Some(over)) => over.news = news,
-        (None, None) => {}
-    }
-    let untold = match (&resumption, &ended, door.given_up()) {
-        (None, None, Some(Lost { is_told: false, .. })) => {
-            let untold = door.untold(wiring.store.store(), &wiring.around.limits, told).await;
-            untold.map_err(OpenError::Store)?
-        }
-        _ => Vec::new(),
+    let is_open = resumption.is_some();
+    let to = if is_open { EventPlace::of_entry(shown) } else { EventPlace::of_entry(shown).end() };
+    let begins = if is_open || has_ended {
+        let first = news.into_iter().min().filter(|first| *first <= shown);
+        EventPlace::of_entry(first.map_or(shown, |first| first - 1))
+    } else {
+        to
     };
+    // Whoever has listened all the time hears what is stored behind what was told, whoever wrote it.
+    let after = door.feed().told().unwrap_or(begins);
+    let untold = door.untold(wiring.store.store(), &wiring.around.limits, after, to).await;
+    let mut untold = untold.map_err(OpenError::Store)?;
+    let error = last_error(&untold).or(legacy.error);
+    if let Some(resumption) = &mut resumption {
+        resumption.news = std::mem::take(&mut untold);
+    }
+    let chat = match wiring.history {
+        History::Stored => Chat::load(stored.messages, last_seq, awaited),
+        History::InMemory => Chat::recall(legacy.chat, stored.messages, last_seq),
+    };
+    let state = StateCell::default();
     let waking = Waking {
+        state: state.clone(),
         door: door.clone(),
         wiring: wiring.clone(),
-        messages,
-        last_seq,
-        awaited,
-        ended,
-        told,
+        chat,
+        error,
+        begins,
         untold,
     };
     let (actor, _) =
@@ -190,9 +211,18 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
                 debug!(%session, %cause, "failed to start a session's actor");
                 OpenError::Closed
             })?;
-    door.owes_nothing();
-    door.woke(actor, awake, resumption.map(SessionMsg::Resume));
+    if !door.woke(actor, state, awake, resumption.map(SessionMsg::Resume)) {
+        wake_again(door, wiring);
+    }
     Ok(())
+}
+
+/// The error with which the last turn of these ended.
+fn last_error(events: &[SessionEvent]) -> Option<String> {
+    events.iter().rev().find_map(|event| {
+        let EventKind::Error { text, .. } = &event.kind else { return None };
+        Some(text.clone())
+    })
 }
 
 async fn load(session: &SessionId, wiring: &Wiring) -> Result<StoredSession, OpenError> {
@@ -202,113 +232,6 @@ async fn load(session: &SessionId, wiring: &Wiring) -> Result<StoredSession, Ope
 
 fn unreadable(failed: Failed) -> OpenError {
     OpenError::Store(failed.into())
-}
-
-/// What became of the turn that was left open.
-#[derive(Debug, Default)]
-struct SeenTo {
-    /// It goes on.
-    resumption: Option<Box<Resumption>>,
-    /// It is over.
-    ended: Option<Over>,
-    /// The places of the entries that were made of it.
-    news: Vec<u64>,
-}
-
-/// Carries out the plan, in one job of the store: what is resumed was counted before it begins, and whoever must hear of
-/// an unknown effect hears of it wherever the process ends.
-async fn see_to(
-    open: OpenTurn,
-    stored: &StoredSession,
-    door: &Door,
-    wiring: &Wiring,
-) -> Result<SeenTo, StoreError> {
-    let (session, around, gone) = (door.session(), &wiring.around, door.given_up());
-    let filter =
-        LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
-    failpoint("opening.sees_to").await?;
-    let calls = wiring.store.store().calls(&filter).await?;
-    let messages = match wiring.history {
-        History::Stored => &*stored.messages,
-        History::InMemory => &[],
-    };
-    failpoint("opening.plans").await?;
-    let plan = plan(&Left {
-        open: &open,
-        messages,
-        calls: &calls,
-        given_up: gone.map(|gone| gone.turn),
-        max_resumes: around.limits.max_resumes,
-    });
-    // Before anything is written: while it waits, nothing of it has happened.
-    let place = match plan.turn {
-        Fate::Ends(_) => None,
-        Fate::GoesOn { .. } => {
-            tokio::select! {
-                place = around.admission.wait(Bound::RunningTurns, door.user()) => Some(place),
-                // It is left to the next start.
-                () = wiring.closing.cancelled() => return Ok(SeenTo::default()),
-            }
-        }
-    };
-    let (at, locale) = (around.clock.now(), open.options.locale);
-    let (lost, rest): (Vec<_>, Vec<_>) =
-        calls.into_iter().partition(|row| plan.lost.contains(&row.call));
-    let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();
-    let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
-    let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
-    let mut behind = stored.row.last_seq;
-    let mut writes = Vec::new();
-    if matches!(plan.turn, Fate::GoesOn { .. }) {
-        let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
-        writes.push(Write::Turn { session, turn, at, step });
-    }
-    writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
-    if is_unknown && wiring.history == History::Stored {
-        behind += 1;
-        news.push(behind);
-        let content = Content::Notice { notice: Notice::EffectUnknown };
-        let message = ChatMessage { seq: behind, turn: open.turn, at, content };
-        writes.push(Write::Message { session: session.clone(), message });
-    }
-    match (plan.turn, place) {
-        (Fate::Ends(reason), _) => {
-            let end = TurnEnd {
-                turn: open.turn,
-                ending: TurnEnding::Failed,
-                error: Some(error_of(reason)),
-                usage: open.usage,
-            };
-            writes.push(end.write(session, at, behind));
-            wiring.store.write(writes).await?;
-            info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
-            let is_told = reason == Reason::ActorLost && gone.is_some_and(|gone| gone.is_told);
-            let over = Over { end, locale, is_told, news: Vec::new() };
-            Ok(SeenTo { resumption: None, ended: Some(over), news })
-        }
-        (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
-        (Fate::GoesOn { again, stops_loop }, Some(place)) => {
-            wiring.store.write(writes).await?;
-            info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
-            let of = |call| rest.iter().find(|row| row.call == call).cloned();
-            let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
-            let resumption = Resumption { open, calls, stops_loop, place, news: Vec::new() };
-            Ok(SeenTo { resumption: Some(Box::new(resumption)), ended: None, news })
-        }
-    }
-}
-
-/// The end of a call that nobody brings to its end any more.
-pub(super) fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
-    let (session, call) = (row.session.clone(), row.call);
-    Write::Call { session, call, at, transition: Transition::Ended(end) }
-}
-
-fn error_of(reason: Reason) -> TurnError {
-    match reason {
-        Reason::ActorLost => TurnError::model(ModelError::ENGINE_DIED),
-        Reason::TooOften | Reason::NoChat => TurnError::CutOff,
-    }
 }
 
 fn refuse(msg: SessionMsg, cause: &OpenError) {

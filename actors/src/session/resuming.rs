@@ -28,7 +28,6 @@ impl Awake {
             return self.store(me, [suspended], Outgoing::default());
         }
         let Resumption { open, calls, stops_loop, place, news } = resumption;
-        let locale = open.options.locale;
         let max_rounds = self.wiring.around.limits.max_rounds;
         let progress = Progress {
             round: open.round,
@@ -67,7 +66,7 @@ impl Awake {
         self.turn = Some(turn);
         self.error = None;
         self.tell(EventKind::TurnResumed);
-        news.iter().for_each(|message| self.tell_message(message, locale));
+        news.into_iter().for_each(|event| self.place.door.feed().tell_again(event));
         self.on(me, TurnInput::Opened);
     }
 

@@ -9,10 +9,10 @@ use tracing::{debug, error};
 
 use super::{
     archive::{kind_of, kinds_of_end},
-    awake::{Awake, RunningCall, wake_again},
+    awake::{Awake, Running, RunningCall, wake_again},
     door::Begun,
     feed::Told,
-    lost::Lost,
+    legacy::AbandonedTurn,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
     recover::Sign,
     turn::TurnInput,
@@ -22,7 +22,7 @@ use crate::{
     failpoint::armed_failpoint,
     mailbox::answer,
     port::{Store, StoreError, Write},
-    protocol::{ChatMessage, Content, EventKind, Locale, TurnEnding, TurnError, TurnId},
+    protocol::{ChatMessage, Content, EventKind, Locale, Timestamp, TurnError, TurnId},
     store::Asker,
 };
 
@@ -74,8 +74,8 @@ impl Awake {
                 for message in messages {
                     self.show(me, message);
                 }
-                if let Some(end) = end {
-                    self.ended(&end, Told::End);
+                if let Some((end, at)) = end {
+                    self.ended(&end, at);
                 }
                 if let Some(reply) = clear {
                     self.is_clearing = false;
@@ -86,62 +86,52 @@ impl Awake {
                 }
                 self.end_if_closing(me);
             }
-            Err(cause) => self.not_stored(me, end, clear, &cause),
+            Err(cause) => self.not_stored(me, clear, &cause),
         }
     }
 
-    /// The store could not keep what this session says: the turn is over, and the session wakes anew from the store,
-    /// or goes on from memory where that is all there is.
+    /// The store could not keep what this session says: the turn is over, and the session wakes anew, from the store or
+    /// from what is left of a chat in memory, once all that it began has ended.
     pub(super) fn not_stored(
         &mut self,
         me: &ActorRef<SessionMsg>,
-        end: Option<TurnEnd>,
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
         cause: &StoreError,
     ) {
         error!(session = %self.place.door.session(), %cause, "failed to store the chat");
-        self.is_clearing = false;
         if let Some(reply) = clear {
             answer(reply, Err(ClearError::Store(cause.clone())));
         }
-        if let Some(turn) = self.turn.as_mut() {
-            turn.abandon();
-            if self.wiring.history == History::Stored {
-                let is_told = turn.began.is_none();
-                self.place.door.gives_up(Lost { turn: turn.id, is_told });
-            }
-            if let Some(began) = turn.began.take() {
-                if matches!(cause, StoreError::Refused { .. }) {
-                    self.unended = None;
-                }
+        let abandoned = self.turn.take().map(|turn| self.abandoned(turn, cause));
+        self.leave(abandoned);
+        // Whoever comes from now on wakes the next actor, and is not lost with this one.
+        self.place.door.died(me.get_id());
+        wake_again(&self.place.door, &self.wiring);
+        if let Some(reply) = self.closing.take() {
+            answer(reply, ());
+        }
+        me.stop(None);
+    }
+
+    fn abandoned(&mut self, mut turn: Running, cause: &StoreError) -> AbandonedTurn {
+        turn.abandon();
+        let (at, locale) = (self.wiring.around.clock.now(), turn.options.locale);
+        let end = self.failed(&turn, TurnError::Store);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        let told_behind = match turn.began.take() {
+            Some(began) => {
                 for began in began {
                     answer(began, Err(TurnRefused::Store(cause.clone())));
                 }
-                turn.span.ended(TurnEnding::Failed, Some(&TurnError::Store), Default::default());
-                self.turn = None;
-            } else {
-                let usage = end.map(|end| end.usage).unwrap_or_default();
-                let error = Some(TurnError::Store);
-                let end = TurnEnd { turn: turn.id, ending: TurnEnding::Failed, error, usage };
-                let at = self.wiring.around.clock.now();
-                self.unended =
-                    Some(end.write(self.place.door.session(), at, self.chat.last_shown()));
-                // The store does not have it yet, and tells it again once it has.
-                self.ended(&end, Told::Progress);
+                None
             }
-        }
-        match self.wiring.history {
-            History::Stored => {
-                // Whoever comes from now on wakes the next actor, and is not lost with this one.
-                self.place.door.died(me.get_id());
-                wake_again(&self.place.door, &self.wiring);
-                me.stop(None);
+            None => {
+                let behind = self.tell_early(&end, at, locale);
+                turn.ended.drain(..).for_each(|ended| answer(ended, end.clone()));
+                Some(behind)
             }
-            History::InMemory => {
-                self.chat.skip_missing();
-                self.end_if_closing(me);
-            }
-        }
+        };
+        AbandonedTurn { end, at, told_behind }
     }
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
@@ -150,14 +140,13 @@ impl Awake {
         for began in turn.began.take().into_iter().flatten() {
             answer(began, Ok(turn.id));
         }
-        self.unended = None;
         self.on(me, TurnInput::Opened);
     }
 
-    pub(super) fn ended(&mut self, end: &TurnEnd, told: Told) {
+    fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.tell_end(end, told, turn.options.locale);
+        self.error = self.tell_end(end, at, turn.options.locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         for ended in turn.ended {
             answer(ended, end.clone());
@@ -165,16 +154,15 @@ impl Awake {
     }
 
     /// Tells how a turn ended, and gives its error in words.
-    pub(super) fn tell_end(&self, end: &TurnEnd, told: Told, locale: Locale) -> Option<String> {
+    pub(super) fn tell_end(&self, end: &TurnEnd, at: Timestamp, locale: Locale) -> Option<String> {
         let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
         let text = match &failed {
             Some(EventKind::Error { text, .. }) => Some(text.clone()),
             _ => None,
         };
-        if let Some(failed) = failed {
-            self.tell_in(end.turn, told, failed);
+        for kind in failed.into_iter().chain([ended]) {
+            self.place.door.feed().tell(end.turn, at, Told::End, kind);
         }
-        self.tell_in(end.turn, told, ended);
         text
     }
 
@@ -206,12 +194,9 @@ impl Awake {
 
     pub(super) fn tell(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
-            self.tell_in(turn.id, Told::Progress, kind);
+            let at = self.wiring.around.clock.now();
+            self.place.door.feed().tell(turn.id, at, Told::Progress, kind);
         }
-    }
-
-    fn tell_in(&self, turn: TurnId, told: Told, kind: EventKind) {
-        self.place.door.feed().tell(turn, self.wiring.around.clock.now(), told, kind);
     }
 
     pub(super) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {

@@ -136,6 +136,11 @@ impl Turn {
         matches!(self.phase, Phase::Suspended)
     }
 
+    /// What its completions have cost so far.
+    pub(super) const fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// The end was decided.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)

@@ -48,6 +48,6 @@ pub enum History {
     /// In the store: a session sleeps and wakes with it.
     #[default]
     Stored,
-    /// In memory only: it ends with the session's actor, which then never sleeps. Tool calls are recorded all the same.
+    /// In memory only: it ends with the runtime, and its session never sleeps. Tool calls are recorded all the same.
     InMemory,
 }

@@ -40,6 +40,18 @@ const SERVANTS: &Steps = &[
     Step::KillStoreActor,
 ];
 
+/// Sessions die.
+const SESSIONS: &Steps = &[
+    Step::Ask,
+    Step::Ask,
+    Step::Ask,
+    Step::Ask,
+    Step::Dismiss,
+    Step::Wait,
+    Step::KillSession,
+    Step::KillSession,
+];
+
 /// What one reader of a session heard.
 type Heard = Arc<Mutex<Vec<Arc<SessionEvent>>>>;
 
@@ -335,4 +347,9 @@ async fn what_is_told_is_what_is_stored_where_nothing_fails() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nor_does_it_differ_where_those_die_whom_the_sessions_ask() {
     run_all(SERVANTS).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_where_sessions_die() {
+    run_all(SESSIONS).await;
 }

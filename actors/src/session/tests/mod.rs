@@ -5,6 +5,7 @@ mod answers;
 mod feed;
 mod heard;
 mod interleavings;
+mod lost;
 mod reading;
 mod resume;
 mod scene;

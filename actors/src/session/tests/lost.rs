@@ -1,0 +1,352 @@
+//! Sessions whose actor is lost in the middle of a turn: one turn, one end, and all that is stored is told once.
+
+use std::{sync::Arc, time::Duration};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus, SupervisionEvent};
+use tokio::sync::oneshot;
+
+use super::{asleep, by_hand, by_hand_with, calling, role, words};
+use crate::{
+    port::{Store, StoreError},
+    protocol::{
+        Asker, Bound, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding, TurnError,
+        TurnId, TurnOptions,
+    },
+    session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring},
+    testing::{
+        FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair,
+        yard::{Yard, in_time},
+    },
+};
+
+/// A supervisor that comes late to those who end.
+struct Late;
+
+impl Actor for Late {
+    type Msg = ();
+    type State = Gate;
+    type Arguments = Gate;
+
+    async fn pre_start(&self, _: ActorRef<()>, gate: Gate) -> Result<Gate, ActorProcessingErr> {
+        Ok(gate)
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        event: SupervisionEvent,
+        gate: &mut Gate,
+    ) -> Result<(), ActorProcessingErr> {
+        use SupervisionEvent::{ActorFailed, ActorTerminated};
+        if matches!(event, ActorTerminated(..) | ActorFailed(..)) {
+            gate.pass().await;
+        }
+        Ok(())
+    }
+}
+
+/// Kills the session's actor, and waits until it does nothing any more.
+async fn killed(door: &Door) {
+    let Some(actor) = door.awake() else { return };
+    actor.kill();
+    while actor.get_status() < ActorStatus::Stopping {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A chat in memory whose model is the test.
+async fn in_memory(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+    let (model, script) = model_pair();
+    (Yard::keeping(History::InMemory, Limits::default(), model, tools).await, script)
+}
+
+fn ends(events: &[Arc<SessionEvent>]) -> Vec<(TurnId, TurnEnding)> {
+    let end = |event: &Arc<SessionEvent>| {
+        let EventKind::TurnEnded { ending, .. } = event.kind else { return None };
+        Some((event.turn, ending))
+    };
+    events.iter().filter_map(end).collect()
+}
+
+fn places(probe: &Probe) -> Vec<String> {
+    probe.events().iter().map(|event| event.place.to_string()).collect()
+}
+
+/// Asks, and does not wait for the beginning of the turn.
+fn sends(yard: &Yard, door: &Arc<Door>, text: &str) -> oneshot::Receiver<TurnEnd> {
+    let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
+    let options =
+        TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
+    let admission = &yard.tree.around.admission;
+    let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len()).unwrap();
+    yard.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+    end
+}
+
+async fn dismisses(yard: &Yard, door: &Arc<Door>) {
+    let (reply, dismissed) = oneshot::channel();
+    yard.send(door, SessionMsg::Dismiss { reply });
+    in_time(dismissed).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervisor_comes() {
+    let tool = FakeTool::write("mail");
+    let runs = tool.runs();
+    let (mut yard, mut script) = by_hand([tool]).await;
+    let gate = Gate::new();
+    let (late, _) = Late::spawn(None, Late, gate.clone()).await.unwrap();
+    yard.wiring = Arc::new(Wiring { supervisor: late.get_cell(), ..(*yard.wiring).clone() });
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    let completion = script.next().await;
+    killed(&door).await;
+
+    let state = yard.state(&door).await;
+    assert!(!state.is_streaming && state.error.is_some(), "{state:?}");
+    in_time(completion.cancelled()).await;
+    assert!(in_time(end).await.is_err(), "whoever waited hears that the actor died");
+    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    assert_eq!(stored.open_turn, None);
+    gate.open();
+    let end = yard.ask(&door, "again").await.unwrap();
+    script.next().await.say("Hello.");
+    let ended = in_time(end).await.unwrap();
+    probe.until_turns_ended(2).await;
+    let first = probe.events()[0].turn;
+    let expected = [(first, TurnEnding::Failed), (ended.turn, TurnEnding::Answered)];
+    assert_eq!((ends(probe.events()), runs.count()), (expected.into(), 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
+    let slow = ScriptedCompletion::text("Hello.").after(Duration::from_millis(20));
+    let yard = Yard::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
+    let mut sessions = Vec::new();
+    for number in 0..300 {
+        let door = yard.door(&number.to_string()).await;
+        let probe = Probe::new(door.feed().subscribe());
+        drop(yard.ask(&door, "hi").await.unwrap());
+        sessions.push((door, probe));
+    }
+    let actors: Vec<_> = sessions.iter().filter_map(|(door, _)| door.awake()).collect();
+    actors.iter().for_each(|actor| actor.kill());
+    for (door, _) in &sessions {
+        let (reply, _) = oneshot::channel();
+        yard.send(door, SessionMsg::State { reply });
+    }
+    for (door, probe) in &mut sessions {
+        // The state of one that was dead then may have been asked of the dead one.
+        in_time(awake(&yard, door)).await;
+        yard.ask(door, "again").await.unwrap().await.unwrap();
+        probe.until_turns_ended(2).await;
+        assert_eq!(ends(probe.events()).len(), 2, "{}", probe.lines());
+    }
+}
+
+/// Waits until an actor behind the door answers.
+async fn awake(yard: &Yard, door: &Arc<Door>) {
+    loop {
+        let (reply, state) = oneshot::channel();
+        yard.send(door, SessionMsg::State { reply });
+        if state.await.is_ok() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
+    let gate = Gate::new();
+    let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    in_time(gate.arrived(1)).await;
+    door.awake().unwrap().kill();
+    assert!(in_time(end).await.is_err());
+    probe.until_turns_ended(1).await;
+    gate.open();
+    let end = yard.ask(&door, "again").await.unwrap();
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(2).await;
+    assert!(probe.lines().contains("call mail"), "{}", probe.lines());
+    // The end was told behind the first entry, and stays there; what the handler did comes behind it.
+    assert_eq!(places(&probe), ["1", "1", "1.1", "1.2", "2", "3", "4", "4.2"]);
+    // Whoever comes back reads the same from the store.
+    let limits = Limits { max_feed_events: 1, ..Limits::default() };
+    let fresh = yard.fresh_door(&door);
+    awake(&yard, &fresh).await;
+    let store: Arc<dyn Store> = Arc::new(yard.store.clone());
+    let mut again = Probe::new(fresh.subscribe_after(EventPlace::START, &store, &limits));
+    again.until_turns_ended(2).await;
+    assert_eq!(places(&again), ["1", "1.1", "1.2", "2", "3", "4", "4.2"]);
+    let kept =
+        |event: &&Arc<SessionEvent>| !matches!(event.kind, EventKind::ToolCallProposed { .. });
+    let told = |probe: &Probe| -> Vec<_> {
+        let events = probe.events().iter().filter(kept);
+        events.map(|event| (event.place, event.turn, event.at, event.kind.clone())).collect()
+    };
+    assert_eq!(told(&probe), told(&again), "field by field");
+}
+
+#[tokio::test]
+async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
+    // Once as the session writes, or once more as it wakes anew.
+    let all = [History::Stored, History::InMemory].map(|of| [(of, false), (of, true)]);
+    for (history, fails_again) in all.into_iter().flatten() {
+        let (gate, (model, mut script)) = (Gate::new(), model_pair());
+        let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
+        let tools = [FakeTool::write("mail").gate(&gate)];
+        let yard = Yard::keeping(history, limits, model, tools).await;
+        let door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        in_time(gate.arrived(1)).await;
+        yard.store.fail_next_begin();
+        dismisses(&yard, &door).await;
+        let end = in_time(end).await.unwrap();
+        assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::Store)));
+        probe.until_turns_ended(1).await;
+        if fails_again {
+            yard.store.fail_next_read();
+        }
+        gate.open();
+        // Nobody uses the session: it wakes by itself.
+        let is_told = |events: &[Arc<SessionEvent>]| {
+            events.iter().any(|event| matches!(event.kind, EventKind::ToolCallEnded { .. }))
+        };
+        probe.until(is_told).await;
+        let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+        assert_eq!(stored.open_turn, None);
+        let end = in_time(yard.ask(&door, "what did you do?")).await.unwrap();
+        let completion = script.next().await;
+        let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+        assert_eq!(read, ["user", "call", "user"], "{history:?}");
+        completion.say("Nothing.");
+        in_time(end).await.unwrap();
+        probe.until_turns_ended(2).await;
+        assert_eq!(ends(probe.events()).len(), 2);
+        assert_eq!(places(&probe), ["1", "1", "1.1", "1.2", "2", "3", "4", "4.2"], "{history:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "one").await.unwrap();
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    let paused = yard.store.pause().await;
+    drop(sends(&yard, &door, "two"));
+    yard.state(&door).await; // so it is on its way to the store
+    killed(&door).await;
+    in_time(asleep(&door)).await;
+    drop(paused);
+    probe.until_turns_ended(2).await;
+    assert_eq!(places(&probe), ["1", "2", "2.2", "3", "3.1", "3.2"]);
+    assert!(probe.lines().contains("user: two\nerror"), "{}", probe.lines());
+}
+
+#[tokio::test]
+async fn a_chat_in_memory_outlives_its_actor() {
+    let (yard, mut script) = in_memory([FakeTool::transactional("save")]).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "one").await.unwrap();
+    script.next().await.finish(calling("Saving.", &["save"]));
+    script.next().await.say("Saved.");
+    in_time(end).await.unwrap();
+    let before = words(&yard, &door).await;
+    killed(&door).await;
+    assert_eq!((words(&yard, &door).await, before.len()), (before, 4));
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "two").await.unwrap();
+    let completion = script.next().await;
+    killed(&door).await;
+    in_time(completion.cancelled()).await;
+    assert!(in_time(end).await.is_err());
+    probe.until_turns_ended(1).await;
+    let end = yard.ask(&door, "three").await.unwrap();
+    let completion = script.next().await;
+    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+    assert_eq!(read, ["user", "model", "call", "model", "user", "user"]);
+    completion.say("Hello.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(2).await;
+    assert_eq!(ends(probe.events()).len(), 2);
+    assert_eq!(words(&yard, &door).await.len(), 7);
+    // Another process knows nothing of it, and shows nothing of the calls that are in the ledger.
+    assert!(words(&yard, &yard.fresh_door(&door)).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_the_next_start() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    let completion = script.next().await;
+    yard.wiring.closing.cancel();
+    killed(&door).await;
+    in_time(asleep(&door)).await;
+    in_time(completion.cancelled()).await;
+    assert!(in_time(end).await.is_err());
+    yard.settled().await;
+    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    assert!(stored.open_turn.is_some());
+    probe.until(|events| !events.is_empty()).await;
+    assert_eq!(probe.lines(), "user: go");
+}
+
+#[tokio::test]
+async fn a_turn_that_was_told_to_be_over_is_over_also_where_the_runtime_closes_behind_it() {
+    let gate = Gate::new();
+    let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    drop(yard.ask(&door, "go").await.unwrap());
+    script.next().await.finish(calling("", &["mail"]));
+    in_time(gate.arrived(1)).await;
+    killed(&door).await;
+    probe.until_turns_ended(1).await;
+    yard.wiring.closing.cancel();
+    gate.open();
+    in_time(yard.doors.close()).await;
+    yard.settled().await;
+    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    assert_eq!(stored.open_turn, None);
+    let part = yard.store.transcript(door.session(), 1, 9).await.unwrap();
+    let (at, end) = part.entries[0].end.clone().expect("it ended where it was told to");
+    let told = probe.events().last().unwrap();
+    let EventKind::TurnEnded { ending, usage } = told.kind else { panic!("{told:?}") };
+    assert_eq!((told.at, ending, usage), (at, end.ending, end.usage));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
+    let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, []).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "one").await.unwrap();
+    let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    script.next().await.say("Hello.");
+    let end = in_time(end).await.unwrap();
+    assert_eq!(end.error, Some(TurnError::Store));
+    let refused = in_time(yard.ask(&door, "two")).await;
+    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+    drop(lease);
+    let end = loop {
+        if let Ok(end) = in_time(yard.ask(&door, "three")).await {
+            break end;
+        }
+    };
+    script.next().await.say("Hello.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+}
