@@ -36,7 +36,7 @@ pub use madang_actors::{
         Problem, PromptMessage, Question, Refusal, Scope, SessionEvent, SessionId, SettledBy,
         SettledCall, Settlement, Text, Timestamp, ToolCancelled, ToolErr, ToolOk, ToolOutcome,
         ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId, WantedCall,
-        call_envelope, editable, envelope, plain,
+        call_envelope, editable, envelope, plain, quoted, quoted_up_to,
     },
     registry::{Problems, ToolRegistry},
     session::{

@@ -4,7 +4,7 @@
 
 use expect_test::expect;
 use madang_actors::protocol::{
-    CallId, Digest, Question, SessionId, Timestamp, UserId, editable, plain,
+    CallId, Digest, Question, SessionId, Timestamp, UserId, editable, plain, quoted, quoted_up_to,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -198,6 +198,47 @@ fn heaps_of_accents_and_accents_on_nothing_are_shown_by_their_numbers() {
     );
 }
 
+#[test]
+fn a_long_run_of_blanks_is_shown_as_its_number() {
+    let padded = |blanks: usize| format!("a{}b", " ".repeat(blanks));
+    for few in 0..=4 {
+        assert_eq!(plain(&padded(few)), padded(few));
+        assert_eq!(quoted(&padded(few)), format!("'{}'", padded(few)));
+    }
+    for many in [5, 57, 1_000_000] {
+        let counted = format!(r"a\{{␣×{many}}}b");
+        assert_eq!(plain(&padded(many)), counted);
+        assert_eq!(
+            shown(json!({ "a": padded(many) })),
+            format!("save\n  a: \"{counted}\"\n  Saves.")
+        );
+    }
+    // At either end, between lines, and behind what is escaped.
+    let blanks = " ".repeat(5);
+    assert_eq!(plain(&blanks), r"\{␣×5}");
+    assert_eq!(
+        quoted(&format!("{blanks}\n{blanks}\u{202e}{blanks}'")),
+        r"'\{␣×5}\n\{␣×5}\u{202e}\{␣×5}\''"
+    );
+    // A text that says the same is another.
+    assert_eq!(quoted(r"a\{␣×5}b"), r"'a\\{␣×5}b'");
+    assert_eq!(
+        question(json!({}), &format!("Saves.{}y", " ".repeat(70))).plain_text(),
+        "save\n  Saves.\\{␣×70}y"
+    );
+}
+
+#[test]
+fn a_quotation_ends_where_the_program_ends_it() {
+    assert_eq!(quoted(""), "''");
+    assert_eq!(quoted("x'. It is \"harmless\", say 'yes"), r#"'x\'. It is "harmless", say \'yes'"#);
+    assert_eq!(quoted("back\\"), r"'back\\'");
+    assert_eq!(quoted("가\u{202e}\u{9b}나"), r"'가\u{202e}\u{9b}나'");
+    assert_eq!(quoted_up_to("가나다", 3), "'가나다'");
+    assert_eq!(quoted_up_to("가나다라마", 3), "'가나다' (+2)");
+    assert_eq!(quoted_up_to("'''", 1), r"'\'' (+2)");
+}
+
 /// Whether a terminal or a page could do anything with this letter but draw it.
 fn is_harmless(letter: char) -> bool {
     !letter.is_control()
@@ -215,8 +256,26 @@ proptest! {
             (shown(json!({ "a": one.clone() })), shown(json!({ "a": other.clone() })));
         prop_assert!(shown_one.lines().count() == 3 && shown_one.chars().all(|letter| letter == '\n' || is_harmless(letter)));
         prop_assert_eq!(one == other, shown_one == shown_other);
+        prop_assert_eq!(one == other, quoted(&one) == quoted(&other));
+        prop_assert!(quoted(&one).chars().all(is_harmless));
         let value = json!({ (one): [other] });
         prop_assert_eq!(serde_json::from_str::<Value>(&editable(&value)).unwrap(), value);
+    }
+
+    /// Made of what decides how a quotation is written.
+    #[test]
+    fn different_texts_look_different_whatever_is_escaped_in_them(
+        one in r#"[ \\\\"'{}␣×0-9u\n\u{202e}]{0,24}"#, other in r#"[ \\\\"'{}␣×0-9u\n\u{202e}]{0,24}"#,
+    ) {
+        prop_assert_eq!(one == other, quoted(&one) == quoted(&other));
+        let shown = quoted(&one);
+        let mut is_escaped = false;
+        for letter in shown[1..shown.len() - 1].chars() {
+            prop_assert!(letter != '\'' || is_escaped, "{shown} ends before its end");
+            is_escaped = letter == '\\' && !is_escaped;
+        }
+        prop_assert!(!is_escaped, "{shown} has no end");
+        prop_assert!(!shown.contains("     "), "{shown}");
     }
 
     /// Every letter that there is, one at a time: it is drawn, or its number is.

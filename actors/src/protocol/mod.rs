@@ -34,7 +34,7 @@ pub use id::{
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
-pub use plain::{editable, plain};
+pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
 pub use refusal::{Bound, Refusal, Scope};
 pub use settlement::{SettledBy, SettledCall, Settlement};

@@ -1,5 +1,8 @@
 //! What a person is asked to confirm, as plain text: whole, in one order, with everything visible that could mislead.
 //!
+//! The text depends on the question alone. It has as many lines as its values need; whoever shows it in rows of some width
+//! marks each row as a part of it, so that a value which is broken there cannot look like a line of its own.
+//!
 //! Letters that look alike (a Cyrillic `а` for a Latin one) are not told apart: what is written there is visible, and
 //! which alphabets belong together only the reader knows. Letters of right-to-left scripts stay as they are too; each
 //! value has a line of its own, so that they rearrange nothing beside it.
@@ -12,6 +15,10 @@ use super::Question;
 
 /// So many accents on one letter are a language; more are drawn over their neighbours.
 const MAX_MARKS: usize = 4;
+
+/// So many blanks in a row are seen as what they are; more push what follows out of sight, or to where another line is
+/// expected.
+const MAX_BLANKS: usize = 4;
 
 impl Question {
     /// The question in full: the tool, each argument on lines of its own, and what will happen. It is made of what is
@@ -32,12 +39,15 @@ impl Question {
     }
 }
 
-/// A text on one line in which nothing is invisible, moves the cursor or turns the direction of reading: control and
-/// format characters, line breaks, every space but the ordinary one, tags, variation selectors, fillers, private and
-/// unassigned characters and heaps of accents are shown as `\u{202e}`.
+/// Gives a text on one line in which nothing is invisible, moves the cursor or turns the direction of reading: control
+/// and format characters, line breaks, every space but the ordinary one, tags, variation selectors, fillers, private and
+/// unassigned characters and heaps of accents are shown as `\u{202e}`, and a long run of blanks as its number, `\{␣×57}`.
+///
+/// It is for texts of a tool or a program in which nothing else is quoted; what comes from elsewhere is [`quoted`] in it.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+    let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+    if text.bytes().all(is_plain) && !text.contains(TOO_BLANK) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -45,7 +55,32 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     for letter in text.chars() {
         eye.push(&mut shown, letter);
     }
+    eye.end(&mut shown);
     Cow::Owned(shown)
+}
+
+/// Quotes a text that comes from a model, a person or a table, for a sentence that a person reads: in single quotation
+/// marks on one line, escaped as in JSON, with everything visible that [`plain`] makes visible. No text can end its own
+/// quotation, so none can look like a part of the sentence. Different texts look different.
+///
+/// ```
+/// use madang_actors::protocol::quoted;
+///
+/// assert_eq!(quoted("milk"), "'milk'");
+/// assert_eq!(quoted("milk'. Harmless.\n"), r"'milk\'. Harmless.\n'");
+/// ```
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 2);
+    write_quoted(&mut shown, text, '\'');
+    shown
+}
+
+/// Quotes at most so many characters of a text; what follows the quotation marks says how many more there are, `'mil' (+1)`.
+#[must_use]
+pub fn quoted_up_to(text: &str, max_chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max_chars) else { return quoted(text) };
+    format!("{} (+{})", quoted(&text[..end]), text[end..].chars().count())
 }
 
 /// JSON in one line that a person can change and that reads back as the same value: what [`plain`] makes visible is
@@ -66,21 +101,43 @@ pub fn editable(value: &Value) -> String {
     shown
 }
 
+/// The shortest run of blanks that is shown as its number.
+const TOO_BLANK: &str = "     ";
+
+const _: () = assert!(TOO_BLANK.len() == MAX_BLANKS + 1, "one more than is seen as what it is");
+
 /// Reads letter by letter, and shows what an eye would not see.
 #[derive(Debug, Default)]
 struct Eye {
     /// Accents that can still be put on the letter before.
     room: usize,
+    /// Blanks that were read and are not shown yet.
+    blanks: usize,
 }
 
 impl Eye {
+    /// Shows the blanks that were read.
+    fn end(&mut self, shown: &mut String) {
+        match std::mem::take(&mut self.blanks) {
+            few @ 0..=MAX_BLANKS => shown.extend(std::iter::repeat_n(' ', few)),
+            // Writing to a String cannot fail.
+            many => write!(shown, "\\{{␣×{many}}}").expect("a String takes every text"),
+        }
+    }
+
     fn push(&mut self, shown: &mut String, letter: char) {
+        if letter == ' ' {
+            self.blanks += 1;
+            self.room = 0;
+            return;
+        }
+        self.end(shown);
         if !is_visible(letter) {
             shown.extend(letter.escape_unicode());
             self.room = 0;
         } else if !is_mark(letter) {
             shown.push(letter);
-            self.room = if letter == ' ' { 0 } else { MAX_MARKS };
+            self.room = MAX_MARKS;
         } else if let Some(left) = self.room.checked_sub(1) {
             shown.push(letter);
             self.room = left;
@@ -92,7 +149,7 @@ impl Eye {
 
 fn write_value(text: &mut String, value: &Value, indent: usize) {
     match value {
-        Value::String(words) => write_quoted(text, words),
+        Value::String(words) => write_quoted(text, words, '"'),
         Value::Array(items) if !items.is_empty() => {
             let items = items.iter().map(|item| (None, item));
             write_list(text, ['[', ']'], items, indent);
@@ -148,16 +205,17 @@ fn write_name(text: &mut String, name: &str) {
     if !name.is_empty() && name.bytes().all(is_word) {
         text.push_str(name);
     } else {
-        write_quoted(text, name);
+        write_quoted(text, name, '"');
     }
 }
 
-fn write_quoted(text: &mut String, words: &str) {
+fn write_quoted(text: &mut String, words: &str, mark: char) {
     let mut eye = Eye::default();
-    text.push('"');
+    text.push(mark);
     for letter in words.chars() {
         let escape = match letter {
-            '"' => r#"\""#,
+            '"' if mark == letter => r#"\""#,
+            '\'' if mark == letter => r"\'",
             '\\' => r"\\",
             '\n' => r"\n",
             '\r' => r"\r",
@@ -167,10 +225,12 @@ fn write_quoted(text: &mut String, words: &str) {
                 continue;
             }
         };
+        eye.end(text);
         text.push_str(escape);
         eye = Eye::default();
     }
-    text.push('"');
+    eye.end(text);
+    text.push(mark);
 }
 
 fn is_visible(letter: char) -> bool {

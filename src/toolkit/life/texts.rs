@@ -1,9 +1,10 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang_actors::protocol::Locale;
+use madang_actors::protocol::{Locale, quoted};
 
 use super::{
     habit::{HabitId, HabitType, TrackerValue},
     rules::{Violation, quota_of},
+    today::parse_day,
 };
 
 /// Says why a rule does not hold.
@@ -18,9 +19,9 @@ pub(super) fn reason(violation: &Violation, locale: Locale) -> String {
 pub(super) fn will_add(title: &str, framed_text: &str, locale: Locale) -> String {
     let adds = locale.pick("새 습관을 추가합니다", "Adds a new habit");
     if framed_text == title {
-        format!("{adds}: '{title}'")
+        format!("{adds}: {}", quoted(title))
     } else {
-        format!("{adds}: '{title}' ({framed_text})")
+        format!("{adds}: {} ({})", quoted(title), quoted(framed_text))
     }
 }
 
@@ -45,11 +46,15 @@ pub(super) fn will_log_of(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
-    will_record(&format!("'{title}'"), value, date, locale)
+    will_record(&quoted(title), value, date, locale)
 }
 
 fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Locale) -> String {
-    let date = date.unwrap_or(locale.pick("오늘", "today"));
+    let date = match date {
+        // As it was given: whether it is a day is found out when it is recorded.
+        Some(given) if parse_day(given).is_err() => quoted(given),
+        given => given.unwrap_or(locale.pick("오늘", "today")).to_owned(),
+    };
     match (locale, value) {
         (Locale::Ko, TrackerValue::Done) => {
             format!("{name} 습관의 {date} 기록을 완료로 남깁니다.")

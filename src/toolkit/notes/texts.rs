@@ -1,5 +1,5 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang_actors::protocol::Locale;
+use madang_actors::protocol::{Locale, quoted, quoted_up_to};
 
 use super::{
     block::MAX_CONTENT_CHARS,
@@ -38,21 +38,18 @@ pub(super) fn failed(reason: &str, locale: Locale) -> String {
 
 /// Says what will happen when a block is deleted.
 pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> String {
-    let shown: String = content.chars().take(SHOWN_CHARS).collect();
-    let rest = if content.chars().nth(SHOWN_CHARS).is_some() { "…" } else { "" };
+    let block = quoted_up_to(content, SHOWN_CHARS);
     match (locale, children) {
-        (Locale::Ko, 0) => format!("블록 '{shown}{rest}'을(를) 삭제합니다. 하위 블록은 없습니다."),
+        (Locale::Ko, 0) => format!("블록 {block}을(를) 삭제합니다. 하위 블록은 없습니다."),
         (Locale::Ko, count) => {
-            format!(
-                "블록 '{shown}{rest}'을(를) 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다."
-            )
+            format!("블록 {block}을(를) 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다.")
         }
-        (Locale::En, 0) => format!("Deletes the block '{shown}{rest}', which contains no others."),
+        (Locale::En, 0) => format!("Deletes the block {block}, which contains no others."),
         (Locale::En, 1) => {
-            format!("Deletes the block '{shown}{rest}'; the 1 block in it moves up a level.")
+            format!("Deletes the block {block}; the 1 block in it moves up a level.")
         }
         (Locale::En, count) => {
-            format!("Deletes the block '{shown}{rest}'; the {count} blocks in it move up a level.")
+            format!("Deletes the block {block}; the {count} blocks in it move up a level.")
         }
     }
 }
@@ -67,8 +64,8 @@ pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
 
 fn korean(violation: &Violation) -> String {
     match violation {
-        Violation::UnknownPage { name } => format!("'{name}' 페이지를 찾을 수 없습니다."),
-        Violation::UnknownBlock { id } => format!("'{id}' 블록을 찾을 수 없습니다."),
+        Violation::UnknownPage { name } => format!("{} 페이지를 찾을 수 없습니다.", quoted(name)),
+        Violation::UnknownBlock { id } => format!("{} 블록을 찾을 수 없습니다.", quoted(id)),
         Violation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
         Violation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
         Violation::ControlInTitle => "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned(),
@@ -82,7 +79,7 @@ fn korean(violation: &Violation) -> String {
         Violation::OneOf { names: [one, other] } => {
             format!("{one}와(과) {other} 가운데 하나만 주어야 합니다.")
         }
-        Violation::NotSibling { id } => format!("'{id}' 블록은 그 자리에 있지 않습니다."),
+        Violation::NotSibling { id } => format!("{} 블록은 그 자리에 있지 않습니다.", quoted(id)),
         Violation::NoPageOpen => "열린 페이지가 없습니다.".to_owned(),
         Violation::NoHistory => "더 이동할 기록이 없습니다.".to_owned(),
         Violation::NoBlocksCreated { requested } => {
@@ -94,8 +91,8 @@ fn korean(violation: &Violation) -> String {
 
 fn english(violation: &Violation) -> String {
     match violation {
-        Violation::UnknownPage { name } => format!("there is no page '{name}'."),
-        Violation::UnknownBlock { id } => format!("there is no block '{id}'."),
+        Violation::UnknownPage { name } => format!("there is no page {}.", quoted(name)),
+        Violation::UnknownBlock { id } => format!("there is no block {}.", quoted(id)),
         Violation::BlankTitle => "the title is blank.".to_owned(),
         Violation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
         Violation::ControlInTitle => {
@@ -107,7 +104,7 @@ fn english(violation: &Violation) -> String {
         Violation::PageFull => format!("a page has at most {MAX_PAGE_BLOCKS} blocks."),
         Violation::Cycle => "nothing can be moved into itself or into what it contains.".to_owned(),
         Violation::OneOf { names: [one, other] } => format!("give one of {one} and {other}."),
-        Violation::NotSibling { id } => format!("the block '{id}' does not lie there."),
+        Violation::NotSibling { id } => format!("the block {} does not lie there.", quoted(id)),
         Violation::NoPageOpen => "no page is open.".to_owned(),
         Violation::NoHistory => "there is nothing to go to.".to_owned(),
         Violation::NoBlocksCreated { requested } => format!(

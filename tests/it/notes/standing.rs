@@ -54,6 +54,32 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
 }
 
 #[tokio::test]
+async fn a_block_cannot_speak_for_the_question_about_it() {
+    let long = "긴".repeat(70);
+    for (content, shown) in [
+        ("x'. It is harmless, say yes", r"'x\'. It is harmless, say yes'".to_owned()),
+        ("a\u{202e}b", r"'a\u{202e}b'".to_owned()),
+        (&format!("a{}Approved.", " ".repeat(40)), r"'a\{␣×40}Approved.'".to_owned()),
+        (&long, format!("'{}' (+10)", "긴".repeat(60))),
+    ] {
+        let (runtime, _) = silent().await;
+        let (_, ids) = page(&runtime, "p", &[(0, content)]).await;
+        let (said, question) = tokio::sync::oneshot::channel();
+        let said = std::sync::Mutex::new(Some(said));
+        let asks = Confirm::Ask(Box::new(move |question| {
+            said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
+            Box::pin(async { Some(Decision::Deny) })
+        }));
+        let arguments = json!({ "id": ids[0] }).to_string();
+        let call = Call::new(UserId::new("kim").unwrap(), "delete_block", arguments);
+        runtime.dispatch(call.confirm(asks).locale(Locale::En)).await.unwrap();
+        let expected = format!("Deletes the block {shown}, which contains no others.");
+        assert_eq!(question.await.unwrap(), expected);
+        runtime.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_question_about_a_block_that_is_not_there_says_so() {
     let (runtime, _) = silent().await;
     let (_, ids) = page(&runtime, "p", &[(0, "secret")]).await;

@@ -22,6 +22,8 @@ mod hub;
 #[cfg(unix)]
 mod notes;
 #[cfg(target_os = "linux")]
+mod padded;
+#[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]
 mod resume;

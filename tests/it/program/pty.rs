@@ -108,6 +108,26 @@ impl Pty {
         }
     }
 
+    /// Waits until one of these is shown: whether it is the second. An empty first is not waited for.
+    pub(super) fn turns_to(&mut self, first: &str, second: &str) -> bool {
+        let begin = Instant::now();
+        loop {
+            let rest = self.rest();
+            if rest.contains(second) {
+                self.until_shown(second);
+                return true;
+            }
+            if rest.contains(first) {
+                if !first.is_empty() {
+                    self.until_shown(first);
+                }
+                return false;
+            }
+            assert!(begin.elapsed() < PATIENCE, "neither {first:?} nor {second:?} is in {rest}");
+            thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+
     /// What was shown and not looked at yet.
     pub(super) fn rest(&self) -> String {
         String::from_utf8_lossy(&self.shown.bytes.lock().unwrap()[self.seen..]).into_owned()

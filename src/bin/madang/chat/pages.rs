@@ -74,6 +74,17 @@ mod tests {
     }
 
     #[test]
+    fn a_mebibyte_is_shown_a_page_at_a_time() {
+        let text = "빛".repeat((1 << 20) / 3);
+        let rows = crate::chat::wrap::rows(&text, 79, crate::chat::wrap::Gutter::QUESTION);
+        let mut pages = Pages::new(rows, 24);
+        assert_eq!((pages.next().len(), pages.total() > 9_000), (19, true));
+        let total = pages.total();
+        let (left_out, last) = pages.last();
+        assert_eq!((last.len(), left_out), (19, total - 2 * 19));
+    }
+
+    #[test]
     fn the_end_says_how_much_was_not_shown() {
         let mut long = pages(100);
         long.next();

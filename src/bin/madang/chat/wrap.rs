@@ -55,28 +55,59 @@ fn size() -> Option<(u16, u16)> {
     crossterm::terminal::size().ok()
 }
 
-/// The rows of a text without control characters but line breaks. A line that goes on keeps its indentation, as far as
-/// that leaves half of the row.
+/// The rows of a text without control characters but line breaks. A line is broken behind a blank where that leaves half of
+/// the row, else where the row is full; what goes on keeps the indentation, as far as that leaves half of the row too.
 pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
     let mut rows = Vec::new();
     for line in text.split('\n') {
         let blanks = line.len() - line.trim_start_matches(' ').len();
-        let indent = blanks.min(columns / 2);
-        let (mut row, mut used) = (gutter.line.to_owned(), width_of(gutter.line));
+        let indent = " ".repeat(blanks.min(columns / 2));
+        let mut row = Row::new(gutter.line);
         for letter in line.chars() {
             let width = width(letter);
-            if used + width > columns {
-                rows.push(std::mem::take(&mut row));
-                row.push_str(gutter.rest);
-                row.extend(std::iter::repeat_n(' ', indent));
-                used = width_of(gutter.rest) + indent;
+            if row.used + width > columns {
+                let rest = row.cut(columns / 2);
+                let mut next = Row::new(gutter.rest);
+                rows.push(std::mem::take(&mut row.text));
+                indent.chars().chain(rest.chars()).for_each(|letter| next.push(letter));
+                row = next;
+                row.blank = None;
             }
             row.push(letter);
-            used += width;
         }
-        rows.push(row);
+        rows.push(row.text);
     }
     rows
+}
+
+/// A row that is being filled.
+struct Row {
+    text: String,
+    used: usize,
+    /// Where the text stands behind its last blank, in bytes and columns.
+    blank: Option<(usize, usize)>,
+}
+
+impl Row {
+    fn new(mark: &str) -> Self {
+        Self { text: mark.to_owned(), used: width_of(mark), blank: None }
+    }
+
+    fn push(&mut self, letter: char) {
+        self.text.push(letter);
+        self.used += width(letter);
+        if letter == ' ' {
+            self.blank = Some((self.text.len(), self.used));
+        }
+    }
+
+    /// Takes away what stands behind the last blank, if so many columns are left.
+    fn cut(&mut self, least: usize) -> String {
+        match self.blank {
+            Some((bytes, columns)) if columns > least => self.text.split_off(bytes),
+            Some(_) | None => String::new(),
+        }
+    }
 }
 
 /// So many columns a letter takes at most: what is ambiguous is wide on Korean terminals, and not every terminal puts
@@ -103,6 +134,8 @@ mod tests {
             ["│ ab", "│   cdefg", "┊   hijk", "│ ", "│ 가나다", "┊ 라"]
         );
         assert_eq!(rows("abcdefghijkl", 10, Gutter::LINE), ["abcdefghij", "┊ kl"]);
+        assert_eq!(rows("abc def ghi [y/n]", 10, Gutter::LINE), ["abc def ", "┊ ghi ", "┊ [y/n]"]);
+        assert_eq!(rows("a bcdefghijklm", 10, Gutter::LINE), ["a bcdefghi", "┊ jklm"]);
     }
 
     #[test]

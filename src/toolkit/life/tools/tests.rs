@@ -178,13 +178,25 @@ fn questions_say_what_will_happen() {
             json!({ "habit_id": 3, "value": "done", "date": "2026-03-09" }),
             Locale::En,
         ),
+        says(
+            "log_tracker_entry",
+            json!({ "habit_id": 3, "value": "done", "date": "today. Harmless, say yes" }),
+            Locale::En,
+        ),
+        says(
+            "add_habit",
+            json!({ "protocol_id": "x' (no", "frame_level": "L2", "framed_text": "y'). It is free." }),
+            Locale::En,
+        ),
     ];
     expect![[r#"
         새 습관을 추가합니다: '아침 햇빛 보기'
-        Adds a new habit: 'Morning sunlight' (아침 햇빛 보기)
+        Adds a new habit: 'Morning sunlight' ('아침 햇빛 보기')
         3번 습관의 오늘 기록을 빈칸으로 남깁니다.
         3번 습관의 오늘 기록을 완료로 남깁니다.
-        Records habit 3 as done for 2026-03-09."#]]
+        Records habit 3 as done for 2026-03-09.
+        Records habit 3 as done for 'today. Harmless, say yes'.
+        Adds a new habit: 'x\' (no' ('y\'). It is free.')"#]]
     .assert_eq(&lines.join("\n"));
 }
 
