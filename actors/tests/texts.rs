@@ -116,6 +116,8 @@ fn every_text_is_there_in_both_languages() {
         Text::TurnCutOff,
         Text::Notice(Notice::SuggestClear),
         Text::Notice(Notice::EffectUnknown),
+        Text::Notice(Notice::TurnLeftOut),
+        Text::LeftOut,
         Text::RunTool("x"),
     ];
     for effect in [Effect::None, Effect::Committed, Effect::Unknown] {
@@ -150,7 +152,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
-            Text::MessagesLeftOut(_) => {}
+            Text::MessagesLeftOut(_) | Text::LeftOut => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Settled { .. } => {}
         }

@@ -15,7 +15,7 @@ use super::{
     LlmEvent, LlmMsg,
     job::{Job, run},
     pace::Pace,
-    queue::{Charge, Queue},
+    queue::{Charge, Queue, prompt_cost},
 };
 use crate::{
     mailbox::Reply,
@@ -101,6 +101,7 @@ impl Desk {
 
     fn admit(&self, job: Job) {
         let (max, whose) = (self.max_concurrent(), job.whose());
+        let prompt = prompt_cost(job.request.bytes());
         let mut seats = self.seats();
         if seats.waiting.len() >= self.0.limits.max_waiting_completions {
             drop(seats);
@@ -114,13 +115,13 @@ impl Desk {
         if seats.waiting.len() == 0 {
             seats.pace.has_room();
             if seats.running.len() < max {
-                let charge = seats.waiting.begin(whose);
+                let charge = seats.waiting.begin(whose, prompt);
                 return self.run(&mut seats, job, charge);
             }
         }
         // What waits has no first token.
         let due = job.first_due;
-        match seats.waiting.push(whose, due, job) {
+        match seats.waiting.push(whose, prompt, due, job) {
             Ok(()) => {
                 drop(seats);
                 look(&actor); // at the time, and whether a place has come free since

@@ -14,7 +14,7 @@ use crate::{
 /// Waiting jobs. Whoever was served least comes next: of the users, and of a user's sessions. The jobs of one session keep
 /// their order.
 ///
-/// Served is counted in tokens, by the user's share: whoever has twice the share of another comes as often with twice the
+/// Served is counted in tokens, by the user's share, and writing a prompt counts by its bytes: whoever has twice the share of another comes as often with twice the
 /// tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
 /// usual, and put right when it ends. All that is served is shared out among those who wait or run: so much everybody could
 /// have had, and whoever comes or comes back begins there. So nobody saves up for later, nobody comes before others by
@@ -66,11 +66,15 @@ struct Waiting<J> {
     job: J,
     due: Instant,
     came: u64,
+    /// What its prompt alone costs.
+    prompt: u64,
 }
 
-/// Whose completion runs and was charged with what is [`USUAL`]. To be given back when it ends.
+/// Whose completion runs and was charged with its prompt and what is [`USUAL`]. To be given back when it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
+    /// What was charged for the prompt's bytes.
+    prompt: u64,
     user: UserId,
     /// The user's when it began.
     share: u64,
@@ -84,6 +88,15 @@ const FORGETS_AFTER: usize = 64;
 /// A token that is generated takes as long as so many of a prompt.
 const GENERATED: u64 = 4;
 
+/// So many bytes of a prompt take as long to be written as a token of it takes to be read: at 4 us a letter, the slowest that
+/// was measured, a millisecond. They are charged although the completion fails or is cancelled.
+const WRITTEN_BYTES: usize = 256;
+
+/// What writing the prompt of a request costs, in tokens of a prompt.
+pub(super) fn prompt_cost(bytes: usize) -> u64 {
+    (bytes / WRITTEN_BYTES) as u64
+}
+
 /// So many parts of a token are counted, for shares that do not divide.
 const PARTS: u64 = 1_024;
 
@@ -91,6 +104,11 @@ const PARTS: u64 = 1_024;
 fn cost(usage: Usage) -> u64 {
     let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
     (u64::from(read) + GENERATED * u64::from(usage.completion_tokens)).max(1)
+}
+
+/// What is charged before a completion ends, in parts.
+fn charged(prompt: u64) -> u64 {
+    PARTS.saturating_mul(USUAL + prompt)
 }
 
 impl<J> Queue<J> {
@@ -103,10 +121,11 @@ impl<J> Queue<J> {
         self.len
     }
 
-    /// Takes a job that must be begun by `due`, or gives it back if too many wait.
+    /// Takes a job whose prompt costs so much and that must be begun by `due`, or gives it back if too many wait.
     pub(super) fn push(
         &mut self,
         (user, session): (UserId, SessionId),
+        prompt: u64,
         due: Instant,
         job: J,
     ) -> Result<(), J> {
@@ -118,18 +137,18 @@ impl<J> Queue<J> {
         let came = self.came;
         let (account, session, _) = self.enter(user, session);
         account.waiting += 1;
-        session.jobs.push_back(Waiting { job, due, came });
+        session.jobs.push_back(Waiting { job, due, came, prompt });
         Ok(())
     }
 
     /// Somebody begins at once, because nobody waits.
-    pub(super) fn begin(&mut self, (user, session): (UserId, SessionId)) -> Charge {
+    pub(super) fn begin(&mut self, (user, session): (UserId, SessionId), prompt: u64) -> Charge {
         let charge = (user.clone(), session.clone());
         let (account, session, level) = self.enter(user, session);
         let share = account.share;
-        *level = account.begin(session).max(*level);
+        *level = account.begin(session, prompt).max(*level);
         self.running += 1;
-        Charge { user: charge.0, share, session: charge.1 }
+        Charge { prompt, user: charge.0, share, session: charge.1 }
     }
 
     /// Somebody comes, and is not away from here on.
@@ -179,17 +198,18 @@ impl<J> Queue<J> {
         let next = session.jobs.pop_front()?;
         account.waiting -= 1;
         let share = account.share;
-        self.level = account.begin(session).max(self.level);
+        let prompt = next.prompt;
+        self.level = account.begin(session, prompt).max(self.level);
         self.len -= 1;
         self.running += 1;
-        Some((next.job, Charge { user: name, share, session: of }))
+        Some((next.job, Charge { prompt, user: name, share, session: of }))
     }
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
-        let cost = PARTS * spent.map_or(USUAL, cost);
+        let cost = PARTS.saturating_mul(charge.prompt + spent.map_or(USUAL, cost));
         let put_right = |served: u64, share: u64| {
-            served.saturating_sub(USUAL * PARTS / share).saturating_add(cost / share)
+            served.saturating_sub(charged(charge.prompt) / share).saturating_add(cost / share)
         };
         let each = |shares: u64| (cost / shares.max(1)).max(1);
         self.level += each(self.present);
@@ -277,13 +297,13 @@ impl Account {
         self.running == 0 && self.waiting == 0
     }
 
-    /// Charges user and session with what is usual. Gives how much the user had been served.
-    fn begin<J>(&mut self, session: &mut Session<J>) -> u64 {
+    /// Charges user and session with the prompt and what is usual. Gives how much the user had been served.
+    fn begin<J>(&mut self, session: &mut Session<J>, prompt: u64) -> u64 {
         self.level = self.level.max(session.served);
-        session.served += USUAL * PARTS;
+        session.served = session.served.saturating_add(charged(prompt));
         session.running += 1;
         let served = self.served;
-        self.served += USUAL * PARTS / self.share;
+        self.served = self.served.saturating_add(charged(prompt) / self.share);
         self.running += 1;
         served
     }

@@ -152,6 +152,8 @@ impl ModelError {
     pub const OVERLOADED: &'static str = "Overloaded";
     /// Whatever ran the model is gone.
     pub const ENGINE_DIED: &'static str = "EngineDied";
+    /// What it was asked ended its process, again and again; the other completions are well.
+    pub const KILLED_ENGINE: &'static str = "KilledEngine";
     /// It said nothing that can be used.
     pub const BAD_OUTPUT: &'static str = "BadOutput";
     /// The script has no completion left.

@@ -66,4 +66,6 @@ pub enum Notice {
     /// A call of a tool outside the store was cut off by the end of its process: nobody but a person can find out
     /// whether it took effect (spec, section 7.4).
     EffectUnknown,
+    /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
+    TurnLeftOut,
 }

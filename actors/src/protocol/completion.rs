@@ -27,6 +27,15 @@ pub struct CompletionRequest {
     pub max_tokens: u32,
 }
 
+impl CompletionRequest {
+    /// Counts the bytes of all that a model must read for it. Writing the prompt takes as long as they are.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let system = self.system.as_ref().map_or(0, |text| text.len());
+        system + self.messages.iter().map(PromptMessage::bytes).sum::<usize>()
+    }
+}
+
 /// A piece of a completion, as it is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionDelta<'a> {

@@ -34,6 +34,19 @@ pub fn call_envelope(
     }
 }
 
+/// What the model reads of a call without anything that it, the user or the tool wrote: how it ended, and whether it took
+/// effect.
+#[must_use]
+pub fn bare_envelope(record: &CallRecord) -> String {
+    let status = match &record.outcome {
+        Some(ToolOutcome::Ok(_)) => "ok",
+        Some(ToolOutcome::Err(_)) => "error",
+        Some(ToolOutcome::Cancelled(_)) => "cancelled",
+        None => "discarded",
+    };
+    json!({ "status": status, "effect": record.effect, "_truncated": true }).to_string()
+}
+
 /// What an unknown effect turned out to be, as a field of an envelope; nothing where it was known from the beginning, or
 /// where the envelope says nothing else.
 fn settled(record: &CallRecord, locale: Locale) -> String {

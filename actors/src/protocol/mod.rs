@@ -24,7 +24,7 @@ pub use approval::{Approval, Grant};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
-pub use envelope::{call_envelope, envelope};
+pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
     ConfirmationEnd, EventKind, EventPlace, NoPlace, SessionEvent, TurnEnding, TurnError,
 };
@@ -41,5 +41,5 @@ pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
-pub use transcript::{PromptMessage, prompt, prompt_entry, visible};
+pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
 pub use turn::TurnOptions;

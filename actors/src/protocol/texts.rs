@@ -79,6 +79,8 @@ pub enum Text<'a> {
     TurnCutOff,
     /// A system notice.
     Notice(Notice),
+    /// What the model reads instead of a message that is left out.
+    LeftOut,
     /// Why a call was cancelled.
     Cancelled(CancelReason),
     /// What the model is told of a call whose result was discarded.
@@ -211,6 +213,14 @@ impl fmt::Display for Words<'_> {
             Text::Notice(Notice::EffectUnknown) => f.write_str(pick(
                 "도구를 실행하던 중에 끊겨, 적용되었는지 알 수 없습니다. 직접 확인해 주세요. 다시 실행하지는 않았습니다.",
                 "A tool was cut off while it ran, and whether it took effect is not known. Please check; it was not run again.",
+            )),
+            Text::Notice(Notice::TurnLeftOut) => f.write_str(pick(
+                "이 메시지를 읽다가 모델이 멈췄습니다. 이제부터는 이 메시지의 내용을 빼고 대화를 이어 갑니다.",
+                "The model broke down over this message. From now on the chat goes on without its text.",
+            )),
+            Text::LeftOut => f.write_str(pick(
+                "(이 메시지는 모델을 멈추게 하여 내용을 뺐습니다.)",
+                "(The text of this message is left out, because the model broke down over it.)",
             )),
             Text::Notice(Notice::SuggestClear) => f.write_str(pick(
                 "지난 대화를 정리할까요?",

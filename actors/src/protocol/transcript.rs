@@ -1,10 +1,13 @@
 //! From the stored chat to what a person sees and what the model reads.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallId, ChatMessage, Content, Limits, Locale, ToolSpec, call_envelope};
+use super::{
+    CallId, ChatMessage, Content, Limits, Locale, Notice, Text, ToolSpec, TurnId, bare_envelope,
+    call_envelope,
+};
 
 /// One entry of what the model reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,19 @@ pub enum PromptMessage {
     },
 }
 
+impl PromptMessage {
+    /// Counts the bytes of its texts.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::User { text } | Self::Model { text } => text.len(),
+            Self::ToolCall { name, arguments, envelope, .. } => {
+                name.len() + arguments.len() + envelope.len()
+            }
+        }
+    }
+}
+
 /// The entries since the last clearing: what a person sees.
 #[must_use]
 pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
@@ -53,19 +69,43 @@ pub fn prompt(
     locale: Locale,
     limits: &Limits,
 ) -> Vec<PromptMessage> {
-    let read = |message| prompt_entry(message, tools, locale, limits);
-    visible(messages).iter().filter_map(read).collect()
+    let visible = visible(messages);
+    let left_out: BTreeSet<TurnId> = visible.iter().filter_map(left_out).collect();
+    let read = |message: &ChatMessage| {
+        let is_left_out = left_out.contains(&message.turn);
+        prompt_entry(message, is_left_out, tools, locale, limits)
+    };
+    visible.iter().filter_map(read).collect()
 }
 
-/// What the model reads of one entry; `None` for a notice and a clearing.
+/// The turn whose texts the model reads no more, if this entry says so.
+#[must_use]
+pub fn left_out(message: &ChatMessage) -> Option<TurnId> {
+    let says_so = message.content == Content::Notice { notice: Notice::TurnLeftOut };
+    says_so.then_some(message.turn)
+}
+
+/// What the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no text: that
+/// there was a message, and of each call whether it took effect.
 #[must_use]
 pub fn prompt_entry(
     message: &ChatMessage,
+    is_left_out: bool,
     tools: &[ToolSpec],
     locale: Locale,
     limits: &Limits,
 ) -> Option<PromptMessage> {
     match &message.content {
+        Content::User { .. } if is_left_out => {
+            Some(PromptMessage::User { text: Text::LeftOut.in_locale(locale).into() })
+        }
+        Content::Model { .. } if is_left_out => None,
+        Content::ToolCall(record) if is_left_out => Some(PromptMessage::ToolCall {
+            call: record.id,
+            name: record.name.clone(),
+            arguments: "{}".into(),
+            envelope: bare_envelope(record).into(),
+        }),
         Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {

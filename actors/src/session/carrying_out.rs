@@ -69,6 +69,11 @@ impl Awake {
 
     fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
         self.place.door.feed().silence();
+        let killed = TurnError::model(ModelError::KILLED_ENGINE);
+        if end.error.as_ref() == Some(&killed) {
+            let left_out = Content::Notice { notice: Notice::TurnLeftOut };
+            outgoing.messages.push(self.message(end.turn, left_out));
+        }
         if self.chat.should_suggest_clear(self.wiring.around.limits.suggest_clear_after) {
             outgoing
                 .messages

@@ -1,9 +1,9 @@
 //! What the model reads of a chat, kept from one completion to the next: only what is new is written.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::protocol::{
-    ChatMessage, Content, Limits, Locale, PromptMessage, ToolSpec, prompt_entry,
+    ChatMessage, Content, Limits, Locale, PromptMessage, ToolSpec, TurnId, left_out, prompt_entry,
 };
 
 /// What the model reads of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
@@ -13,6 +13,8 @@ pub(super) struct Prompt {
     entries: Arc<Vec<PromptMessage>>,
     /// How many entries of the chat it was made of.
     made_of: usize,
+    /// Turns whose texts the model reads no more.
+    left_out: BTreeSet<TurnId>,
     locale: Locale,
 }
 
@@ -28,12 +30,20 @@ impl Prompt {
         if locale != self.locale {
             *self = Self { locale, ..Self::default() };
         }
+        let known = self.left_out.len();
+        self.left_out.extend(messages[self.made_of..].iter().filter_map(left_out));
+        if self.left_out.len() > known {
+            // What was written of that turn is written anew, without its texts.
+            self.entries = Arc::default();
+            self.made_of = 0;
+        }
         let entries = Arc::make_mut(&mut self.entries);
         for message in &messages[self.made_of..] {
             if message.content == Content::Cleared {
                 entries.clear();
             }
-            entries.extend(prompt_entry(message, tools, locale, limits));
+            let is_left_out = self.left_out.contains(&message.turn);
+            entries.extend(prompt_entry(message, is_left_out, tools, locale, limits));
         }
         self.made_of = messages.len();
         self.entries.clone()
@@ -89,6 +99,47 @@ mod tests {
         let turn = TurnId::new(Uuid::from_u128(2));
         let message = |(seq, content)| ChatMessage { seq, turn, at, content };
         (1..).zip(contents).map(message).collect()
+    }
+
+    #[test]
+    fn of_a_turn_that_is_left_out_the_model_reads_no_text_and_what_its_calls_did() {
+        let mut chat = chat();
+        let killer = TurnId::new(Uuid::from_u128(3));
+        let begin = chat.len();
+        for (at, mut message) in self::chat().into_iter().take(4).enumerate() {
+            message.turn = killer;
+            message.seq = (begin + at + 1) as u64;
+            chat.push(message);
+        }
+        let (limits, mut kept) = (Limits::default(), Prompt::default());
+        let before = kept.of(&chat, &[], Locale::En, &limits);
+        assert!(
+            before
+                .iter()
+                .any(|entry| matches!(entry, PromptMessage::User { text } if **text == *"one"))
+        );
+        let (seq, at) = (chat.len() as u64 + 1, Timestamp::from_millis(2));
+        let content = Content::Notice { notice: Notice::TurnLeftOut };
+        chat.push(ChatMessage { seq, turn: killer, at, content });
+        let after = kept.of(&chat, &[], Locale::En, &limits);
+        assert_eq!(*after, prompt(&chat, &[], Locale::En, &limits));
+        let last: Vec<_> = after.iter().rev().take(2).rev().collect();
+        let PromptMessage::User { text } = last[0] else { panic!("{last:?}") };
+        assert!(text.starts_with("(The text of this message is left out"), "{text}");
+        let PromptMessage::ToolCall { arguments, envelope, .. } = last[1] else {
+            panic!("{last:?}")
+        };
+        assert_eq!(
+            (&**arguments, envelope.contains("\"effect\":\"committed\"")),
+            ("{}", true),
+            "{envelope}"
+        );
+        assert_eq!(after.len() + 1, before.len(), "what the model said is not told");
+        assert!(
+            !after
+                .iter()
+                .any(|entry| matches!(entry, PromptMessage::User { text } if **text == *"one"))
+        );
     }
 
     #[test]

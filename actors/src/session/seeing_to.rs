@@ -79,10 +79,14 @@ pub(super) async fn see_to(
         writes.push(Write::Turn { session, turn, at, step });
     }
     writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
-    if is_unknown && wiring.history == History::Stored {
+    // What took its process with it again and again would do it in every turn that reads it.
+    let is_left_out = plan.turn == Fate::Ends(Reason::TooOften);
+    let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
+    let is_kept = wiring.history == History::Stored;
+    for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
         last += 1;
         news.push(last);
-        let content = Content::Notice { notice: Notice::EffectUnknown };
+        let content = Content::Notice { notice };
         let message = ChatMessage { seq: last, turn: open.turn, at, content };
         writes.push(Write::Message { session: session.clone(), message });
     }

@@ -100,7 +100,7 @@ impl ChildStats {
 
 impl ChildModel {
     /// The kind of error of a request that ran when two processes ended.
-    pub const KILLED_ENGINE: &'static str = "KilledEngine";
+    pub const KILLED_ENGINE: &'static str = ModelError::KILLED_ENGINE;
     /// The kind of error of a request that is larger than the other process is told, some 64 MiB.
     pub const TOO_LONG: &'static str = "PromptTooLong";
 

@@ -13,7 +13,7 @@ fn of(name: &str) -> (UserId, SessionId) {
 fn queue(names: &[&'static str]) -> Queue<&'static str> {
     let mut queue = Queue::new(100, Shares::default());
     for name in names {
-        queue.push(of(name), Instant::now(), *name).unwrap();
+        queue.push(of(name), 0, Instant::now(), *name).unwrap();
     }
     queue
 }
@@ -50,10 +50,28 @@ fn who_takes_long_answers_gets_fewer_of_them() {
 }
 
 #[test]
+fn who_has_long_prompts_written_gets_fewer_of_them_although_they_fail() {
+    let mut queue = Queue::new(100, Shares::default());
+    // The prompts of one are as long as what is usual costs three times, so one costs what four of the other do.
+    for (name, prompt) in [("a/1", 3 * USUAL), ("b/1", 0)] {
+        for _ in 0..8 {
+            queue.push(of(name), prompt, Instant::now(), name).unwrap();
+        }
+    }
+    let mut order = Vec::new();
+    while let Some((job, charge)) = queue.next() {
+        queue.ended(&charge, None);
+        order.push(job);
+    }
+    assert_eq!(order[..10].iter().filter(|job| **job == "a/1").count(), 2, "{order:?}");
+    assert_eq!((prompt_cost(64 << 10), prompt_cost(0)), (256, 0));
+}
+
+#[test]
 fn who_has_twice_the_share_is_served_twice_as_much() {
     let mut queue = Queue::new(1_000, Shares::new(|user| if user.as_str() == "a" { 2 } else { 1 }));
     for name in ["a/1", "b/1"].into_iter().cycle().take(600) {
-        queue.push(of(name), Instant::now(), name).unwrap();
+        queue.push(of(name), 0, Instant::now(), name).unwrap();
     }
     let mut served = HashMap::<&str, u32>::new();
     for number in 0..300 {
@@ -79,14 +97,14 @@ fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
         Queue::new(1_000, Shares::new(|user| if user.as_str() == "new" { 3 } else { 1 }));
     let usage = Some(Usage { prompt_tokens: 900, ..Usage::default() });
     for _ in 0..100 {
-        queue.push(of("old/1"), Instant::now(), "old").unwrap();
+        queue.push(of("old/1"), 0, Instant::now(), "old").unwrap();
     }
     for _ in 0..20 {
         let (_, charge) = queue.next().unwrap();
         queue.ended(&charge, usage);
     }
     for _ in 0..100 {
-        queue.push(of("new/1"), Instant::now(), "new").unwrap();
+        queue.push(of("new/1"), 0, Instant::now(), "new").unwrap();
     }
     let mut served = HashMap::<&str, u32>::new();
     for _ in 0..40 {
@@ -104,7 +122,7 @@ fn what_runs_counts_before_it_is_known_what_it_costs() {
     let names: Vec<_> = begun.iter().map(|(job, _)| *job).collect();
     assert_eq!(names, ["a/1", "b/1", "a/2", "b/2"]);
     // Cancelled at once it cost nothing.
-    queue.push(of("b/3"), Instant::now(), "b/3").unwrap();
+    queue.push(of("b/3"), 0, Instant::now(), "b/3").unwrap();
     queue.ended(&begun[1].1, Some(Usage::default()));
     assert_eq!(queue.next().unwrap().0, "b/3");
 }
@@ -125,7 +143,7 @@ fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
     queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
     // A newcomer begins with what everybody could have had, 600 by now: neither at nothing nor before who had less.
     for _ in 0..3 {
-        queue.push(of("c/1"), Instant::now(), "c/1").unwrap();
+        queue.push(of("c/1"), 0, Instant::now(), "c/1").unwrap();
     }
     assert_eq!(drain(&mut queue, |_| 600), "b/1 c/1 a/1 c/1 a/1 c/1");
 }
@@ -140,8 +158,8 @@ fn where_nobody_waits_or_runs_nothing_is_remembered() {
 #[test]
 fn a_full_queue_gives_the_job_back() {
     let mut queue = Queue::new(1, Shares::default());
-    queue.push(of("a/1"), Instant::now(), "first").unwrap();
-    assert_eq!(queue.push(of("b/1"), Instant::now(), "second"), Err("second"));
+    queue.push(of("a/1"), 0, Instant::now(), "first").unwrap();
+    assert_eq!(queue.push(of("b/1"), 0, Instant::now(), "second"), Err("second"));
 }
 
 #[test]
@@ -152,7 +170,7 @@ fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
     for (name, due, job) in
         [("a/1", now, "due"), ("a/1", later, "a"), ("b/1", later, "unwanted"), ("c/1", later, "c")]
     {
-        queue.push(of(name), due, job).unwrap();
+        queue.push(of(name), 0, due, job).unwrap();
     }
     let mut taken = queue.take_out(now, |job| *job == "unwanted");
     taken.sort_unstable();
@@ -166,11 +184,11 @@ fn newcomers_without_end_keep_nobody_waiting() {
     let mut queue = queue(&["old/1"]);
     let usage = |tokens| Some(Usage { prompt_tokens: tokens, ..Usage::default() });
     let (_, charge) = queue.next().unwrap();
-    queue.push(of("old/1"), Instant::now(), "old/1").unwrap();
-    queue.push(of("new0/1"), Instant::now(), "new").unwrap();
+    queue.push(of("old/1"), 0, Instant::now(), "old/1").unwrap();
+    queue.push(of("new0/1"), 0, Instant::now(), "new").unwrap();
     queue.ended(&charge, usage(1_000));
     for number in 1..100 {
-        queue.push(of(&format!("new{number}/1")), Instant::now(), "new").unwrap();
+        queue.push(of(&format!("new{number}/1")), 0, Instant::now(), "new").unwrap();
         let (job, charge) = queue.next().unwrap();
         queue.ended(&charge, usage(1_000));
         if job == "old/1" {
@@ -187,7 +205,7 @@ fn who_came_once_is_forgotten_though_somebody_always_runs() {
     let (_, mut running) = queue.next().unwrap();
     for number in 1..1_000 {
         for user in ["kim".to_owned(), format!("guest{number}")] {
-            queue.push(of(&format!("{user}/{number}")), Instant::now(), "next").unwrap();
+            queue.push(of(&format!("{user}/{number}")), 0, Instant::now(), "next").unwrap();
             let (_, next) = queue.next().unwrap();
             queue.ended(&std::mem::replace(&mut running, next), None);
         }
@@ -226,8 +244,8 @@ proptest::proptest! {
             let whose = of(&format!("{}/{session}", ["a", "b", "c"][user]));
             number += 1;
             match step {
-                0 | 1 => drop(queue.push(whose, Instant::now(), number)),
-                2 if queue.len() == 0 => charges.push(queue.begin(whose)),
+                0 | 1 => drop(queue.push(whose, 0, Instant::now(), number)),
+                2 if queue.len() == 0 => charges.push(queue.begin(whose, 0)),
                 2 | 3 => charges.extend(queue.next().map(|(_, charge)| charge)),
                 4 => drop(queue.take_out(Instant::now() - Duration::from_secs(9), |job| job % 3 == 0)),
                 _ => {

@@ -285,6 +285,10 @@ impl Terminal {
             EventKind::SystemNotice { notice: Notice::SuggestClear, text } => {
                 self.dim(&format!("{text} {}", Text::HowToClear.in_locale(locale)))
             }
+            EventKind::SystemNotice { notice: Notice::TurnLeftOut, text } => {
+                self.below()?;
+                output::line(&text.red().to_string())
+            }
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
                 let how = Text::HowToSettle.in_locale(locale);
                 self.red(&format!("{} {how}", plain(text)))
