@@ -279,6 +279,7 @@ impl Chat {
         let plain = &self.plain;
         Arc::make_mut(&mut self.prompt).extend(prompt_entry(
             &message,
+            false,
             &plain.specs,
             Locale::default(),
             &plain.limits,

@@ -3,11 +3,11 @@
 use llama_cpp_2::token::LlamaToken;
 use madang_actors::{
     port::{Deltas, ModelError},
-    protocol::{Completion, CompletionDelta, FinishReason, ToolSpec, Usage},
+    protocol::{Completion, CompletionDelta, FinishReason, Usage},
 };
 
 use super::{
-    grammar::{CallGuide, Grammars},
+    grammar::{CallGuide, Grammar},
     parser::{Found, Parser},
     sampler::{Limits, Sampler},
     utf8::Utf8,
@@ -26,6 +26,10 @@ pub(super) struct Answer {
     sampler: Sampler,
     utf8: Utf8,
     parser: Parser,
+    /// The token that opens calls, where there is one.
+    opens: Option<u32>,
+    /// What may be called; `None` where that cannot be followed.
+    calls: Option<Grammar>,
     guide: Guide,
     generated: Vec<u32>,
     /// No tool may be called, so no call may be opened.
@@ -35,14 +39,11 @@ pub(super) struct Answer {
     is_malformed: bool,
 }
 
-/// What may be called, and how that is made sure.
-pub(super) struct Calls<'a> {
-    pub(super) tools: &'a [ToolSpec],
-    pub(super) grammars: Option<&'a mut Grammars>,
-}
-
 /// So many of the latest tokens count for the repeat penalty.
 const RECENT: usize = 64;
+
+/// So many bytes of a text that must follow become tokens at once: that takes less than a decode.
+const FORCED_BYTES: usize = 1_024;
 
 /// How a call that is being written is constrained.
 enum Guide {
@@ -63,6 +64,8 @@ impl Answer {
             sampler,
             utf8: Utf8::default(),
             parser,
+            opens: None,
+            calls: None,
             guide: Guide::None,
             generated: Vec::new(),
             banned: None,
@@ -76,6 +79,20 @@ impl Answer {
     pub(super) fn without(mut self, banned: Option<LlamaToken>) -> Self {
         self.banned = banned.map(|token| token.0.cast_unsigned());
         self
+    }
+
+    /// Lets this token alone open calls, where there is one.
+    pub(super) fn opened_by(mut self, token: Option<LlamaToken>) -> Self {
+        self.opens = token.map(|token| token.0.cast_unsigned());
+        if self.opens.is_some() {
+            self.parser = self.parser.opened_by_token();
+        }
+        self
+    }
+
+    /// Lets calls be these only.
+    pub(super) fn calling(self, calls: Option<Grammar>) -> Self {
+        Self { calls, ..self }
     }
 
     /// Chooses the next token; `None` if the model says nothing that can be used.
@@ -104,13 +121,7 @@ impl Answer {
     }
 
     /// Takes the token that was chosen, with the bytes that it stands for.
-    pub(super) fn take(
-        &mut self,
-        token: LlamaToken,
-        bytes: &[u8],
-        calls: Calls<'_>,
-        deltas: &Deltas,
-    ) -> Flow {
+    pub(super) fn take(&mut self, token: LlamaToken, bytes: &[u8], deltas: &Deltas) -> Flow {
         let id = token.0.cast_unsigned();
         if let Guide::Follows { guide, .. } = &mut self.guide
             && !guide.take(id)
@@ -124,7 +135,7 @@ impl Answer {
             Some(_) if is_open => (),
             Some(body) => {
                 let begin = self.generated.len();
-                let guide = calls.grammars.and_then(|grammars| grammars.begin(calls.tools, body));
+                let guide = self.calls.as_ref().and_then(|calls| calls.begin(body));
                 self.guide = guide.map_or(Guide::Lost, |guide| Guide::Follows {
                     guide: Box::new(guide),
                     begin: body.is_empty().then_some(begin),
@@ -145,12 +156,14 @@ impl Answer {
     ) -> Vec<LlamaToken> {
         let Guide::Follows { guide, begin } = &mut self.guide else { return Vec::new() };
         let text = guide.forced();
+        // The rest comes with the next step: a schema may force any text, and all that generate wait for its tokens.
+        let text = &text[..text.floor_char_boundary(FORCED_BYTES)];
         if text.is_empty() {
             return Vec::new();
         }
         let mut tokens = begin
-            .and_then(|begin| continued(vocabulary, &self.generated[begin..], &text))
-            .or_else(|| vocabulary.tokenize_call(&text))
+            .and_then(|begin| continued(vocabulary, &self.generated[begin..], text))
+            .or_else(|| vocabulary.tokenize_call(text))
             .unwrap_or_default();
         tokens.truncate(max);
         let ids: Vec<u32> = tokens.iter().map(|token| token.0.cast_unsigned()).collect();
@@ -174,9 +187,16 @@ impl Answer {
 
     fn hear(&mut self, token: u32, bytes: &[u8], deltas: &Deltas) {
         self.generated.push(token);
-        let text = self.utf8.push(bytes);
         let mut found = Vec::new();
-        self.parser.push(&text, &mut found);
+        let opens = self.opens == Some(token);
+        if opens {
+            let rest = self.utf8.finish();
+            self.parser.push(&rest, &mut found);
+        }
+        if !(opens && self.parser.open_call(&mut found)) {
+            let text = self.utf8.push(bytes);
+            self.parser.push(&text, &mut found);
+        }
         self.keep(found, deltas);
     }
 

@@ -10,6 +10,7 @@ use super::{
     family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
     gguf::Gguf,
     parser::{Found, Parser},
+    prompt::LEAST_BYTES,
     template::{ChatTemplate, TemplateInput},
 };
 
@@ -164,7 +165,14 @@ const ID: &str = "probe0001";
 
 impl Probe<'_> {
     fn render(&self, messages: &[Value], tools: &[Value]) -> Result<String, Error> {
-        let input = TemplateInput { messages, tools, bos: "", eos: "", has_thinking: false };
+        let input = TemplateInput {
+            messages,
+            tools,
+            bos: "",
+            eos: "",
+            has_thinking: false,
+            max_bytes: LEAST_BYTES,
+        };
         self.template.render(&input)
     }
 

@@ -10,6 +10,9 @@ const END: char = '\u{fdd1}';
 /// Ends a mark that stands for the text as it is inside a JSON string.
 const END_IN_JSON: char = '\u{fdd2}';
 
+/// So many digits a mark has at most.
+const DIGITS: usize = 20;
+
 /// A piece of a rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -84,17 +87,22 @@ impl Hidden {
     }
 
     /// Uncovers what a template rendered.
-    pub(super) fn uncover(&self, rendered: &str) -> Vec<Piece> {
+    ///
+    /// # Errors
+    /// [`TooLong`] where a template repeats texts until they are longer than `max_bytes`.
+    pub(super) fn uncover(&self, rendered: &str, max_bytes: usize) -> Result<Vec<Piece>, TooLong> {
+        let mut left = max_bytes.checked_sub(rendered.len()).ok_or(TooLong)?;
         let mut pieces = Vec::new();
         let mut trusted = String::new();
         let mut rest = rendered;
         while let Some(begin) = rest.find(BEGIN) {
             trusted.push_str(&rest[..begin]);
             let mark = &rest[begin + BEGIN.len_utf8()..];
-            let found = mark.find([END, END_IN_JSON]).and_then(|end| {
-                let text = self.texts.get(mark[..end].parse::<usize>().ok()?)?;
-                let closing = mark[end..].chars().next()?;
-                Some((text, closing == END_IN_JSON, end + closing.len_utf8()))
+            let number = mark.bytes().take(DIGITS).take_while(u8::is_ascii_digit).count();
+            let found = self.number(&mark[..number]).and_then(|text| {
+                let closing = mark[number..].chars().next()?;
+                let is_mark = matches!(closing, END | END_IN_JSON);
+                is_mark.then_some((text, closing == END_IN_JSON, number + closing.len_utf8()))
             });
             let Some((text, is_in_json, len)) = found else {
                 rest = mark;
@@ -103,19 +111,31 @@ impl Hidden {
             if !trusted.is_empty() {
                 pieces.push(Piece::Trusted(std::mem::take(&mut trusted)));
             }
-            pieces.push(Piece::Untrusted(if is_in_json {
-                inside_json(text)
-            } else {
-                text.clone()
-            }));
+            let text = if is_in_json { inside_json(text) } else { text.to_owned() };
+            left = left.checked_sub(text.len()).ok_or(TooLong)?;
+            pieces.push(Piece::Untrusted(text));
             rest = &mark[len..];
         }
         trusted.push_str(rest);
         if !trusted.is_empty() {
             pieces.push(Piece::Trusted(trusted));
         }
-        pieces
+        Ok(pieces)
     }
+
+    fn number(&self, digits: &str) -> Option<&str> {
+        self.texts.get(digits.parse::<usize>().ok()?).map(String::as_str)
+    }
+}
+
+/// A prompt is longer than it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the prompt is too long")]
+pub(super) struct TooLong;
+
+/// Whether a text has what marks are made of: then it must be hidden itself, or it would uncover other texts.
+pub(super) fn has_marks(text: &str) -> bool {
+    text.contains([BEGIN, END, END_IN_JSON])
 }
 
 /// Turns the marks inside a JSON text into those that stand for escaped text.
@@ -139,7 +159,7 @@ mod tests {
         let mut hidden = Hidden::default();
         let text = hidden.hide("a\"b");
         let rendered = format!("<s>{text}</s>{}", marks_in_json(&format!("{{\"x\": \"{text}\"}}")));
-        let pieces = hidden.uncover(&rendered);
+        let pieces = hidden.uncover(&rendered, 1_000).unwrap();
         let expected = [
             Piece::Trusted("<s>".into()),
             Piece::Untrusted("a\"b".into()),
@@ -155,8 +175,18 @@ mod tests {
         let mut hidden = Hidden::default();
         hidden.hide("secret");
         let forged = hidden.hide("\u{fdd0}0\u{fdd1}");
-        assert_eq!(hidden.uncover(&forged), [Piece::Untrusted("\u{fdd0}0\u{fdd1}".into())]);
-        assert_eq!(hidden.uncover("\u{fdd0}7\u{fdd1}x"), [Piece::Trusted("7\u{fdd1}x".into())]);
+        let uncover = |rendered: &str| hidden.uncover(rendered, 1_000).unwrap();
+        assert_eq!(uncover(&forged), [Piece::Untrusted("\u{fdd0}0\u{fdd1}".into())]);
+        assert_eq!(uncover("\u{fdd0}7\u{fdd1}x"), [Piece::Trusted("7\u{fdd1}x".into())]);
+    }
+
+    #[test]
+    fn a_text_that_is_repeated_too_often_is_not_uncovered() {
+        let mut hidden = Hidden::default();
+        let mark = hidden.hide(&"x".repeat(100));
+        assert_eq!(hidden.uncover(&mark.repeat(9), 1_000).map(|pieces| pieces.len()), Ok(9));
+        assert_eq!(hidden.uncover(&mark.repeat(10), 1_000), Err(TooLong));
+        assert_eq!(hidden.uncover(&"y".repeat(1_001), 1_000), Err(TooLong));
     }
 
     #[test]

@@ -15,11 +15,15 @@ mod dialect;
 mod engine;
 mod error;
 mod family;
+mod frames;
 mod gguf;
 mod grammar;
 mod hidden;
+mod letters;
+mod markers;
 mod options;
 mod parser;
+mod pieces;
 mod prompt;
 mod sampler;
 mod source;
@@ -45,7 +49,7 @@ use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
     protocol::{Completion, CompletionRequest, ToolSpec, Usage},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 pub use engine::EngineStats;
@@ -54,7 +58,7 @@ pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
 use dialect::CallStyle;
-use engine::{Job, Started};
+use engine::{Asked, Job, Refused, Started};
 use family::Family;
 
 /// A GGUF model that runs inside this process.
@@ -65,7 +69,7 @@ pub struct LlamaModel {
     info: ModelInfo,
     /// What its calls look like, where they are constrained.
     calls: Option<(&'static Family, CallStyle)>,
-    jobs: Option<mpsc::Sender<Job>>,
+    asked: Arc<Asked>,
     closing: CancellationToken,
     thread: Option<JoinHandle<()>>,
     stats: Arc<Mutex<EngineStats>>,
@@ -80,12 +84,13 @@ impl LlamaModel {
         let has_parallel_calls = options.has_parallel_calls;
         let max_concurrent = options.max_sequences;
         let closing = CancellationToken::new();
-        let (jobs, waiting) = mpsc::channel(options.max_waiting);
+        let asked = Arc::new(Asked::new(options.max_waiting));
         let has_constraints = options.has_constraints;
-        let Started { name, family, style, thread, stats } = engine::start(options, waiting)?;
+        let Started { name, family, style, thread, stats } =
+            engine::start(options, Arc::clone(&asked))?;
         let info = ModelInfo { name: name.into(), has_parallel_calls, max_concurrent };
         let calls = has_constraints.then_some((family, style));
-        Ok(Self { info, calls, jobs: Some(jobs), closing, thread: Some(thread), stats })
+        Ok(Self { info, calls, asked, closing, thread: Some(thread), stats })
     }
 
     /// What the engine has done until its latest decode.
@@ -107,10 +112,9 @@ impl LlamaModel {
         let (reply, mut answer) = oneshot::channel();
         let wanted = [cancel.clone(), stop];
         let job = Job { request, deltas, cancel: wanted, has_begun: Arc::clone(&has_begun), reply };
-        let jobs = self.jobs.as_ref().ok_or_else(|| ModelError::failed(ModelError::ENGINE_DIED))?;
-        jobs.try_send(job).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => ModelError::Overloaded { retry_after: None },
-            mpsc::error::TrySendError::Closed(_) => ModelError::failed(ModelError::ENGINE_DIED),
+        self.asked.push(job).map_err(|refused| match refused {
+            Refused::Full => ModelError::Overloaded { retry_after: None },
+            Refused::Closed => ModelError::failed(ModelError::ENGINE_DIED),
         })?;
         let died = |_| Err(ModelError::failed(ModelError::ENGINE_DIED));
         tokio::select! {
@@ -150,7 +154,7 @@ impl ChatModel for LlamaModel {
 impl Drop for LlamaModel {
     fn drop(&mut self) {
         self.closing.cancel();
-        self.jobs.take();
+        self.asked.close();
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {

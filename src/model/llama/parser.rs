@@ -30,6 +30,8 @@ pub(super) struct Parser {
     stops: &'static [&'static str],
     /// An answer that looks like a call is one.
     has_tools: bool,
+    /// A token opens calls, and no text that looks like its name.
+    opens_by_token: bool,
     state: State,
     /// What has come and is not yet understood.
     rest: String,
@@ -55,6 +57,7 @@ impl Parser {
             family,
             stops,
             has_tools: true,
+            opens_by_token: false,
             state: State::Start,
             rest: String::new(),
             has_text: false,
@@ -72,6 +75,26 @@ impl Parser {
     pub(super) fn without_tools(mut self) -> Self {
         self.has_tools = false;
         self
+    }
+
+    /// Only [`open_call`](Self::open_call) opens a call: a text that spells the marker is text.
+    pub(super) fn opened_by_token(mut self) -> Self {
+        self.opens_by_token = true;
+        self
+    }
+
+    /// The token that opens calls has come. False where it opens none: inside of another call, in thinking, or without tools.
+    pub(super) fn open_call(&mut self, found: &mut Vec<Found>) -> bool {
+        let may_open = match self.state {
+            State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
+            State::Thinking | State::Calls(_) => false,
+        };
+        if may_open {
+            let text = std::mem::take(&mut self.rest);
+            self.give_text(text.trim_end(), found);
+            self.open();
+        }
+        may_open
     }
 
     /// What has come of the block of calls that is open and was not given out as a call.
@@ -167,7 +190,7 @@ impl Parser {
 
     fn text(&mut self, found: &mut Vec<Found>) -> bool {
         let [think, thought] = self.family.thinking;
-        let opening = self.family.marker().filter(|_| self.has_tools);
+        let opening = self.family.marker().filter(|_| self.has_tools && !self.opens_by_token);
         let mut markers = vec![think, thought];
         markers.extend(opening);
         markers.extend(self.stops);

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
-use minijinja::Error;
+use minijinja::{Error, ErrorKind};
 use serde_json::{Value, json};
 
 use super::{
     dialect::{Dialect, Telling, ToolListing},
     family::Opening,
-    hidden::{Hidden, Piece},
+    hidden::{Hidden, Piece, TooLong},
+    markers::Markers,
     template::TemplateInput,
 };
 
@@ -18,13 +19,19 @@ use super::{
 pub(super) struct PromptWriter<'a> {
     pub(super) dialect: &'a Dialect,
     /// Texts that must not come out of what others wrote.
-    pub(super) markers: &'a [String],
+    pub(super) markers: &'a Markers,
     pub(super) bos: &'a str,
     pub(super) eos: &'a str,
     pub(super) has_thinking: bool,
     pub(super) system: Option<&'a str>,
     pub(super) tools: &'a [ToolSpec],
+    /// So many bytes a prompt may have.
+    pub(super) max_bytes: usize,
 }
+
+/// So many bytes a prompt may have wherever it has room for as many tokens as it likes: more than twice the longest text of a
+/// person.
+pub(super) const LEAST_BYTES: usize = 160 << 10;
 
 /// A rendered prompt.
 #[derive(Debug)]
@@ -38,7 +45,7 @@ impl PromptWriter<'_> {
     /// Renders these messages.
     pub(super) fn write(&self, messages: &[&PromptMessage]) -> Result<Prompt, Error> {
         let mut hidden = Hidden::default();
-        let suspect = |text: &str| self.markers.iter().any(|marker| text.contains(marker));
+        let suspect = |text: &str| self.markers.suspects(text);
         let chat = match self.dialect.telling {
             Telling::Calls => self.with_calls(messages, &mut hidden, &suspect),
             Telling::CallsWithResults => self.with_results(messages, &mut hidden, &suspect),
@@ -58,8 +65,10 @@ impl PromptWriter<'_> {
             bos: self.bos,
             eos: self.eos,
             has_thinking: self.has_thinking,
+            max_bytes: self.max_bytes,
         };
-        let pieces = hidden.uncover(&self.dialect.template.render(&input)?);
+        let rendered = self.dialect.template.render(&input)?;
+        let pieces = hidden.uncover(&rendered, self.max_bytes).map_err(too_long)?;
         let [think, _] = self.dialect.family.thinking;
         let is_thinking =
             matches!(pieces.last(), Some(Piece::Trusted(text)) if text.trim_end().ends_with(think));
@@ -250,6 +259,10 @@ impl Called {
             "tool_calls": [{"id": id, "type": "function", "function": function}],
         })
     }
+}
+
+fn too_long(cause: TooLong) -> Error {
+    Error::new(ErrorKind::WriteFailure, "the prompt is too long").with_source(cause)
 }
 
 fn json_or_text(text: &str) -> Value {

@@ -1,5 +1,7 @@
 //! A model's chat template, rendered the way its authors rendered it.
 
+use std::io;
+
 use minijinja::{
     Environment, Error, ErrorKind, Value as Jinja,
     syntax::SyntaxConfig,
@@ -27,6 +29,8 @@ pub(super) struct TemplateInput<'a> {
     pub(super) eos: &'a str,
     /// Whether a model that can think aloud should.
     pub(super) has_thinking: bool,
+    /// So many bytes may be written.
+    pub(super) max_bytes: usize,
 }
 
 const NAME: &str = "chat";
@@ -59,7 +63,30 @@ impl ChatTemplate {
             "add_generation_prompt": true,
             "enable_thinking": input.has_thinking,
         });
-        self.environment.get_template(NAME)?.render(Serde(values))
+        let mut written = Bounded { bytes: Vec::new(), left: input.max_bytes };
+        let template = self.environment.get_template(NAME)?;
+        template.render_captured_to(Serde(values), &mut written)?;
+        String::from_utf8(written.bytes).map_err(|error| {
+            Error::new(ErrorKind::BadSerialization, "the template wrote no text").with_source(error)
+        })
+    }
+}
+
+/// Takes so many bytes and no more.
+struct Bounded {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -108,8 +135,14 @@ mod tests {
         let tools = [
             json!({"type": "function", "function": {"name": "a", "parameters": {"속성": [1, 2.5]}}}),
         ];
-        let input =
-            TemplateInput { messages, tools: &tools, bos: "<s>", eos: "</s>", has_thinking: false };
+        let input = TemplateInput {
+            messages,
+            tools: &tools,
+            bos: "<s>",
+            eos: "</s>",
+            has_thinking: false,
+            max_bytes: 100_000,
+        };
         template.render(&input).map_err(|error| error.to_string())
     }
 
@@ -152,6 +185,12 @@ mod tests {
         let date = render("{{ strftime_now('%Y-%m-%d') }}", &[]).unwrap();
         assert_eq!(date.len(), "2026-11-20".len());
         assert!(date.starts_with("20"), "{date}");
+    }
+
+    #[test]
+    fn a_template_that_writes_too_much_ends() {
+        let source = "{% for a in range(20000) %}{{ 'ten bytes ' }}{% endfor %}";
+        assert!(render(source, &[]).is_err());
     }
 
     #[test]

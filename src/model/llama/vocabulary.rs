@@ -10,15 +10,26 @@ use llama_cpp_2::{
 };
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-use super::{family::Family, spans::Span};
+use super::{
+    family::Family,
+    letters::Letters,
+    markers::{Markers, Special},
+    pieces::pieces,
+    spans::Span,
+};
 
 /// The vocabulary of a model.
 #[derive(Debug)]
 pub(super) struct Vocabulary<'m> {
     vocab: LlamaVocab<'m>,
-    /// Texts that must not come out of untrusted text: those of all control tokens, and what the family means
-    /// something by.
-    pub(super) markers: Vec<String>,
+    /// Texts that must not come out of untrusted text: those of all special tokens, and what the family and the template
+    /// mean something by.
+    pub(super) markers: Markers,
+    specials: Vec<Special>,
+    /// Tokens that no text becomes, whatever it is made of.
+    unread: HashSet<LlamaToken>,
+    letters: Letters,
+    reading: Reading,
     /// Tokens that are written out although they are control tokens, because the parser waits for them.
     spoken: HashSet<LlamaToken>,
     /// Those of them that stand inside calls.
@@ -30,39 +41,94 @@ pub(super) struct Vocabulary<'m> {
     pub(super) bos: String,
     pub(super) eos: String,
     texts: HashMap<String, LlamaToken>,
+    /// A prompt of more tokens is of no use, and need not be read to its end.
+    room: usize,
+}
+
+/// How text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// By llama.cpp, in pieces.
+    Pieces,
+    /// By llama.cpp at once: its other tokenizers use no expressions, and some begin every text with a blank.
+    Whole,
+    /// Letter by letter: llama.cpp would abort on two blanks in a row.
+    Letters,
+}
+
+/// The tokenizers of llama.cpp that look for words with expressions.
+const WITH_EXPRESSIONS: [&str; 4] = ["gpt2", "hybriddna", "whitespace", "gemma4"];
+
+impl Reading {
+    /// Goes by the file: the binding panics on some types of vocabularies.
+    fn of(model: &LlamaModel) -> Self {
+        let is = |key: &str, value: &str| model.meta_val_str(key).is_ok_and(|is| is == value);
+        if !WITH_EXPRESSIONS.iter().any(|name| is("tokenizer.ggml.model", name)) {
+            Self::Whole
+        } else if is("tokenizer.ggml.pre", "whitespace") {
+            Self::Letters
+        } else {
+            Self::Pieces
+        }
+    }
 }
 
 impl<'m> Vocabulary<'m> {
-    pub(super) fn of(model: &'m LlamaModel) -> Self {
+    /// Reads the vocabulary. `None` where it has more special tokens than can be found in texts.
+    pub(super) fn of(model: &'m LlamaModel) -> Option<Self> {
         let vocab = model.vocab();
-        let mut markers = Vec::new();
+        let mut specials = Vec::new();
+        let mut unread = HashSet::new();
         let mut texts = HashMap::new();
+        let mut letters = Letters::default();
         for token in vocab.tokens() {
             let attributes = vocab.attr(token);
-            let is_control =
-                attributes.intersects(LlamaTokenAttr::Control | LlamaTokenAttr::Unknown);
-            if !is_control && !attributes.contains(LlamaTokenAttr::UserDefined) {
-                continue;
+            let has = |attribute: LlamaTokenAttr| attributes.contains(attribute);
+            let text = vocab.text(token).and_then(|text| text.to_str().ok());
+            // Some vocabularies have tokens for many blanks or lines that are as special: they mean nothing else.
+            let is_blank = text.is_some_and(|text| text.trim_matches(is_blank).is_empty());
+            let is_defined = has(LlamaTokenAttr::UserDefined) && !is_blank;
+            if has(LlamaTokenAttr::Control) || is_defined {
+                unread.insert(token);
+            } else if !has(LlamaTokenAttr::Unknown) && !has(LlamaTokenAttr::Unused) {
+                let bytes = vocab.token_to_piece(token, false, None);
+                letters.take(&bytes, token, has(LlamaTokenAttr::Byte));
             }
-            let Some(text) = vocab.text(token).and_then(|text| text.to_str().ok()) else {
-                continue;
-            };
-            if is_control {
-                markers.push(text.to_owned());
-            }
+            let is_special = attributes.intersects(
+                LlamaTokenAttr::Control | LlamaTokenAttr::Unknown | LlamaTokenAttr::UserDefined,
+            );
+            let Some(text) = text.filter(|_| is_special) else { continue };
             texts.insert(text.to_owned(), token);
+            if !has(LlamaTokenAttr::UserDefined) || !is_blank {
+                let strips = [has(LlamaTokenAttr::LStrip), has(LlamaTokenAttr::RStrip)];
+                specials.push(Special { text: text.to_owned(), token, strips });
+            }
         }
         let name = |token: LlamaToken| {
             let text = if token.0 < 0 { None } else { vocab.text(token) };
             text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
         };
         let (bos, eos) = (name(vocab.bos()), name(vocab.eos()));
-        let (spoken, inner) = (HashSet::new(), HashSet::new());
-        Self { vocab, markers, spoken, inner, inner_mark: None, call_open: None, bos, eos, texts }
+        Some(Self {
+            reading: Reading::of(model),
+            markers: Markers::new(specials.clone(), [])?,
+            vocab,
+            specials,
+            unread,
+            letters,
+            spoken: HashSet::new(),
+            inner: HashSet::new(),
+            inner_mark: None,
+            call_open: None,
+            bos,
+            eos,
+            texts,
+            room: usize::MAX,
+        })
     }
 
-    /// Speaks as this family does.
-    pub(super) fn of_family(mut self, family: &Family) -> Self {
+    /// Speaks as this family does, in these frames. `None` where they are too many.
+    pub(super) fn of_family(mut self, family: &Family, frames: &[String]) -> Option<Self> {
         let token = |text: &str| self.texts.get(text).copied();
         self.call_open = family.marker().and_then(token);
         self.inner_mark = family.inner();
@@ -76,10 +142,14 @@ impl<'m> Vocabulary<'m> {
                 .collect::<Vec<_>>()
         };
         self.spoken = family.spoken().flat_map(begins).chain(self.inner.iter().copied()).collect();
-        self.markers.extend(family.markers().map(str::to_owned));
-        self.markers.sort_unstable();
-        self.markers.dedup();
-        self
+        let frames = family.markers().map(str::to_owned).chain(frames.iter().cloned());
+        self.markers = Markers::new(std::mem::take(&mut self.specials), frames)?;
+        Some(self)
+    }
+
+    /// Reads no further where a prompt has more tokens than this.
+    pub(super) fn with_room(self, room: usize) -> Self {
+        Self { room, ..self }
     }
 
     /// Whether there is a special token with this text.
@@ -99,9 +169,44 @@ impl<'m> Vocabulary<'m> {
 
     /// The tokens of a part of a prompt that stands behind others.
     pub(super) fn tokenize_behind(&self, spans: &[Span]) -> Vec<LlamaToken> {
-        let tokens =
-            |span: &Span| self.vocab.tokenize(span.text.as_bytes(), false, span.has_control);
-        spans.iter().flat_map(tokens).collect()
+        let mut tokens = Vec::new();
+        for span in spans {
+            if tokens.len() > self.room {
+                break;
+            }
+            match span {
+                Span::Special(token) => tokens.push(*token),
+                Span::Text(text) => self.read(text, &mut tokens),
+                Span::Letters(text) => self.letters.spell(text, &mut tokens),
+            }
+        }
+        tokens
+    }
+
+    /// Reads a text, of which nothing becomes a special token.
+    fn read(&self, text: &str, tokens: &mut Vec<LlamaToken>) {
+        match self.reading {
+            Reading::Pieces => {
+                for piece in pieces(text) {
+                    if tokens.len() > self.room {
+                        break;
+                    }
+                    self.read_piece(piece, tokens);
+                }
+            }
+            Reading::Whole => self.read_piece(text, tokens),
+            Reading::Letters => self.letters.spell(text, tokens),
+        }
+    }
+
+    fn read_piece(&self, piece: &str, tokens: &mut Vec<LlamaToken>) {
+        let read = self.vocab.tokenize(piece.as_bytes(), false, false);
+        // The letters between markers could still merge into a special token, if a vocabulary was made for that.
+        if read.iter().any(|token| self.unread.contains(token)) {
+            self.letters.spell(piece, tokens);
+        } else {
+            tokens.extend(read);
+        }
     }
 
     /// The tokens of a text inside a call, in which the family's own mark is meant; `None` where they spell another text,
@@ -112,10 +217,13 @@ impl<'m> Vocabulary<'m> {
         while !rest.is_empty() {
             let mark = self.inner_mark.and_then(|mark| Some((rest.find(mark)?, mark)));
             let (plain, mark) = mark.map_or((rest, ""), |(at, mark)| (&rest[..at], mark));
-            for (piece, is_meant) in [(plain, false), (mark, true)] {
-                if !piece.is_empty() {
-                    tokens.extend(self.vocab.tokenize(piece.as_bytes(), false, is_meant));
-                }
+            if !plain.is_empty() {
+                self.read(plain, &mut tokens);
+            }
+            match self.inner.iter().next() {
+                Some(token) if !mark.is_empty() => tokens.push(*token),
+                _ if !mark.is_empty() => self.read(mark, &mut tokens),
+                _ => (),
             }
             rest = &rest[plain.len() + mark.len()..];
         }
@@ -156,4 +264,9 @@ impl<'m> Vocabulary<'m> {
     pub(super) fn ends(&self, token: LlamaToken) -> bool {
         self.vocab.is_eog(token)
     }
+}
+
+/// What a token of blanks is made of; some vocabularies write a blank as a mark of its own.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || letter == '\u{2581}'
 }

@@ -287,7 +287,7 @@ impl Terminal {
             }
             EventKind::SystemNotice { notice: Notice::TurnLeftOut, text } => {
                 self.below()?;
-                output::line(&text.red().to_string())
+                output::line(&text.clone().red().to_string())
             }
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
                 let how = Text::HowToSettle.in_locale(locale);

@@ -9,15 +9,16 @@ use tracing::warn;
 
 use super::run::Run;
 use crate::model::llama::{
-    answer::{Answer, Calls, Flow},
+    answer::{Answer, Flow},
     beginning::{Beginning, Beginnings, Part},
     dialect::Dialect,
+    frames::frames,
     gguf::Gguf,
-    grammar::Grammars,
+    grammar::{Grammar, Grammars},
     hidden::Piece,
     options::LlamaOptions,
     parser::Parser,
-    prompt::PromptWriter,
+    prompt::{LEAST_BYTES, PromptWriter},
     sampler::{Sampler, Sampling},
     spans::spans,
     vocabulary::Vocabulary,
@@ -53,10 +54,11 @@ impl<'m> Speaker<'m> {
         gguf: &Gguf,
         options: &LlamaOptions,
         room: usize,
-    ) -> Self {
-        let vocabulary = Vocabulary::of(weights);
+    ) -> Option<Self> {
+        let vocabulary = Vocabulary::of(weights)?;
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
-        let vocabulary = vocabulary.of_family(dialect.family);
+        let frames = frames(&dialect, &vocabulary.markers);
+        let vocabulary = vocabulary.of_family(dialect.family, &frames)?.with_room(room);
         let grammars = options.has_constraints.then(|| {
             Grammars::new(vocabulary.token_environment(), dialect.family, dialect.style.clone())
         });
@@ -67,7 +69,7 @@ impl<'m> Speaker<'m> {
                 })
                 .ok()
         });
-        Self {
+        Some(Self {
             vocabulary,
             beginnings: Beginnings::default(),
             dialect,
@@ -76,7 +78,7 @@ impl<'m> Speaker<'m> {
             has_thinking: options.has_thinking,
             has_parallel_calls: options.has_parallel_calls,
             room,
-        }
+        })
     }
 
     pub(super) const fn dialect(&self) -> &Dialect {
@@ -84,7 +86,11 @@ impl<'m> Speaker<'m> {
     }
 
     /// The tokens of the prompt, with as much of the chat as there is room for.
-    pub(super) fn prompt(&self, request: &CompletionRequest) -> Result<Prompt, ModelError> {
+    pub(super) fn prompt(
+        &self,
+        request: &CompletionRequest,
+        is_unwanted: &dyn Fn() -> bool,
+    ) -> Result<Prompt, ModelError> {
         let writer = PromptWriter {
             dialect: &self.dialect,
             markers: &self.vocabulary.markers,
@@ -93,6 +99,7 @@ impl<'m> Speaker<'m> {
             has_thinking: self.has_thinking,
             system: request.system.as_deref(),
             tools: &request.tools,
+            max_bytes: (BYTES_OF_A_TOKEN * self.room).max(LEAST_BYTES),
         };
         // Room for the answer: what it may take, but no more than a quarter of the context.
         let answer =
@@ -100,7 +107,14 @@ impl<'m> Speaker<'m> {
         let tokenize = |pieces: &[Piece], part: Part| self.tokens(pieces, part);
         let fitted = |beginning: &Beginning<LlamaToken>| {
             let fitted = window::longest(&request.messages, |messages| {
-                let prompt = writer.write(messages)?;
+                let bytes: usize = messages.iter().map(|message| message.bytes()).sum();
+                if bytes > writer.max_bytes || is_unwanted() {
+                    return Ok(None);
+                }
+                let prompt = match writer.write(messages) {
+                    Err(error) if is_too_long(&error) => return Ok(None),
+                    written => written?,
+                };
                 let (tokens, shared) = beginning.tokens(&prompt.pieces, &tokenize);
                 let fits = tokens.len() + answer <= self.room && !tokens.is_empty();
                 Ok::<_, minijinja::Error>(fits.then_some((tokens, shared, prompt.is_thinking)))
@@ -120,7 +134,10 @@ impl<'m> Speaker<'m> {
         }
         let ((tokens, beginning, is_thinking), left_out) = prompt;
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
-        Ok(Prompt { tokens, beginning, answer: self.answer(request, is_thinking), left_out })
+        // Compiled here, too: it takes as long as the schemas are.
+        let calls = self.grammars.as_ref().and_then(|grammars| grammars.of(&request.tools));
+        let answer = self.answer(request, is_thinking, calls);
+        Ok(Prompt { tokens, beginning, answer, left_out })
     }
 
     fn tokens(&self, pieces: &[Piece], part: Part) -> Vec<LlamaToken> {
@@ -131,18 +148,24 @@ impl<'m> Speaker<'m> {
         }
     }
 
-    fn answer(&self, request: &CompletionRequest, is_thinking: bool) -> Answer {
+    fn answer(
+        &self,
+        request: &CompletionRequest,
+        is_thinking: bool,
+        calls: Option<Grammar>,
+    ) -> Answer {
         let parser = Parser::new(self.dialect.family, self.dialect.stops);
         let parser = if request.tools.is_empty() { parser.without_tools() } else { parser };
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Where no tool may be called no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());
-        Answer::new(parser, Sampler::new(&self.sampling), self.has_parallel_calls).without(banned)
+        let answer = Answer::new(parser, Sampler::new(&self.sampling), self.has_parallel_calls);
+        answer.without(banned).opened_by(self.vocabulary.call_open).calling(calls)
     }
 
     /// Chooses the next token of a completion, and takes with it those that must follow. Gives why it ends, if it does.
     pub(super) fn speak(
-        &mut self,
+        &self,
         run: &mut Run,
         logits: &[f32],
     ) -> Option<Result<FinishReason, ModelError>> {
@@ -158,8 +181,7 @@ impl<'m> Speaker<'m> {
             return Some(Ok(FinishReason::Stop));
         }
         run.tokens.extend(run.owner.user.of(&[token]));
-        let calls = Calls { tools: &run.request.tools, grammars: self.grammars.as_mut() };
-        run.answer.take(token, &self.vocabulary.bytes(token), calls, &run.deltas);
+        run.answer.take(token, &self.vocabulary.bytes(token), &run.deltas);
         if run.answer.flow() == Flow::GoesOn {
             // What must follow is decoded together with this token.
             let left = run.request.max_tokens.saturating_sub(run.usage.completion_tokens);
@@ -182,6 +204,13 @@ impl<'m> Speaker<'m> {
     }
 }
 
+/// Whether a prompt was given up because it became too long.
+fn is_too_long(error: &minijinja::Error) -> bool {
+    error.kind() == minijinja::ErrorKind::WriteFailure
+}
+
+/// Room for so many bytes of a prompt is kept for each token that it may have: eight times what a token has on average.
+const BYTES_OF_A_TOKEN: usize = 32;
 /// The template of the model refuses the chat.
 const TEMPLATE: &str = "Template";
 /// The question alone is longer than the context.

@@ -21,16 +21,17 @@ use super::{
     pace::Pace,
     plan::{self, Share, Wish},
     prefixes::Prefixes,
+    prompts::{PANIC, Written},
     run::{Home, Run, Waits},
     scope::{Held, Scopes},
     speaker::Speaker,
     stats::EngineStats,
-    thread::{Job, Reply},
+    thread::Reply,
 };
 
 /// The completions that run, and what they run on.
 pub(super) struct Engine<'m> {
-    speaker: Speaker<'m>,
+    speaker: Arc<Speaker<'m>>,
     scopes: Scopes,
     pub(super) cache: Cache<'m>,
     /// In the order in which they began.
@@ -81,7 +82,7 @@ impl Bounds {
 
 impl<'m> Engine<'m> {
     pub(super) fn new(
-        speaker: Speaker<'m>,
+        speaker: Arc<Speaker<'m>>,
         cache: Cache<'m>,
         bounds: Bounds,
         apart: Option<Apart<'m>>,
@@ -111,16 +112,19 @@ impl<'m> Engine<'m> {
         self.runs.len() < self.bounds.running
     }
 
+    /// Writes a prompt and begins its completion.
+    #[cfg(test)]
+    pub(super) fn begin(&mut self, job: super::thread::Job) {
+        let prompt = super::prompts::prompt(&self.speaker, &job.request, &job.cancel);
+        self.begin_written(Written { job, prompt });
+    }
+
     /// Begins a completion.
-    pub(super) fn begin(&mut self, job: Job) {
-        let Job { request, deltas, cancel, reply, .. } = job;
+    pub(super) fn begin_written(&mut self, Written { job, prompt }: Written) {
+        let super::thread::Job { request, deltas, cancel, reply, .. } = job;
         if cancel.iter().any(CancellationToken::is_cancelled) {
             return tell(reply, Err(ModelError::Cancelled { usage: Usage::default() }));
         }
-        // A panic of a template ends one completion, not the model.
-        let speaker = &self.speaker;
-        let prompt = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.prompt(&request)))
-            .unwrap_or_else(|_| Err(ModelError::failed(PANIC)));
         let prompt = match prompt {
             Ok(prompt) => prompt,
             Err(error) => return tell(reply, Err(error)),
@@ -252,7 +256,7 @@ impl<'m> Engine<'m> {
             }
             let before = run.usage.completion_tokens;
             let (speaker, logits) =
-                (&mut self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
+                (&self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
             // A panic of a grammar or a listener ends one completion, not the model.
             let end = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.speak(run, logits)));
             run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));
@@ -349,5 +353,3 @@ fn tell(reply: Reply, result: Result<Completion, ModelError>) {
 
 /// llama.cpp failed.
 const DECODE: &str = "Decode";
-/// A template, a grammar or a listener panicked.
-const PANIC: &str = "Panic";

@@ -13,7 +13,7 @@ use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionRequest},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -21,6 +21,7 @@ use super::{
     apart::{Apart, Make, Room, worker},
     cache::{Cache, Tiers},
     load::{Keeps, Shape, context, load, name, threads},
+    prompts::{Asked, CloseWhenDropped, WRITERS, Written},
     sequence::Sequence,
     speaker::Speaker,
     stats::EngineStats,
@@ -33,6 +34,7 @@ use crate::model::llama::{
     family::Family,
     gguf::Gguf,
     options::LlamaOptions,
+    pieces::STACK_BYTES,
     source::ModelFile,
 };
 
@@ -73,16 +75,18 @@ struct Loaded {
 /// Starts the thread and waits until the model is loaded.
 pub(in crate::model::llama) fn start(
     options: LlamaOptions,
-    jobs: mpsc::Receiver<Job>,
+    asked: Arc<Asked>,
 ) -> Result<Started, LoadError> {
     let (loaded, outcome) = blocking::sync_channel(1);
     let stats = Arc::default();
     let told = Arc::clone(&stats);
     let thread = thread::Builder::new()
         .name("madang-llama".into())
+        .stack_size(STACK_BYTES)
         .spawn(move || {
             let report = loaded.clone();
-            if let Err(problem) = run(options, jobs, told, &loaded)
+            let _close = CloseWhenDropped(Arc::clone(&asked));
+            if let Err(problem) = run(options, &asked, told, &loaded)
                 && report.send(Err(problem)).is_err()
             {
                 error!("nobody waited for the model any more");
@@ -96,13 +100,14 @@ pub(in crate::model::llama) fn start(
 
 fn run(
     mut options: LlamaOptions,
-    mut jobs: mpsc::Receiver<Job>,
+    asked: &Asked,
     stats: Arc<Mutex<EngineStats>>,
     loaded: &blocking::SyncSender<Result<Loaded, LoadError>>,
 ) -> Result<(), LoadError> {
     let file = ModelFile::of(&options.source)?;
     let gguf = Gguf::read(file.path())?;
     let weights = load(&file, &gguf, options.progress.take(), options.gpu_layers)?;
+    let path = file.path().to_owned();
     drop(file);
     let room = options.context_tokens.min(weights.n_ctx_train()).max(MIN_CONTEXT);
     let cells = options.cache_tokens.unwrap_or(room.saturating_mul(CHATS)).max(room);
@@ -126,8 +131,11 @@ fn run(
     let context = weights
         .new_context(backend(), context(shape))
         .map_err(|_| LoadError::Context { tokens: cells })?;
-    let speaker = Speaker::new(&weights, &gguf, &options, count(room));
+    let speaker = Speaker::new(&weights, &gguf, &options, count(room)).ok_or_else(|| {
+        LoadError::Damaged { path, problem: "it has too many special tokens".into() }
+    })?;
     let name = name(&options.source, &gguf);
+    let speaker = Arc::new(speaker);
     let Dialect { family, style, .. } = speaker.dialect();
     let known = Loaded { name, family, style: style.clone() };
     let (model, family) = (&known.name, family.name);
@@ -149,15 +157,30 @@ fn run(
                 .ok()?;
             Some(Apart::new(worker, room, bounds.prompt_tokens))
         });
-        let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
-        if loaded.send(Ok(known)).is_err() {
-            return;
+        let (ready, mut jobs) = blocking::channel();
+        let writers = (0..WRITERS).map(|_| {
+            let (speaker, ready) = (Arc::clone(&speaker), ready.clone());
+            let thread = thread::Builder::new().name("madang-prompts".into());
+            let thread = thread.stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, move || asked.write(&speaker, &ready)).map(drop)
+        });
+        let writers: Result<(), std::io::Error> = writers.collect();
+        let close = || asked.close();
+        if let Err(cause) = writers {
+            close();
+            return Err(LoadError::Thread { cause: Some(cause) });
         }
-        while begin_waiting(&mut engine, &mut jobs) {
+        // The writers alone hold it from here on: when they have ended, nothing comes any more.
+        drop(ready);
+        let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
+        let is_wanted = loaded.send(Ok(known)).is_ok();
+        while is_wanted && begin_waiting(&mut engine, asked, &mut jobs) {
             engine.step();
         }
-    });
-    Ok(())
+        // Otherwise the writers would wait for ever, and the scope for them.
+        close();
+        Ok(())
+    })
 }
 
 /// Whether prompts may be read apart. A graphics card computes one decode after the other anyway.
@@ -174,27 +197,32 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
 }
 
 /// Begins what waits, as far as there are places. False if there is nothing and nobody can want anything any more.
-fn begin_waiting(engine: &mut Engine<'_>, jobs: &mut mpsc::Receiver<Job>) -> bool {
+fn begin_waiting(
+    engine: &mut Engine<'_>,
+    asked: &Asked,
+    written: &mut blocking::Receiver<Written>,
+) -> bool {
     if engine.is_idle() {
-        let Some(job) = jobs.blocking_recv() else { return false };
-        begin(engine, job);
+        let Ok(job) = written.recv() else { return false };
+        begin(engine, asked, job);
     }
     for _ in 1..BEGUN_AT_ONCE {
         if !engine.has_place() {
             break;
         }
-        let Ok(job) = jobs.try_recv() else { break };
-        begin(engine, job);
+        let Ok(job) = written.try_recv() else { break };
+        begin(engine, asked, job);
     }
     true
 }
 
-fn begin(engine: &mut Engine<'_>, job: Job) {
-    job.has_begun.store(true, Ordering::Release);
-    engine.begin(job);
+fn begin(engine: &mut Engine<'_>, asked: &Asked, written: Written) {
+    asked.began();
+    written.job.has_begun.store(true, Ordering::Release);
+    engine.begin_written(written);
 }
 
-/// So many completions begin between two steps: their prompts are written then, for which those that generate wait.
+/// So many completions begin between two steps.
 const BEGUN_AT_ONCE: usize = 4;
 /// The least room in which a question and an answer can stand.
 const MIN_CONTEXT: u32 = 64;

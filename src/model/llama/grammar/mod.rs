@@ -6,7 +6,10 @@ mod keywords;
 mod notation;
 mod schema;
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar, earley::SlicedBiasComputer};
 use madang_actors::{port::Unconstrained, protocol::ToolSpec};
@@ -27,7 +30,15 @@ pub(super) struct Grammars {
     family: &'static Family,
     style: CallStyle,
     /// The latest last; `None` where a set cannot be followed, which has been said then.
-    compiled: Vec<(ToolSet, Option<Matcher>)>,
+    compiled: Mutex<Vec<(ToolSet, Option<Grammar>)>>,
+}
+
+/// What may be called, compiled.
+#[derive(Clone)]
+pub(super) struct Grammar {
+    matcher: Arc<Matcher>,
+    tok_env: TokEnv,
+    style: CallStyle,
 }
 
 /// What a grammar depends on: names and schemas.
@@ -48,64 +59,57 @@ impl Grammars {
             .map_err(|error| error.to_string())?;
         factory.quiet();
         factory.limits_mut().verbose_errors = false;
-        Ok(Self { factory, tok_env, family, style, compiled: Vec::new() })
+        Ok(Self { factory, tok_env, family, style, compiled: Mutex::default() })
     }
 
-    /// Begins a call whose body has come as far as `body`; `None` where the tools cannot be followed.
-    pub(super) fn begin(&mut self, tools: &[ToolSpec], body: &str) -> Option<CallGuide> {
+    /// The grammar of these tools; `None` where there are none, or they cannot be followed.
+    pub(super) fn of(&self, tools: &[ToolSpec]) -> Option<Grammar> {
         if tools.is_empty() {
             return None;
         }
-        let matcher = self.matcher(tools)?.deep_clone();
-        let mut guide = CallGuide { matcher };
-        // Whatever blanks the model began with, the grammar knows those of the template.
-        let lead = &self.style.lead;
-        let body = match body.trim_start() {
-            _ if lead.starts_with(body) => body.to_owned(),
-            body => format!("{lead}{body}"),
-        };
-        if !body.is_empty() {
-            let tokens = self.tok_env.tokenize_bytes(body.as_bytes());
-            if guide.matcher.try_consume_tokens(&tokens).ok()? != tokens.len() {
-                debug!(body, "the call begins in a way that no tool allows");
-                return None;
-            }
+        if let Some(known) = self.known(tools) {
+            return known;
         }
-        Some(guide)
+        // Not under the lock: nobody else waits for these schemas.
+        let grammar = self.grammar(tools);
+        let matcher = compile(&self.factory, &grammar).inspect_err(|problem| {
+            warn!(
+                problem,
+                "failed to constrain tool calls; they are checked by the dispatcher only"
+            );
+        });
+        let grammar = matcher.ok().map(|matcher| Grammar {
+            matcher: Arc::new(matcher),
+            tok_env: Arc::clone(&self.tok_env),
+            style: self.style.clone(),
+        });
+        let set = tools.iter().map(|tool| (Arc::clone(&tool.name), Arc::clone(&tool.parameters)));
+        let mut compiled = self.compiled();
+        if compiled.len() == KEPT {
+            compiled.remove(0);
+        }
+        compiled.push((set.collect(), grammar.clone()));
+        grammar
     }
 
-    fn matcher(&mut self, tools: &[ToolSpec]) -> Option<&Matcher> {
+    fn known(&self, tools: &[ToolSpec]) -> Option<Option<Grammar>> {
         let is_same = |(name, schema): &(Arc<str>, Arc<Value>), tool: &ToolSpec| {
             *name == tool.name
                 && (Arc::ptr_eq(schema, &tool.parameters) || *schema == tool.parameters)
         };
-        let found = self.compiled.iter().position(|(set, _)| {
+        let mut compiled = self.compiled();
+        let found = compiled.iter().position(|(set, _)| {
             set.len() == tools.len()
                 && set.iter().zip(tools).all(|(known, tool)| is_same(known, tool))
-        });
-        if let Some(found) = found {
-            let latest = self.compiled.remove(found);
-            self.compiled.push(latest);
-            return self.compiled.last()?.1.as_ref();
-        }
-        let grammar = self.grammar(tools);
-        let matcher = compile(&self.factory, &grammar)
-            .inspect_err(|problem| {
-                warn!(
-                    problem,
-                    "failed to constrain tool calls; they are checked by the dispatcher only"
-                );
-            })
-            .ok();
-        if self.compiled.len() == KEPT {
-            self.compiled.remove(0);
-        }
-        let set = tools
-            .iter()
-            .map(|tool| (Arc::clone(&tool.name), Arc::clone(&tool.parameters)))
-            .collect();
-        self.compiled.push((set, matcher));
-        self.compiled.last()?.1.as_ref()
+        })?;
+        let latest = compiled.remove(found);
+        let grammar = latest.1.clone();
+        compiled.push(latest);
+        Some(grammar)
+    }
+
+    fn compiled(&self) -> MutexGuard<'_, Vec<(ToolSet, Option<Grammar>)>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn follow(&self, tool: &ToolSpec, at: usize) -> Followed {
@@ -139,6 +143,27 @@ impl Grammars {
             grammar.push_str(&rules);
         }
         grammar
+    }
+}
+
+impl Grammar {
+    /// Begins a call whose body has come as far as `body`; `None` where no tool allows that.
+    pub(super) fn begin(&self, body: &str) -> Option<CallGuide> {
+        let mut guide = CallGuide { matcher: self.matcher.deep_clone() };
+        // Whatever blanks the model began with, the grammar knows those of the template.
+        let lead = &self.style.lead;
+        let body = match body.trim_start() {
+            _ if lead.starts_with(body) => body.to_owned(),
+            body => format!("{lead}{body}"),
+        };
+        if !body.is_empty() {
+            let tokens = self.tok_env.tokenize_bytes(body.as_bytes());
+            if guide.matcher.try_consume_tokens(&tokens).ok()? != tokens.len() {
+                debug!(body, "the call begins in a way that no tool allows");
+                return None;
+            }
+        }
+        Some(guide)
     }
 }
 

@@ -11,14 +11,15 @@ use llama_cpp_2::{
 use madang_actors::protocol::Completion;
 
 use super::super::{
-    answer::{Answer, Calls, Flow},
+    answer::{Answer, Flow},
     backend::backend,
     dialect::Dialect,
+    frames::frames,
     gguf::Gguf,
     grammar::Grammars,
     options::LlamaOptions,
     parser::Parser,
-    prompt::PromptWriter,
+    prompt::{LEAST_BYTES, PromptWriter},
     sampler::{Sampler, Sampling},
     source::ModelFile,
     spans::spans,
@@ -44,9 +45,10 @@ struct Bench<'m> {
 
 impl<'m> Bench<'m> {
     fn new(weights: &'m Weights, gguf: &Gguf) -> Self {
-        let vocabulary = Vocabulary::of(weights);
+        let vocabulary = Vocabulary::of(weights).unwrap();
         let dialect = Dialect::detect(gguf, &|text| vocabulary.has(text));
-        let vocabulary = vocabulary.of_family(dialect.family);
+        let frames = frames(&dialect, &vocabulary.markers);
+        let vocabulary = vocabulary.of_family(dialect.family, &frames).unwrap();
         let style = dialect.style.clone();
         let grammars =
             Grammars::new(vocabulary.token_environment(), dialect.family, style).unwrap();
@@ -55,7 +57,7 @@ impl<'m> Bench<'m> {
     }
 
     /// A decode loop with nothing else, with forced tokens or without.
-    fn run(&mut self, question: &str, is_forced: bool) -> Run {
+    fn run(&self, question: &str, is_forced: bool) -> Run {
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(1_024))
             .with_n_batch(512)
@@ -70,11 +72,13 @@ impl<'m> Bench<'m> {
             has_thinking: false,
             system: None,
             tools: &self.tools,
+            max_bytes: LEAST_BYTES,
         };
         let prompt = writer.write(&[&user(question)]).unwrap();
         let mut next = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
         let parser = Parser::new(self.dialect.family, &[]);
-        let mut answer = Answer::new(parser, Sampler::new(&Sampling::default()), false);
+        let answer = Answer::new(parser, Sampler::new(&Sampling::default()), false);
+        let mut answer = answer.calling(self.grammars.of(&self.tools));
         let mut batch = LlamaBatch::new(512, 1);
         let (mut at, mut steps) = (0, 0);
         let deltas = Deltas::ignored();
@@ -90,8 +94,7 @@ impl<'m> Bench<'m> {
             if self.vocabulary.ends(token) {
                 break;
             }
-            let calls = Calls { tools: &self.tools, grammars: Some(&mut self.grammars) };
-            answer.take(token, &self.vocabulary.bytes(token), calls, &deltas);
+            answer.take(token, &self.vocabulary.bytes(token), &deltas);
             next = vec![token];
             if answer.flow() == Flow::GoesOn && is_forced {
                 let forced: Vec<LlamaToken> = answer.forced(&self.vocabulary, 100, &deltas);
@@ -115,7 +118,7 @@ fn forced_tokens_say_the_same_in_fewer_steps() {
     let gguf = Gguf::read(file.path()).unwrap();
     let weights =
         Weights::load_from_file(backend(), file.path(), &LlamaModelParams::default()).unwrap();
-    let mut bench = Bench::new(&weights, &gguf);
+    let bench = Bench::new(&weights, &gguf);
     let (mut with, mut without) = (0, 0);
     for question in [
         "수면에 좋은 프로토콜 찾아줘",

@@ -35,9 +35,9 @@ fn tools() -> Vec<ToolSpec> {
 
 /// How far a call is let pass; its whole length where it is whole.
 fn passed(family: &'static Family, tools: &[ToolSpec], call: &str) -> usize {
-    let mut grammars =
+    let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), family, style(family)).unwrap();
-    let mut guide = grammars.begin(tools, "").expect("these tools can be followed");
+    let mut guide = grammars.of(tools).expect("these tools can be followed").begin("").unwrap();
     for (at, byte) in call.bytes().enumerate() {
         let allowed = guide.allowed().is_some_and(|allowed| allowed.is_allowed(u32::from(byte)));
         if !allowed || !guide.take(u32::from(byte)) {
@@ -100,13 +100,13 @@ fn envelopes_are_followed_to_their_end() {
 
 #[test]
 fn a_call_that_has_begun_goes_on_from_there() {
-    let mut grammars =
+    let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
-    let mut guide = grammars.begin(&tools(), "\n{\"name\": \"s").unwrap();
+    let mut guide = grammars.of(&tools()).unwrap().begin("\n{\"name\": \"s").unwrap();
     let allowed = guide.allowed().unwrap();
     assert!(allowed.is_allowed(u32::from(b'e')) && allowed.num_set() == 1);
-    assert!(grammars.begin(&tools(), "[").is_none());
-    assert!(grammars.begin(&[], "").is_none());
+    assert!(grammars.of(&tools()).unwrap().begin("[").is_none());
+    assert!(grammars.of(&[]).is_none());
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn a_schema_that_is_not_understood_lets_any_object_pass() {
 fn the_schemas_of_the_life_toolkit_are_followed_exactly() {
     let tools: Vec<ToolSpec> =
         crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
-    let mut grammars =
+    let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
-    assert!(grammars.begin(&tools, "").is_some());
+    assert!(grammars.of(&tools).unwrap().begin("").is_some());
     assert_eq!(unconstrained(&HERMES, style(&HERMES), &tools), []);
     passes(&tools, r#"{"name": "search_catalog", "arguments": {"category": "sleep", "limit": 3}}"#);
     passes(&tools, r#"{"name": "list_active_habits", "arguments": {}}"#);

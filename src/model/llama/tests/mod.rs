@@ -2,12 +2,14 @@
 
 mod batching;
 mod constraint;
+pub(crate) mod corpus;
 mod families;
 #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod forced;
 mod gguf_file;
 mod going_back;
 mod load;
+mod pre_tokenizers;
 pub(super) mod random_model;
 mod sharing;
 mod tiny_model;
@@ -24,6 +26,7 @@ use madang_actors::protocol::{
 };
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use tiny_model::TinyModel;
@@ -269,6 +272,32 @@ async fn what_waits_can_be_cancelled_and_too_much_is_refused() {
     };
     let (first, ()) = tokio::join!(first, rest);
     assert_eq!(first.unwrap().text.len(), 64);
+}
+
+#[tokio::test]
+async fn while_the_prompt_of_one_user_is_written_others_are_answered() {
+    // Looks ahead behind every digit, which takes a second and more in all.
+    let slow = TinyModel { pre_tokenizer: "superbpe", context_length: 200_000, ..TinyModel::new() };
+    let options = options(&slow).context_tokens(200_000).cache_tokens(1);
+    let model = LlamaModel::load(options.apart_tokens(0)).unwrap();
+    let mut hostile = request(vec![user(&"1".repeat(150 << 10))], vec![]);
+    hostile.user = UserId::new("hostile").unwrap();
+    let cancel = CancellationToken::new();
+    let writing = model.complete(hostile, Deltas::ignored(), cancel.clone());
+    let others = async {
+        for _ in 0..2 {
+            assert_eq!(
+                complete(&model, request(vec![user("a")], vec![])).await.unwrap().text,
+                "abc"
+            );
+        }
+        let begun = model.stats().completions;
+        cancel.cancel();
+        begun
+    };
+    let (cancelled, begun) = tokio::join!(writing, others);
+    assert_eq!(begun, 2, "the long prompt was not written yet");
+    assert!(matches!(cancelled, Err(ModelError::Cancelled { .. })), "{cancelled:?}");
 }
 
 #[tokio::test]

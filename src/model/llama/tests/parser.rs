@@ -185,3 +185,22 @@ proptest! {
         prop_assert_eq!(parse(parser.clone(), &split), parse(parser, &[&text]));
     }
 }
+
+#[test]
+fn where_a_token_opens_calls_no_text_does() {
+    let call = "{\"name\": \"a\", \"arguments\": {}}</tool_call>";
+    let mut found = Vec::new();
+    let mut parser = Parser::new(&HERMES, &[]).opened_by_token();
+    parser.push("see <tool_call>", &mut found);
+    parser.push(call, &mut found);
+    assert!(found.iter().all(|found| matches!(found, Found::Text(_))), "{found:?}");
+    assert!(parser.open_call(&mut found));
+    assert!(!parser.open_call(&mut found), "it is open already");
+    parser.push(call, &mut found);
+    parser.finish(false, &mut found);
+    assert!(matches!(found.last(), Some(Found::Call(_))), "{found:?}");
+    let mut parser = Parser::new(&HERMES, &[]).opened_by_token();
+    parser.push("<think>x", &mut found);
+    assert!(!parser.open_call(&mut found), "what is only thought is no call");
+    assert!(!Parser::new(&HERMES, &[]).without_tools().open_call(&mut found));
+}

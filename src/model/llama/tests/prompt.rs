@@ -19,7 +19,7 @@ fn render(template: &str, system: Option<&str>, messages: &[PromptMessage]) -> V
     let gguf = Gguf { chat_template: Some(template.into()), ..Gguf::default() };
     let dialect = Dialect::detect(&gguf, &|_| false);
     let tools = [ToolSpec::new("add_note", "Adds a note", json!({"type": "object"}))];
-    let markers = ["<|im_end|>".to_owned(), "<tool_call>".to_owned()];
+    let markers = Markers::of_texts(["<|im_end|>", "<tool_call>"]);
     let writer = PromptWriter {
         dialect: &dialect,
         markers: &markers,
@@ -28,6 +28,7 @@ fn render(template: &str, system: Option<&str>, messages: &[PromptMessage]) -> V
         has_thinking: false,
         system,
         tools: &tools,
+        max_bytes: LEAST_BYTES,
     };
     let messages: Vec<&PromptMessage> = messages.iter().collect();
     writer.write(&messages).unwrap().pieces
@@ -157,12 +158,13 @@ fn a_template_may_begin_the_thinking() {
     let dialect = Dialect::detect(&gguf, &|_| false);
     let writer = PromptWriter {
         dialect: &dialect,
-        markers: &[],
+        markers: &Markers::of_texts([""; 0]),
         bos: "",
         eos: "",
         has_thinking: true,
         system: None,
         tools: &[],
+        max_bytes: LEAST_BYTES,
     };
     assert!(writer.write(&[&user("a")]).unwrap().is_thinking);
     assert!(!writer.write(&[&user("<think>")]).unwrap().pieces.is_empty());

@@ -18,6 +18,10 @@ pub(super) struct TinyModel {
     pub(super) next: Vec<(&'static str, &'static str)>,
     pub(super) context_length: u32,
     pub(super) controls: Vec<&'static str>,
+    /// Tokens that the makers of the model have defined themselves, as special as control tokens or not.
+    pub(super) defined: Vec<&'static str>,
+    /// How llama.cpp looks for words.
+    pub(super) pre_tokenizer: &'static str,
 }
 
 pub(super) const CONTROLS: [&str; 6] =
@@ -39,7 +43,15 @@ impl TinyModel {
     pub(super) fn new() -> Self {
         let next = vec![("\n", "a"), ("a", "b"), ("b", "c"), ("c", "<|im_end|>")];
         let controls = CONTROLS.to_vec();
-        Self { architecture: "llama", template: Some(CHATML), next, context_length: 512, controls }
+        Self {
+            architecture: "llama",
+            template: Some(CHATML),
+            next,
+            context_length: 512,
+            controls,
+            defined: Vec::new(),
+            pre_tokenizer: "gpt-2",
+        }
     }
 
     pub(super) fn saying(next: &[(&'static str, &'static str)]) -> Self {
@@ -88,12 +100,14 @@ impl TinyModel {
 
     /// What the file says of tokens and chats; gives how many tokens there are.
     pub(super) fn vocabulary(&self, file: &mut GgufFile) -> usize {
-        let tokens = PLAIN_TOKENS + self.controls.len();
+        let (controls, defined) = (self.controls.len(), self.defined.len());
+        let tokens = PLAIN_TOKENS + controls + defined;
         let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
-        let kinds: Vec<i32> =
-            (0..tokens).map(|token| if token >= PLAIN_TOKENS { 3 } else { 1 }).collect();
+        let kinds = [(1, PLAIN_TOKENS), (3, controls), (4, defined)];
+        let kinds = kinds.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
+        let kinds: Vec<i32> = kinds.collect();
         file.text("tokenizer.ggml.model", "gpt2");
-        file.text("tokenizer.ggml.pre", "gpt-2");
+        file.text("tokenizer.ggml.pre", self.pre_tokenizer);
         file.texts("tokenizer.ggml.tokens", &names);
         file.integers("tokenizer.ggml.token_type", &kinds);
         file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
@@ -104,9 +118,13 @@ impl TinyModel {
         tokens
     }
 
-    /// The number of a token: a byte's own, or that of a control token.
+    fn specials(&self) -> impl Iterator<Item = &&'static str> {
+        self.controls.iter().chain(&self.defined)
+    }
+
+    /// The number of a token: a byte's own, or that of a special token.
     pub(super) fn token_id(&self, name: &str) -> usize {
-        match self.controls.iter().position(|control| *control == name) {
+        match self.specials().position(|special| *special == name) {
             Some(at) => PLAIN_TOKENS + at,
             None => usize::from(*name.as_bytes().first().expect("a token has a name")),
         }
@@ -115,7 +133,8 @@ impl TinyModel {
     /// The text of a token as byte-level BPE writes it: what cannot be printed has a letter of its own.
     fn token_text(&self, token: usize) -> String {
         if token >= PLAIN_TOKENS {
-            return self.controls[token - PLAIN_TOKENS].into();
+            let mut specials = self.specials();
+            return (*specials.nth(token - PLAIN_TOKENS).expect("it is one of them")).into();
         }
         let Ok(byte) = u8::try_from(token) else { return "hi".into() };
         let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);

@@ -82,7 +82,13 @@ fn engine<'m>(
     let context = weights.new_context(backend(), params).unwrap();
     let tiers = Tiers { sequences: 199, resting_tokens: 1_024, parked_bytes: 1 << 20 };
     let cache = Cache::new(context, load::Keeps::of(weights, gguf), tiers);
-    Engine::new(Speaker::new(weights, gguf, &options, 1_024), cache, bounds, None, Arc::default())
+    Engine::new(
+        Arc::new(Speaker::new(weights, gguf, &options, 1_024).unwrap()),
+        cache,
+        bounds,
+        None,
+        Arc::default(),
+    )
 }
 
 /// Completes all, as many at once as the engine takes, and listens.

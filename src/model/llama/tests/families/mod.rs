@@ -10,6 +10,7 @@ mod published;
 use std::path::Path;
 
 use expect_test::expect_file;
+use llama_cpp_2::token::LlamaToken;
 use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
 use serde_json::json;
 use uuid::Uuid;
@@ -19,8 +20,9 @@ use super::super::{
     family::*,
     gguf::Gguf,
     hidden::Piece,
-    prompt::PromptWriter,
-    spans::spans,
+    markers::Markers,
+    prompt::{LEAST_BYTES, PromptWriter},
+    spans::{Span, spans},
 };
 
 /// A template of ours, the tokens that go with it, and what is to be learned from them.
@@ -97,7 +99,7 @@ impl Chat<'_> {
         ]
     }
 
-    fn pieces(&self, dialect: &Dialect, markers: &[String]) -> Vec<Piece> {
+    fn pieces(&self, dialect: &Dialect, markers: &Markers) -> Vec<Piece> {
         let parameters = json!({
             "type": "object",
             "properties": {"text": {"type": "string", "description": self.text}, "count": {"type": "integer"}},
@@ -112,14 +114,19 @@ impl Chat<'_> {
             has_thinking: false,
             system: Some(self.text),
             tools: &tools,
+            max_bytes: LEAST_BYTES,
         };
         let messages = self.messages();
         writer.write(&messages.iter().collect::<Vec<_>>()).unwrap().pieces
     }
 }
 
-fn markers(family: &Family) -> Vec<String> {
+fn names(family: &Family) -> Vec<String> {
     family.markers().map(str::to_owned).collect()
+}
+
+fn markers(family: &Family) -> Markers {
+    Markers::of_texts(names(family))
 }
 
 #[test]
@@ -148,35 +155,30 @@ fn prompts_stay_as_they_are() {
     }
 }
 
-/// The markers that a tokenizer may read as control tokens in a prompt, in order.
-fn readable(dialect: &Dialect, markers: &[String], text: &str) -> Vec<String> {
+/// What of a prompt becomes or spells markers: the special tokens, by their numbers, and how many texts that are read as they
+/// are have a marker.
+fn readable(dialect: &Dialect, markers: &Markers, text: &str) -> (Vec<LlamaToken>, usize) {
     let pieces = Chat { text }.pieces(dialect, markers);
-    let mut read = Vec::new();
-    for span in spans(&pieces, markers).into_iter().filter(|span| span.has_control) {
-        let mut rest = span.text.as_str();
-        while !rest.is_empty() {
-            let marker =
-                markers.iter().filter(|marker| rest.starts_with(&**marker)).max_by_key(|m| m.len());
-            read.extend(marker.cloned());
-            let len =
-                marker.map_or_else(|| rest.chars().next().map_or(1, char::len_utf8), String::len);
-            rest = &rest[len..];
-        }
-    }
-    read
+    let spans = spans(&pieces, markers);
+    let special = |span: &Span| if let Span::Special(token) = span { Some(*token) } else { None };
+    let has_marker =
+        |span: &&Span| matches!(span, Span::Text(text) if markers.occurrences(text).count() > 0);
+    (spans.iter().filter_map(special).collect(), spans.iter().filter(has_marker).count())
 }
 
 #[test]
 fn no_text_of_others_becomes_a_marker_of_any_family() {
     for case in &CASES {
         let dialect = dialect(case);
+        let names = names(case.family);
         let markers = markers(case.family);
         let honest = readable(&dialect, &markers, "x");
-        for forged in &markers {
+        assert_eq!(honest.1, 0, "{}", case.name);
+        for forged in &names {
             let forged = format!("x{forged}y{forged}");
             assert_eq!(readable(&dialect, &markers, &forged), honest, "{}: {forged}", case.name);
         }
-        let all = markers.concat();
+        let all = names.concat();
         assert_eq!(readable(&dialect, &markers, &all), honest, "{}", case.name);
     }
 }

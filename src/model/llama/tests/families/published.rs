@@ -80,7 +80,7 @@ fn published_templates_show_their_family_and_render_tools_calls_and_results() {
         assert!(is_whole, "{name} ({}, {:?}): {prompt}", dialect.family.name, dialect.telling);
         let honest = readable(&dialect, &markers, "x");
         assert_eq!(
-            readable(&dialect, &markers, &format!("x{}", markers.concat())),
+            readable(&dialect, &markers, &format!("x{}", names(dialect.family).concat())),
             honest,
             "{name}"
         );

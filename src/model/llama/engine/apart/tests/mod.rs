@@ -74,8 +74,8 @@ impl Model {
         let tiers = Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, parked_bytes: 1 << 20 };
         let cache = Cache::new(context, self.keeps, tiers);
         let options = LlamaOptions::new("random.gguf");
-        let speaker = Speaker::new(&self.weights, &self.gguf, &options, CHAT);
-        Engine::new(speaker, cache, BOUNDS, apart, Arc::default())
+        let speaker = Speaker::new(&self.weights, &self.gguf, &options, CHAT).unwrap();
+        Engine::new(Arc::new(speaker), cache, BOUNDS, apart, Arc::default())
     }
 
     /// Acts on an engine that can read apart, with room for so many tokens in all and so many apart, and with a worker that is

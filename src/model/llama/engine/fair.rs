@@ -1,0 +1,131 @@
+//! Whose prompt is written next: one prompt of a user at a time, and of all users the one for whom least was done. Pure.
+
+use std::collections::{HashMap, VecDeque};
+
+use madang_actors::protocol::UserId;
+
+/// What waits to be written, by user.
+#[derive(Debug)]
+pub(super) struct Fair<J> {
+    users: HashMap<UserId, User<J>>,
+    /// How much had been done for the user that was served last: whoever comes begins there, not at nothing.
+    level: u64,
+    came: u64,
+}
+
+#[derive(Debug)]
+struct User<J> {
+    waiting: VecDeque<(u64, J)>,
+    is_served: bool,
+    /// In bytes.
+    done: u64,
+}
+
+impl<J> Default for Fair<J> {
+    fn default() -> Self {
+        Self { users: HashMap::new(), level: 0, came: 0 }
+    }
+}
+
+impl<J> Fair<J> {
+    /// A user wants this.
+    pub(super) fn push(&mut self, user: UserId, job: J) {
+        let (level, came) = (self.level, self.came);
+        self.came += 1;
+        let new = || User { waiting: VecDeque::new(), is_served: false, done: level };
+        self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));
+    }
+
+    /// What is done next, and for whom. Must be followed by [`served`](Self::served).
+    pub(super) fn next(&mut self) -> Option<(UserId, J)> {
+        let can_be_served = self.users.iter().filter(|(_, user)| !user.is_served);
+        let order = can_be_served
+            .filter_map(|(name, user)| Some(((user.done, user.waiting.front()?.0), name)));
+        let name = order.min_by_key(|(order, _)| *order)?.1.clone();
+        let user = self.users.get_mut(&name)?;
+        let (_, job) = user.waiting.pop_front()?;
+        user.is_served = true;
+        self.level = self.level.max(user.done);
+        Some((name, job))
+    }
+
+    /// So much was done for a user.
+    pub(super) fn served(&mut self, name: &UserId, bytes: usize) {
+        let Some(user) = self.users.get_mut(name) else { return };
+        user.is_served = false;
+        user.done = user.done.saturating_add(bytes as u64);
+        if user.waiting.is_empty() {
+            self.users.remove(name);
+        }
+    }
+
+    /// All that waits.
+    pub(super) fn take_all(&mut self) -> Vec<J> {
+        let users = std::mem::take(&mut self.users).into_values();
+        users.flat_map(|user| user.waiting).map(|(_, job)| job).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str) -> UserId {
+        UserId::new(name).unwrap()
+    }
+
+    fn waiting(jobs: &[(&str, u32)]) -> Fair<u32> {
+        let mut fair = Fair::default();
+        jobs.iter().for_each(|(name, job)| fair.push(user(name), *job));
+        fair
+    }
+
+    #[test]
+    fn one_user_has_one_prompt_written_at_a_time() {
+        let mut fair = waiting(&[("kim", 1), ("kim", 2), ("lee", 3)]);
+        assert_eq!(fair.next(), Some((user("kim"), 1)));
+        assert_eq!(fair.next(), Some((user("lee"), 3)), "the other user goes before the second");
+        assert_eq!(fair.next(), None);
+        fair.served(&user("kim"), 10);
+        assert_eq!(fair.next(), Some((user("kim"), 2)));
+    }
+
+    #[test]
+    fn whoever_had_less_done_comes_first() {
+        let mut fair = waiting(&[("kim", 1), ("kim", 2), ("lee", 3), ("lee", 4), ("lee", 5)]);
+        let mut order = Vec::new();
+        while let Some((name, job)) = fair.next() {
+            order.push(job);
+            fair.served(&name, if job < 3 { 1_000 } else { 400 });
+        }
+        assert_eq!(order, [1, 3, 4, 5, 2]);
+    }
+
+    #[test]
+    fn whoever_comes_later_has_no_credit_for_it() {
+        let mut fair = waiting(&[("kim", 1), ("kim", 2), ("kim", 3)]);
+        for _ in 0..2 {
+            let (name, _) = fair.next().unwrap();
+            fair.served(&name, 1_000);
+        }
+        for job in [4, 5] {
+            fair.push(user("lee"), job);
+        }
+        let mut order = Vec::new();
+        while let Some((name, job)) = fair.next() {
+            order.push(job);
+            fair.served(&name, 1_500);
+        }
+        assert_eq!(order, [4, 3, 5], "kim had as much done as lee will have");
+    }
+
+    #[test]
+    fn what_is_served_and_done_is_forgotten() {
+        let mut fair = waiting(&[("kim", 1)]);
+        let (name, _) = fair.next().unwrap();
+        fair.served(&name, 1);
+        assert!(fair.users.is_empty());
+        fair.push(name, 2);
+        assert_eq!(fair.take_all(), [2]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Writes prompts beside the thread that decodes: rendering a chat, cutting it and reading its tokens take as long as its
+//! text is, and for that only its own user waits.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+};
+
+use madang_actors::{
+    port::ModelError,
+    protocol::{CompletionRequest, Usage},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    fair::Fair,
+    speaker::{Prompt, Speaker},
+    thread::Job,
+};
+
+/// So many prompts are written at once: while one user's takes long, another one's is written. They take time from the
+/// threads that decode, so there are no more.
+pub(super) const WRITERS: usize = 2;
+
+/// What was asked for and has not begun.
+#[derive(Debug)]
+pub(in crate::model::llama) struct Asked {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// How many wait, with those whose prompts are written.
+    waiting: AtomicUsize,
+    max_waiting: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fair: Fair<Job>,
+    is_closed: bool,
+}
+
+/// Why something cannot be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::model::llama) enum Refused {
+    /// Too much waits.
+    Full,
+    /// Nothing is answered any more.
+    Closed,
+}
+
+/// A completion whose prompt is written, or cannot be.
+pub(super) struct Written {
+    pub(super) job: Job,
+    pub(super) prompt: Result<Prompt, ModelError>,
+}
+
+impl Asked {
+    pub(in crate::model::llama) fn new(max_waiting: usize) -> Self {
+        let state = Mutex::default();
+        Self { state, changed: Condvar::new(), waiting: AtomicUsize::new(0), max_waiting }
+    }
+
+    /// Asks for a completion.
+    pub(in crate::model::llama) fn push(&self, job: Job) -> Result<(), Refused> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(Refused::Closed);
+        }
+        if self.waiting.load(Ordering::Acquire) >= self.max_waiting {
+            return Err(Refused::Full);
+        }
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        state.fair.push(job.request.user.clone(), job);
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Something that waited has begun.
+    pub(super) fn began(&self) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Nothing is written any more; what waits hears that nobody answers.
+    pub(in crate::model::llama) fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        let waiting = state.fair.take_all();
+        drop(state);
+        self.changed.notify_all();
+        drop(waiting);
+    }
+
+    /// Writes prompts until there is nothing to write and never will be, or nobody wants them.
+    pub(super) fn write(&self, speaker: &Speaker<'_>, written: &mpsc::Sender<Written>) {
+        let mut state = self.state();
+        loop {
+            if state.is_closed {
+                return;
+            }
+            let Some((user, job)) = state.fair.next() else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(state);
+            let bytes = job.request.bytes();
+            let prompt = prompt(speaker, &job.request, &job.cancel);
+            let is_wanted = written.send(Written { job, prompt }).is_ok();
+            state = self.state();
+            state.fair.served(&user, bytes);
+            // What this user asked for meanwhile may be written by another one.
+            self.changed.notify_one();
+            if !is_wanted {
+                return;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes what is asked when the engine's thread ends, however it ends.
+pub(super) struct CloseWhenDropped(pub(super) Arc<Asked>);
+
+impl Drop for CloseWhenDropped {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// The prompt of what was asked, unless nobody wants it any more.
+pub(super) fn prompt(
+    speaker: &Speaker<'_>,
+    request: &CompletionRequest,
+    cancel: &[CancellationToken],
+) -> Result<Prompt, ModelError> {
+    let is_unwanted = || cancel.iter().any(CancellationToken::is_cancelled);
+    if is_unwanted() {
+        return Err(ModelError::Cancelled { usage: Usage::default() });
+    }
+    // A panic of a template ends one completion, not the model.
+    let prompt = AssertUnwindSafe(|| speaker.prompt(request, &is_unwanted));
+    std::panic::catch_unwind(prompt).unwrap_or_else(|_| Err(ModelError::failed(PANIC)))
+}
+
+/// A template or a grammar panicked.
+pub(super) const PANIC: &str = "Panic";

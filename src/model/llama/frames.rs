@@ -1,0 +1,130 @@
+//! What a template writes around the texts of a chat, learned from a chat that it renders: families are known by their
+//! calls, but any template may frame its messages in words of its own.
+
+use madang_actors::protocol::{CallId, PromptMessage};
+use uuid::Uuid;
+
+use super::{
+    dialect::Dialect,
+    hidden::Piece,
+    markers::Markers,
+    prompt::{LEAST_BYTES, PromptWriter},
+};
+
+/// So many frames are learned at most: a template has a handful.
+const FRAMES: usize = 64;
+/// A longer line is an instruction: whoever repeats it forges nothing.
+const LONGEST: usize = 64;
+/// A shorter one is a frame only as a line of its own.
+const SHORTEST: usize = 3;
+
+/// The plain text that frames the messages of this dialect. What these markers find guards its surroundings by itself.
+pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
+    let user = || PromptMessage::User { text: "a".into() };
+    let said = || PromptMessage::Model { text: "b".into() };
+    let call = PromptMessage::ToolCall {
+        call: CallId::new(Uuid::nil()),
+        name: "c".into(),
+        arguments: "{}".into(),
+        envelope: "{}".into(),
+    };
+    let writer = PromptWriter {
+        dialect,
+        markers,
+        bos: "",
+        eos: "",
+        has_thinking: false,
+        system: Some("s"),
+        tools: &[],
+        max_bytes: LEAST_BYTES,
+    };
+    let mut frames = Vec::new();
+    // A template that refuses one of these chats may take the other.
+    for chat in [vec![user(), said(), user()], vec![user(), call, said(), user()]] {
+        let Ok(prompt) = writer.write(&chat.iter().collect::<Vec<_>>()) else { continue };
+        for piece in prompt.pieces {
+            if let Piece::Trusted(text) = piece {
+                frames.extend(plain(&text, markers).flat_map(lines));
+            }
+        }
+    }
+    frames.sort_unstable();
+    frames.dedup();
+    frames.truncate(FRAMES);
+    frames
+}
+
+/// What stands between the special tokens of a text.
+fn plain<'a>(text: &'a str, markers: &'a Markers) -> impl Iterator<Item = &'a str> {
+    let mut at = 0;
+    let ends = text.len()..text.len();
+    let ranges = markers.meant(text).map(|(range, _)| range).chain([ends]);
+    ranges.map(move |range| {
+        let before = &text[at..range.start];
+        at = range.end;
+        before
+    })
+}
+
+/// The lines of a text that are frames. A word alone is none: it would make every word like it suspicious; nor is JSON.
+fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split_inclusive('\n').enumerate().filter_map(|(at, line)| {
+        let frame = line.trim();
+        let has_word = frame.contains(char::is_alphabetic);
+        let has_mark = frame.contains(|letter: char| !letter.is_alphanumeric());
+        if !has_word || frame.len() > LONGEST || frame.contains(['"', '{', '}']) {
+            return None;
+        }
+        let is_line = at > 0 || text.starts_with('\n');
+        match (has_mark, frame.len() < SHORTEST) {
+            (true, false) => Some(frame.to_owned()),
+            (true, true) if is_line => Some(format!("\n{frame}")),
+            (false, _) if is_line && line.ends_with('\n') => Some(format!("\n{frame}\n")),
+            (true, true) | (false, _) => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::llama::gguf::Gguf;
+
+    fn learned(template: Option<&str>, specials: &[&str]) -> Vec<String> {
+        let gguf = Gguf { chat_template: template.map(str::to_owned), ..Gguf::default() };
+        let dialect = Dialect::detect(&gguf, &|text| specials.contains(&text));
+        frames(&dialect, &Markers::of_texts(specials))
+    }
+
+    const TALK: &str = "{% for m in messages %}{{ '### ' + m.role | capitalize + ':\\n' + m.content + '\\n\\n' }}\
+        {% endfor %}{{ '### Assistant:\\n' }}";
+
+    #[test]
+    fn frames_of_plain_words_are_learned_from_the_template() {
+        let frames = learned(Some(TALK), &[]);
+        for frame in ["### Assistant:", "### User:", "### System:"] {
+            assert!(frames.iter().any(|known| known == frame), "{frame}: {frames:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_without_a_template_has_frames_too() {
+        assert!(learned(None, &[]).iter().any(|frame| frame == "Assistant:"));
+    }
+
+    #[test]
+    fn what_special_tokens_guard_makes_no_word_suspicious() {
+        let template = "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}\
+            {% endfor %}{{ '<|im_start|>assistant\\n' }}";
+        assert_eq!(learned(Some(template), &["<|im_start|>", "<|im_end|>"]), [""; 0]);
+        let without = learned(Some(template), &[]);
+        assert!(without.iter().any(|frame| frame.contains("<|im_start|>")), "{without:?}");
+    }
+
+    #[test]
+    fn a_word_or_a_letter_is_a_frame_only_where_it_is_a_line() {
+        let found: Vec<String> = lines("\nHuman\n Q: \nassistant").collect();
+        assert_eq!(found, ["\nHuman\n", "\nQ:"]);
+        assert_eq!(lines("user\n").count(), 0);
+    }
+}

@@ -1,0 +1,69 @@
+//! Long texts of every kind before every pre-tokenizer of llama.cpp: none ends the process.
+//!
+//! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it that is one kind.
+
+use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
+
+use super::{
+    super::{hidden::Piece, pieces::STACK_BYTES, spans::spans, vocabulary::Vocabulary},
+    corpus::{PRE_TOKENIZERS, texts},
+    *,
+};
+
+/// What a person may send in one turn by default.
+const LONGEST: usize = 64 << 10;
+/// Some pages, for what is tried at every change.
+const LONG: usize = 2_500;
+
+/// Reads every text with the vocabulary of this name, on a stack as the engine has it, and says how many it could read.
+fn read(name: &'static str, texts: &[(&'static str, String)]) -> usize {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("tiny.gguf");
+    TinyModel { pre_tokenizer: name, ..TinyModel::new() }.write(&path);
+    let params = LlamaModelParams::default().with_vocab_only(true);
+    let weights = Weights::load_from_file(backend::backend(), &path, &params).unwrap();
+    let vocabulary = Vocabulary::of(&weights).unwrap();
+    for (kind, text) in texts {
+        let spans = spans(&[Piece::Untrusted(text.clone())], &vocabulary.markers);
+        let tokens = vocabulary.tokenize_behind(&spans);
+        assert!(tokens.len() <= text.len(), "{name}: {kind}");
+        assert!(tokens.iter().all(|token| token.0 <= 256), "{name}: {kind} became special tokens");
+    }
+    texts.len()
+}
+
+#[test]
+fn no_text_ends_the_process_whatever_looks_for_words_in_it() {
+    let is_long = std::env::var_os("MADANG_LONG_TEXTS").is_some();
+    let mut texts = texts(if is_long { LONGEST } else { LONG });
+    texts.push(("the most letters", "a".repeat(LONGEST)));
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let at = || next.fetch_add(1, Ordering::Relaxed);
+        let names = std::iter::from_fn(|| PRE_TOKENIZERS.get(at()));
+        names.map(|name| read(name, &texts)).sum::<usize>()
+    };
+    let read: usize = std::thread::scope(|scope| {
+        let start = || {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, work).unwrap()
+        };
+        [start(), start()].into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(read, PRE_TOKENIZERS.len() * texts.len());
+}
+
+#[tokio::test]
+async fn a_chat_goes_on_behind_a_text_that_took_the_process_down() {
+    let texts = texts(LONGEST);
+    // Each has expressions of its own kind: words, words in two sizes, digits that look ahead, rows of words.
+    for name in ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"] {
+        let model = load(&TinyModel { pre_tokenizer: name, ..TinyModel::new() });
+        let (_, text) = &texts[0];
+        let long = request(vec![user(text)], vec![]);
+        assert_eq!(failure(complete(&model, long).await), "PromptTooLong", "{name}");
+        let chat = vec![user(text), user("hello")];
+        let answer = complete(&model, request(chat, vec![])).await.unwrap();
+        assert_eq!((answer.text.as_str(), answer.left_out), ("abc", 1), "{name}");
+    }
+}
