@@ -171,6 +171,14 @@ impl Runtime {
         match self.inner.tree.store.write(vec![open]).await {
             Ok(()) => Ok(()),
             Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
+            // Where only the reply was lost, it is there.
+            Err(cause) if cause.may_have_happened() => {
+                match self.inner.store.owner(session).await.map_err(failed)? {
+                    Some(owner) if owner == *user => Ok(()),
+                    Some(_) => Err(SessionError::Foreign(session.clone())),
+                    None => Err(failed(cause)),
+                }
+            }
             Err(cause) => Err(failed(cause)),
         }
     }

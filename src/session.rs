@@ -217,8 +217,15 @@ impl Session {
             by: self.user().clone(),
             at: self.runtime.clock.now(),
         };
-        let written = self.runtime.wiring.store.write(vec![revoke]).await;
-        written.map_err(|cause| self.failed(cause))
+        match self.runtime.wiring.store.write(vec![revoke]).await {
+            Ok(()) => Ok(()),
+            // Where only the reply was lost, nothing stands any more.
+            Err(cause) if cause.may_have_happened() => {
+                let stands = self.grants().await?.iter().any(|grant| *grant.tool == *tool);
+                if stands { Err(self.failed(cause)) } else { Ok(()) }
+            }
+            Err(cause) => Err(self.failed(cause)),
+        }
     }
 
     /// The calls of this session of which nobody can tell whether they took effect, in the order in which they were

@@ -26,6 +26,7 @@ mod life;
 mod notes;
 mod program;
 mod readers;
+mod refused;
 mod resume;
 mod sqlite;
 mod supervision;

@@ -149,6 +149,27 @@ async fn a_clearing_whose_reply_is_lost_is_told_as_it_happened() {
     assert!(!gate.session.state().await.unwrap().messages.is_empty());
 }
 
+#[tokio::test]
+async fn an_end_of_it_whose_reply_is_lost_is_told_as_it_happened() {
+    let gate = given().await;
+    gate.store.lose_next_commit_reply();
+    gate.session.revoke("save").await.unwrap();
+    assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
+
+    let gate = given().await;
+    gate.store.fail_next_commit();
+    assert!(gate.session.revoke("save").await.is_err());
+    assert_eq!(tools(&gate.session).await, ["save"], "nothing of it happened");
+}
+
+#[tokio::test]
+async fn a_session_that_was_created_is_opened_though_the_stores_reply_was_lost() {
+    let gate = given().await;
+    gate.store.lose_next_commit_reply();
+    let session = gate.runtime.session("lee", "new").await.unwrap();
+    assert!(session.state().await.unwrap().messages.is_empty());
+}
+
 /// The user said it where somebody can be asked; it holds where nobody can. A closed screen is another matter: nobody
 /// sees there what is done.
 #[tokio::test]

@@ -1,0 +1,133 @@
+//! What was refused never happens: a handler that blocks its thread keeps the store's transaction for longer than anybody
+//! waits, and then the store goes on.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use madang::{
+    Call, Decision, EffectPolicy, EventKind, Item, Limits, Runtime, StoreError, TurnRefused,
+    UserId,
+    store::SqliteStore,
+    testing::{ScriptedCompletion, ScriptedModel},
+    tool::{self, Tool, ToolContext, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use sqlx::SqliteConnection;
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+/// How often a mail was sent.
+struct Sent(Arc<AtomicUsize>);
+
+async fn send(_: Nothing, ctx: &ToolContext) -> ToolResult<&'static str> {
+    ctx.extension::<Sent>().expect("the test gave it").0.fetch_add(1, SeqCst);
+    Ok("sent")
+}
+
+/// Keeps its thread until the test lets it go.
+struct Blocks {
+    began: mpsc::Sender<()>,
+    go: Mutex<mpsc::Receiver<()>>,
+}
+
+async fn block(
+    _: Nothing,
+    _: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<&'static str> {
+    let blocks = ctx.extension::<Blocks>().expect("the test gave it");
+    blocks.began.send(()).ok();
+    blocks.go.lock().expect("nobody panics with it").recv().ok();
+    Ok("blocked")
+}
+
+fn tools() -> [Arc<dyn Tool>; 2] {
+    [
+        Arc::new(tool::plain("mail", "Send a mail.", send)),
+        Arc::new(
+            tool::transactional("block", "Block a thread.", block).effect(EffectPolicy::Write),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends_nor_after_a_start()
+{
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let sent = Arc::new(AtomicUsize::new(0));
+    let (began, begins) = mpsc::channel();
+    let (lets_go, go) = mpsc::channel();
+    let mut limits = Limits::default();
+    limits.store_timeout = Duration::from_secs(1);
+    let model = ScriptedModel::repeating([
+        ScriptedCompletion::call("mail", &json!({})),
+        ScriptedCompletion::text("Well."),
+    ]);
+    let store = SqliteStore::open(&path, []).await.unwrap();
+    let runtime = Runtime::builder()
+        .model(model)
+        .store(store)
+        .tools(tools())
+        .limits(limits)
+        .extension(Sent(sent.clone()))
+        .extension(Blocks { began, go: Mutex::new(go) })
+        .start()
+        .await
+        .unwrap();
+    let asking = runtime.session("kim", "always").await.unwrap();
+    let mut events = asking.subscribe();
+    let turn = asking.ask("send").await.unwrap();
+    let question = loop {
+        if let Some(Item::Event(event)) = timeout(PATIENCE, events.next()).await.unwrap()
+            && let EventKind::ConfirmationAsked { question } = &event.kind
+        {
+            break question.clone();
+        }
+    };
+    let other = runtime.session("lee", "refused").await.unwrap();
+    other.state().await.unwrap();
+    let blocking = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.dispatch(Call::new(UserId::new("kim").unwrap(), "block", "{}")).await }
+    });
+    tokio::task::spawn_blocking(move || begins.recv_timeout(PATIENCE)).await.unwrap().unwrap();
+
+    let (answered, asked) = tokio::join!(
+        asking.answer(&question, Decision::ApproveAlways),
+        other.ask("delete everything"),
+    );
+    assert!(answered.is_err(), "the writer never came to it");
+    let refused = asked.map(|turn| turn.id());
+    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+
+    lets_go.send(()).unwrap();
+    timeout(PATIENCE, blocking).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, turn.ended()).await.unwrap().ok();
+    assert_eq!(asking.grants().await.unwrap(), []);
+    assert!(other.turn().await.unwrap().is_none());
+    timeout(PATIENCE, runtime.shutdown()).await.unwrap().unwrap();
+    drop(runtime);
+
+    let store = SqliteStore::open(&path, []).await.unwrap();
+    let model = ScriptedModel::repeating([ScriptedCompletion::text("I delete everything now.")]);
+    let runtime =
+        Runtime::builder().model(model).store(store).tools(tools()).start().await.unwrap();
+    assert_eq!(runtime.resume_open().await, 0, "nothing of it goes on");
+    let other = runtime.session("lee", "refused").await.unwrap();
+    assert_eq!(other.state().await.unwrap().messages, []);
+    assert_eq!(sent.load(SeqCst), 0);
+    runtime.shutdown().await.unwrap();
+}
