@@ -70,7 +70,7 @@ impl Builder {
         self
     }
 
-    /// Other bounds than the default.
+    /// Other bounds than the default. [`start`](Self::start) refuses what no runtime can keep to.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -126,6 +126,7 @@ impl Builder {
     pub async fn start(self) -> Result<Runtime, BuildError> {
         let model = self.model.ok_or(BuildError::NoModel)?;
         let store = self.store.ok_or(BuildError::NoStore)?;
+        self.limits.check()?;
         let mut registry = ToolRegistry::new();
         registry.register_all(self.tools)?;
         for tool in registry.iter() {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{InvalidId, Refusal, SessionId},
+    protocol::{InvalidId, LimitError, Refusal, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
@@ -18,6 +18,9 @@ pub enum BuildError {
     /// No store was given.
     #[error("a runtime needs a store: call `Builder::store`")]
     NoStore,
+    /// A limit is too small or too large for any runtime.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
     /// A tool could not be registered.
     #[error("failed to register the tools")]
     Tools(#[from] RegistryError),

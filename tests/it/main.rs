@@ -23,6 +23,7 @@ mod gate;
 mod given_up;
 mod layers;
 mod life;
+mod limits;
 mod notes;
 mod program;
 mod readers;

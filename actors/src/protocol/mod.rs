@@ -7,6 +7,7 @@ mod confirmation;
 mod envelope;
 mod event;
 mod id;
+mod limit_ranges;
 mod limits;
 mod locale;
 mod outcome;
@@ -31,6 +32,7 @@ pub use event::{
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
+pub use limit_ranges::LimitError;
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};

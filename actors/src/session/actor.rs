@@ -1,6 +1,6 @@
 //! The shell of a SessionActor: what others ask of it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
@@ -352,5 +352,7 @@ impl Awake {
 
 /// Looks later whether the session may sleep.
 fn idle_alarm(wiring: &Wiring, me: &ActorRef<SessionMsg>) -> Alarm {
-    Alarm::at(Instant::now() + wiring.around.limits.session_idle, me, || SessionMsg::Idle)
+    // One that may sleep at once does not look all the time while it is busy.
+    let rest = wiring.around.limits.session_idle.max(Duration::from_millis(1));
+    Alarm::at(Instant::now() + rest, me, || SessionMsg::Idle)
 }

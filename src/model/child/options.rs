@@ -7,6 +7,9 @@ use std::{
     time::Duration,
 };
 
+/// Longer than any process runs, and short enough that a moment so much later is one. What is longer is taken for this.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
 /// Which program serves the model, and how it is watched.
 #[non_exhaustive]
 pub struct ChildOptions {
@@ -89,14 +92,14 @@ impl ChildOptions {
     /// questions, so time in which this process did not run either does not count.
     #[must_use]
     pub fn ping_every(mut self, time: Duration) -> Self {
-        self.ping_every = time.max(Duration::from_millis(1));
+        self.ping_every = time.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
     /// Ends a child of which nothing was heard for so long, 30 seconds by default.
     #[must_use]
     pub fn silent_after(mut self, time: Duration) -> Self {
-        self.silent_after = time;
+        self.silent_after = time.min(LONGEST);
         self
     }
 
@@ -104,14 +107,14 @@ impl ChildOptions {
     /// largest model takes for one decode, and as long as anybody waits for a first token.
     #[must_use]
     pub fn still_after(mut self, time: Duration) -> Self {
-        self.still_after = time;
+        self.still_after = time.min(LONGEST);
         self
     }
 
     /// Ends a child that loads its model for so long, 10 minutes by default.
     #[must_use]
     pub fn load_within(mut self, time: Duration) -> Self {
-        self.load_within = time;
+        self.load_within = time.min(LONGEST);
         self
     }
 
@@ -119,21 +122,21 @@ impl ChildOptions {
     /// so on; behind the first it does not wait. From 100 milliseconds to 10 seconds by default.
     #[must_use]
     pub fn restart_delay(mut self, first: Duration, longest: Duration) -> Self {
-        (self.first_delay, self.longest_delay) = (first, longest);
+        (self.first_delay, self.longest_delay) = (first.min(LONGEST), longest.min(LONGEST));
         self
     }
 
     /// Begins with these delays anew behind a child that lived for so long, 10 seconds by default.
     #[must_use]
     pub fn healthy_after(mut self, time: Duration) -> Self {
-        self.healthy_after = time;
+        self.healthy_after = time.min(LONGEST);
         self
     }
 
     /// Leaves a child so long to end by itself when the model is dropped, 2 seconds by default; then it is killed.
     #[must_use]
     pub fn end_within(mut self, time: Duration) -> Self {
-        self.end_within = time;
+        self.end_within = time.min(LONGEST);
         self
     }
 
@@ -151,5 +154,38 @@ impl fmt::Debug for ChildOptions {
             .field("program", &self.program)
             .field("arguments", &self.arguments)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_moment_later_by_any_of_its_times_is_one() {
+        for time in [Duration::ZERO, Duration::MAX] {
+            let options = ChildOptions::new("madang")
+                .ping_every(time)
+                .silent_after(time)
+                .still_after(time)
+                .load_within(time)
+                .restart_delay(time, time)
+                .healthy_after(time)
+                .end_within(time);
+            for time in [
+                options.ping_every,
+                options.silent_after,
+                options.still_after,
+                options.load_within,
+                options.first_delay,
+                options.longest_delay,
+                options.healthy_after,
+                options.end_within,
+            ] {
+                assert!(Instant::now().checked_add(time).is_some(), "{time:?}");
+            }
+        }
     }
 }
