@@ -219,17 +219,14 @@ async fn verdict(
                 }
             }
             () = request.dismissal.token.cancelled() => {
-                // From here on no answer can win; one that did just now counts.
-                verdict.close();
-                if let Ok(won) = verdict.try_recv() {
+                if let Some(won) = last_word(&mut verdict) {
                     return Ok(won);
                 }
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
                 return Err(Answered::Cancelled(CancelReason::Dismissed));
             }
             () = request.leave.cancelled() => {
-                verdict.close();
-                if let Ok(won) = verdict.try_recv() {
+                if let Some(won) = last_word(&mut verdict) {
                     return Ok(won);
                 }
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
@@ -248,5 +245,26 @@ async fn verdict(
             }
             () = request.leave.cancelled() => return Err(Answered::Left),
         };
+    }
+}
+
+/// The answer that won just now, which counts; from here on none can win.
+fn last_word<T>(verdict: &mut oneshot::Receiver<T>) -> Option<T> {
+    verdict.close();
+    verdict.try_recv().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_won_before_its_screen_closed_counts_and_none_wins_behind_it() {
+        let (answer, mut verdict) = oneshot::channel();
+        answer.send("won").unwrap();
+        assert_eq!(last_word(&mut verdict), Some("won"));
+        let (answer, mut verdict) = oneshot::channel();
+        assert_eq!(last_word(&mut verdict), None);
+        assert_eq!(answer.send("too late"), Err("too late"), "whoever answers hears it");
     }
 }

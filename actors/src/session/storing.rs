@@ -260,3 +260,79 @@ impl Drop for Report {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+        task::{Context, Wake, Waker},
+    };
+
+    use ractor::{Actor, ActorProcessingErr};
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::{
+        session::Door,
+        testing::{MemoryStore, yard::Yard},
+    };
+
+    /// A session that is gone.
+    struct Gone;
+
+    impl Actor for Gone {
+        type Msg = SessionMsg;
+        type State = ();
+        type Arguments = ();
+
+        async fn pre_start(
+            &self,
+            _: ActorRef<SessionMsg>,
+            (): (),
+        ) -> Result<(), ActorProcessingErr> {
+            Ok(())
+        }
+    }
+
+    /// Looks, at the moment in which it is woken, whether the door still waits for a write.
+    struct Looks(Arc<Door>, AtomicBool);
+
+    impl Looks {
+        fn is_settled(&self) -> bool {
+            pin!(self.0.settled()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        }
+    }
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.store(self.is_settled(), Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_door_knows_of_a_write_before_the_session_is_told() {
+        let yard = Yard::new([]).await;
+        let door = yard.door("s").await;
+        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
+        to.stop(None);
+        ended.await.unwrap();
+        let (clear, told) = oneshot::channel();
+        let report = Report {
+            to,
+            outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
+            result: Ok(()),
+            sign: None,
+            begun: Some(door.begins()),
+            store: Arc::new(MemoryStore::new()),
+            running: TaskTracker::new().token(),
+        };
+        let looks = Arc::new(Looks(door, AtomicBool::new(false)));
+        let mut told = pin!(told);
+        let waker = Waker::from(looks.clone());
+        assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(!looks.is_settled(), "the write is on its way");
+        drop(report);
+        assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
+    }
+}

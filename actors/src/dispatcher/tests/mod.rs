@@ -2,6 +2,7 @@
 //! questions, bounds, late ends, and what is left when an actor is killed.
 
 mod approvals;
+mod beginning;
 mod late;
 mod resources;
 
