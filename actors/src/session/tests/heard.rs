@@ -24,33 +24,11 @@ use crate::{
 /// How many worlds each test goes through.
 const SEEDS: u64 = 40;
 
-/// Nothing is lost, and nothing fails.
-const QUIET: &Steps = &[Step::Ask, Step::Ask, Step::Ask, Step::Ask, Step::Dismiss, Step::Wait];
-
-/// Those die whom the sessions ask.
-const SERVANTS: &Steps = &[
-    Step::Ask,
-    Step::Ask,
-    Step::Ask,
-    Step::Ask,
-    Step::Dismiss,
-    Step::Wait,
-    Step::KillConfirm,
-    Step::KillDispatcher,
-    Step::KillStoreActor,
-];
-
-/// Sessions die.
-const SESSIONS: &Steps = &[
-    Step::Ask,
-    Step::Ask,
-    Step::Ask,
-    Step::Ask,
-    Step::Dismiss,
-    Step::Wait,
-    Step::KillSession,
-    Step::KillSession,
-];
+/// People ask, leave and wait, and this happens too.
+fn with(more: &Steps) -> Vec<Step> {
+    let people = [Step::Ask, Step::Ask, Step::Ask, Step::Ask, Step::Dismiss, Step::Wait];
+    [&people, more].concat()
+}
 
 /// What one reader of a session heard.
 type Heard = Arc<Mutex<Vec<Arc<SessionEvent>>>>;
@@ -341,15 +319,25 @@ async fn run_all(steps: &Steps) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_told_is_what_is_stored_where_nothing_fails() {
-    run_all(QUIET).await;
+    run_all(&with(&[])).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nor_does_it_differ_where_those_die_whom_the_sessions_ask() {
-    run_all(SERVANTS).await;
+    run_all(&with(&[Step::KillConfirm, Step::KillDispatcher, Step::KillStoreActor])).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nor_where_sessions_die() {
-    run_all(SESSIONS).await;
+    run_all(&with(&[Step::KillSession, Step::KillSession])).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_where_the_stores_replies_are_lost() {
+    run_all(&with(&[Step::LoseReply])).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nor_where_the_store_fails() {
+    run_all(&with(&[Step::FailBegin])).await;
 }
