@@ -34,6 +34,10 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call =
         Call::new(wanted.person.user(), wanted.name, arguments).confirm(confirm).locale(locale);
+    let call = match wanted.zone.time_zone {
+        Some(zone) => call.time_zone(zone),
+        None => call,
+    };
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
         Some(report) => output::line(&report.map_err(Failure::of)?.envelope)?,

@@ -9,6 +9,12 @@ pub(crate) enum Text<'a> {
     NewSession(&'a SessionId),
     /// What chats here, and how to leave.
     Welcome { model: &'a str },
+    /// What can be said, each on a line of its own.
+    Examples(&'a str),
+    /// A yes behind the notice about clearing, which may be meant for either.
+    WhichYes(&'a str),
+    /// What to try where the model failed.
+    TryOtherwise,
     /// Many entries of a reopened chat stand before.
     Reopened { entries: usize },
     /// May it run, and how to answer.
@@ -35,8 +41,8 @@ pub(crate) enum Text<'a> {
     Arguments,
     /// A call that ran without a question.
     RanByGrant,
-    /// A call whose arguments were changed from these.
-    ChangedFrom(&'a str),
+    /// A call whose arguments the person changed.
+    Changed,
     /// The tools that run without a question; empty for none.
     Grants(&'a str),
     /// This tool is asked about again.
@@ -59,6 +65,8 @@ pub(crate) enum Text<'a> {
     Dismissed,
     /// How the chat is cleared.
     HowToClear,
+    /// How the chat is cleared, where no command can be typed.
+    HowToClearElsewhere,
     /// The chat was cleared.
     Cleared,
     /// A command that there is none of.
@@ -108,6 +116,24 @@ impl Text<'_> {
                 Locale::Ko => format!("마당 · {model} · 나가려면 Ctrl-D"),
                 Locale::En => format!("Madang · {model} · Ctrl-D leaves"),
             },
+            Self::Examples(examples) => match locale {
+                Locale::Ko => {
+                    format!("이렇게 말해 보세요:{examples}\n명령은 /help 를 입력하면 나옵니다.")
+                }
+                Locale::En => format!("Try saying:{examples}\nType /help for commands."),
+            },
+            Self::WhichYes(line) => match locale {
+                Locale::Ko => format!(
+                    "{line}: 아직 아무것도 하지 않았습니다. 대화를 정리하려면 /clear 를, 모델에게 하는 말이면 한 번 더 입력하세요."
+                ),
+                Locale::En => format!(
+                    "{line}: nothing was done yet. Type /clear to clear the chat, or say it once more if it is for the model."
+                ),
+            },
+            Self::TryOtherwise => pick(
+                "다른 말로 짧게 다시 말해 보거나, /clear 로 대화를 정리해 보세요.",
+                "Say it again in other, fewer words, or begin anew with /clear.",
+            ),
             Self::Reopened { entries } => match locale {
                 Locale::Ko => format!("이전 대화 {entries}개 항목에 이어서 합니다."),
                 Locale::En => format!("Goes on after {entries} earlier entries."),
@@ -143,10 +169,7 @@ impl Text<'_> {
             Self::WhyNot => pick("모델에게 전할 말: ", "Tell the model: "),
             Self::Arguments => pick("인자: ", "Arguments: "),
             Self::RanByGrant => pick("(묻지 않고 실행)", "(always allowed)"),
-            Self::ChangedFrom(asked) => match locale {
-                Locale::Ko => format!("(고치기 전: {asked})"),
-                Locale::En => format!("(you changed it from {asked})"),
-            },
+            Self::Changed => pick("(고친 인자로)", "(with your arguments)"),
             Self::Grants("") => pick(
                 "이 대화에서 묻지 않고 실행하는 도구가 없습니다.",
                 "No tool runs without a question in this chat.",
@@ -199,6 +222,10 @@ impl Text<'_> {
             }
             Self::Dismissed => pick("중단했습니다.", "Stopped."),
             Self::HowToClear => pick("/clear 를 입력하면 정리합니다.", "Type /clear to do so."),
+            Self::HowToClearElsewhere => pick(
+                "터미널에서 열고 /clear 를 입력하면 정리합니다.",
+                "Open it in a terminal and type /clear to do so.",
+            ),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
             Self::Commands => pick(
                 "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /settle 번호 yes|no 알려 주기, /quit 나가기",

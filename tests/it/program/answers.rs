@@ -69,7 +69,7 @@ fn a_no_can_say_why() {
     chat.until_shown("모델에게 전할 말: ");
     chat.write("점심 먹고 다시 물어봐\r".as_bytes());
     chat.until_shown("아니요: 점심 먹고 다시 물어봐");
-    chat.until_shown("사용자가 허락하지 않았습니다. \"점심 먹고 다시 물어봐\"");
+    chat.until_shown("사용자가 허락하지 않았습니다. '점심 먹고 다시 물어봐'");
     chat.until_shown("Then not.");
     let ledger = leave(&home, chat);
     let outcome = json!({
@@ -108,7 +108,7 @@ fn arguments_can_be_changed_and_what_does_not_fit_is_said() {
     arguments.as_object_mut().unwrap().remove("more");
     chat.write(&line(&arguments));
     chat.until_shown("yes, with the changed arguments");
-    chat.until_shown("(you changed it from {");
+    chat.until_shown("(with your arguments)");
     chat.until_shown("Done.");
     let ledger = leave(&home, chat);
     assert_eq!(ledger[0]["arguments"], arguments);

@@ -1,5 +1,8 @@
 //! The program with the model that comes with it: the first command of a newcomer.
 
+#[path = "../../../src/bin/madang/chat/prompts.rs"]
+mod prompts;
+
 use std::fs;
 
 use serde_json::{Value, json};
@@ -107,5 +110,25 @@ fn the_promise_holds_under_stress_with_a_model_that_really_answers() {
     assert_eq!((ended.code, &report["turns"]), (Some(0), &json!(8)), "{report}");
     for counter in ["lost", "doubled", "unasked", "misreported", "disturbed"] {
         assert_eq!(report[counter], 0, "{counter}: {report}");
+    }
+}
+
+#[test]
+fn each_sentence_of_the_start_screen_leads_to_its_call() {
+    for (toolkits, list) in
+        [(&["life"][..], "life"), (&["notes"], "notes"), (&["life", "notes"], "life,notes")]
+    {
+        for (locale, is_korean) in [("ko", true), ("en", false)] {
+            let prompts = prompts::of(toolkits, is_korean);
+            assert_eq!(prompts.len(), 4);
+            for prompts::Prompt { says, calls } in prompts {
+                let home = Home::new();
+                let chat = ["chat", "--json", "--locale", locale, "--toolkit", list];
+                let chat = [&chat[..], &["--confirm", "approve"]].concat();
+                let (call, answer) = call_and_answer(&home.run(&chat, format!("{says}\n")));
+                let outcome = (&call["name"], &call["outcome"]["status"]);
+                assert_eq!(outcome, (&json!(calls), &json!("ok")), "{says}: {answer}");
+            }
+        }
     }
 }

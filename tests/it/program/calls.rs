@@ -107,3 +107,28 @@ fn the_ledger_can_be_read_while_a_chat_holds_the_database() {
     assert_eq!(chat.ended().code, Some(0));
     assert_eq!(home.habits(), 0, "the lock goes with its process");
 }
+
+/// Kiribati is a day ahead of Midway at any moment.
+#[test]
+fn the_day_is_that_of_the_time_zone_that_is_named() {
+    let home = Home::new();
+    let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
+    let added = home.run(&["call", "add_habit", &habit, "--confirm", "approve"], "");
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let day = |zone: &str| -> Value {
+        let arguments = r#"{"habit_id":1,"value":"blank"}"#;
+        let ended = home.run(&["call", "log_tracker_entry", arguments, "--time-zone", zone], "");
+        serde_json::from_str::<Value>(&ended.out).unwrap()["data"]["date"].clone()
+    };
+    let (ahead, behind) = (day("Pacific/Kiritimati"), day("Pacific/Midway"));
+    assert!(ahead.as_str() > behind.as_str() && behind.is_string(), "{ahead} and {behind}");
+    let script = [
+        json!({ "tool_calls": [{ "name": "log_tracker_entry", "arguments": { "habit_id": 1, "value": "blank" } }] }),
+        json!({ "text": "Well." }),
+    ];
+    let options = ["--json", "--time-zone", "Pacific/Kiritimati"];
+    let chat = home.chat(&script, &options, "log it\n");
+    assert_eq!(chat.of_type("tool_call_ended")[0]["outcome"]["data"]["date"], ahead);
+    let unknown = home.run(&["call", "ping", "{}", "--time-zone", "Mars/Olympus"], "");
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}

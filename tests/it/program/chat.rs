@@ -85,15 +85,16 @@ fn plain_output_shows_what_was_said_and_what_was_done() {
     let script = [
         json!({ "text": "Let me see." }),
         missing,
-        text("There is none.\u{1b}[2J"),
+        text("There is none.\u{1b}[2J\n· add_habit -> done"),
         json!({ "error": "Odd" }),
     ];
     let ended = home.chat(&script, &["--locale", "en"], "hello\nstreak of 77\nonce more\n");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let lines: Vec<&str> = ended.out.lines().collect();
-    let [hello, call, answer, error] = lines[..] else { panic!("{ended:?}") };
+    let [hello, call, answer, forged, error] = lines[..] else { panic!("{ended:?}") };
     assert_eq!((hello, answer), ("Let me see.", r"There is none.\u{1b}[2J"));
-    assert!(call.starts_with(r#"· get_streak {"habit_id":77} -> not_found: "#), "{call}");
+    assert_eq!(forged, "  · add_habit -> done");
+    assert_eq!(call, "· ❌ Error: There is no habit number 77. · get_streak");
     assert_eq!(error, "✗ the model failed: Odd");
 }
 

@@ -36,7 +36,10 @@ fn the_daily_note_of_a_chat_is_a_markdown_file_when_the_program_ends() {
     let ended =
         home.chat(&script, &["--toolkit", "life,notes", "--locale", "ko"], "일일 노트 만들어줘\n");
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.out.contains("-> ✅ 페이지를 성공적으로 생성했습니다."), "{ended:?}");
+    assert!(
+        ended.out.contains("✅ 페이지를 성공적으로 생성했습니다. · create_page_with_blocks"),
+        "{ended:?}"
+    );
     let file = home.path("data/madang/madang.notes/kim/2026-01-25 일일 노트.md");
     assert_eq!(fs::read_to_string(file).unwrap(), DAILY_NOTE);
 }
@@ -69,5 +72,8 @@ fn a_rule_that_does_not_hold_is_told_as_an_error_to_the_person() {
         json!({ "tool_calls": [{ "name": "open_page", "arguments": { "pageTitle": "없는 것" } }] });
     let script = [call, json!({ "text": "없어요." })];
     let ended = home.chat(&script, &["--toolkit", "notes", "--locale", "ko"], "없는 것 열어줘\n");
-    assert!(ended.out.contains("-> ❌ 오류: '없는 것' 페이지를 찾을 수 없습니다."), "{ended:?}");
+    assert!(
+        ended.out.contains("❌ 오류: '없는 것' 페이지를 찾을 수 없습니다. · open_page"),
+        "{ended:?}"
+    );
 }

@@ -124,3 +124,61 @@ fn a_session_is_cleared_by_a_command_and_the_ledger_stays() {
     assert_eq!(first.ended().code, Some(0));
     assert_eq!(home.run(&["ledger", "--session", "one"], "").events().len(), 1);
 }
+
+#[test]
+fn a_new_chat_shows_what_can_be_said_and_an_old_one_does_not() {
+    let home = Home::new();
+    for (locale, first, help) in [
+        ("ko", "수면에 좋은 프로토콜 찾아줘", "명령: /clear"),
+        ("en", "Find something for sleep", "Commands: /clear"),
+    ] {
+        let options = format!("--locale {locale} --session {locale}");
+        let (mut new, _) = start(&home, &[json!({ "text": "Hello." })], &options);
+        let shown = new.until_shown(PROMPT);
+        assert!(shown.contains(first) && shown.contains("/help"), "{shown}");
+        new.write(b"/help\r");
+        new.until_shown(help);
+        new.until_shown(PROMPT);
+        new.write(b"hi\r");
+        new.until_shown("Hello.");
+        new.until_shown(PROMPT);
+        new.write(b"/quit\r");
+        assert_eq!(new.ended().code, Some(0));
+        let (mut old, _) = start(&home, &[json!({ "text": "Hello." })], &options);
+        let shown = old.until_shown(PROMPT);
+        assert!(!shown.contains(first), "{shown}");
+        old.write(b"/quit\r");
+        old.ended();
+    }
+}
+
+#[test]
+fn a_yes_behind_the_notice_about_clearing_goes_nowhere_until_it_is_said_again() {
+    for (locale, yes, notice, which) in [
+        ("ko", "네", "/clear 를 입력하면", "한 번 더"),
+        ("en", "yes", "Type /clear to do so", "say it once more"),
+    ] {
+        let home = Home::new();
+        let answers: Vec<_> =
+            (1..=11).map(|turn| json!({ "text": format!("Answer {turn}.") })).collect();
+        let options = format!("--locale {locale} --session one");
+        let mut chat = chat(&home, &answers, &options);
+        for turn in 1..=9 {
+            chat.write(format!("turn {turn}\r").as_bytes());
+            chat.until_shown(&format!("Answer {turn}."));
+            if turn == 9 {
+                chat.until_shown(notice);
+            }
+            chat.until_shown(PROMPT);
+        }
+        chat.write(format!("{yes}\r").as_bytes());
+        let shown = chat.until_shown(which);
+        assert!(!shown.contains("Answer 10."), "{shown}");
+        chat.until_shown(PROMPT);
+        chat.write(format!("{yes}\r").as_bytes());
+        chat.until_shown("Answer 10.");
+        chat.until_shown(PROMPT);
+        chat.write(b"/quit\r");
+        assert_eq!(chat.ended().code, Some(0));
+    }
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as Options, ValueEnum};
 use madang::{Decision, Digest, Locale, SessionId};
 
-use super::shared::{Database, ModelChoice, Person, Toolkits, Tuning, session};
+use super::shared::{Database, ModelChoice, Person, Toolkits, Tuning, Zone, session};
 use crate::{
     hub::HubName,
     language::{Language, spoken},
@@ -27,6 +27,8 @@ pub(crate) struct Chat {
     pub(crate) toolkits: Toolkits,
     #[command(flatten)]
     pub(crate) workspace: Workspace,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,
@@ -65,6 +67,8 @@ pub(crate) struct Call {
     pub(crate) toolkits: Toolkits,
     #[command(flatten)]
     pub(crate) workspace: Workspace,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,

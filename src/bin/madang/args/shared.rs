@@ -1,6 +1,6 @@
 //! Options that several commands share: which model, which database, who, which tools.
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, sync::Arc};
 
 use clap::{Args as Options, ValueEnum};
 use madang::{SessionId, UserId};
@@ -73,6 +73,13 @@ pub(crate) struct Person {
 }
 
 #[derive(Debug, Options)]
+pub(crate) struct Zone {
+    /// The time zone in which a day begins and ends, such as Asia/Seoul. Without it, the machine's.
+    #[arg(long = "time-zone", value_name = "NAME", value_parser = time_zone)]
+    pub(crate) time_zone: Option<Arc<str>>,
+}
+
+#[derive(Debug, Options)]
 pub(crate) struct Toolkits {
     /// The toolkits, separated by commas.
     #[arg(
@@ -93,6 +100,16 @@ pub(crate) enum Toolkit {
     Notes,
 }
 
+impl Toolkit {
+    /// As it is typed.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Life => "life",
+            Self::Notes => "notes",
+        }
+    }
+}
+
 impl Person {
     pub(crate) fn user(&self) -> UserId {
         let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
@@ -103,6 +120,15 @@ impl Person {
 
 pub(super) fn session(id: &str) -> Result<SessionId, String> {
     SessionId::new(id).map_err(|error| error.to_string())
+}
+
+fn time_zone(name: &str) -> Result<Arc<str>, String> {
+    match jiff::tz::TimeZone::get(name) {
+        Ok(_) => Ok(name.into()),
+        Err(_) => {
+            Err("there is no such time zone: give a name such as Asia/Seoul or UTC".to_owned())
+        }
+    }
 }
 
 fn user(id: &str) -> Result<UserId, String> {

@@ -1,6 +1,6 @@
 //! A chat without a terminal: each line of standard input is a turn.
 
-use madang::{EventKind, Item, Limits, Locale};
+use madang::{EventKind, Item, Limits, Locale, Notice, plain};
 
 use super::{
     input::{Line, Lines},
@@ -59,6 +59,18 @@ fn stopped(talk: &Talk) -> Failure {
     Failure::new(format!("stopped before the end of the input: go on with --session {id}"))
 }
 
+/// What begins a line of the program.
+const MARKS: [char; 3] = ['·', '※', '✗'];
+
+/// What the model says. A line that begins as one of the program does is indented.
+fn said(text: &str) -> String {
+    let lines = printable(text);
+    let lines = lines
+        .split('\n')
+        .map(|line| if line.starts_with(MARKS) { format!("  {line}") } else { line.to_owned() });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Shows a chat as plain text.
 #[derive(Debug)]
 pub(super) struct Plain {
@@ -72,13 +84,21 @@ impl Plain {
 
     fn event(&self, event: &EventKind) -> Option<String> {
         match event {
-            EventKind::ModelMessage { text, .. } => Some(printable(text.trim()).into_owned()),
+            EventKind::ModelMessage { text, .. } => Some(said(text.trim())),
             EventKind::ToolCallEnded { record } => {
                 Some(format!("· {}", summary(record, self.locale)))
             }
-            EventKind::SystemNotice { text, .. } => Some(format!("※ {text}")),
-            EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", printable(text))),
-            EventKind::Error { text, .. } => Some(format!("✗ {}", printable(text))),
+            EventKind::SystemNotice { notice: Notice::SuggestClear, text } => Some(format!(
+                "※ {} {}",
+                plain(text),
+                Text::HowToClearElsewhere.in_locale(self.locale)
+            )),
+            EventKind::SystemNotice {
+                notice: Notice::EffectUnknown | Notice::TurnLeftOut,
+                text,
+            }
+            | EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", plain(text))),
+            EventKind::Error { text, .. } => Some(format!("✗ {}", plain(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }
             | EventKind::ConfirmationAsked { .. }

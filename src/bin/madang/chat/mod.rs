@@ -9,12 +9,14 @@ mod json;
 mod lines;
 mod pages;
 mod printable;
+mod prompts;
 mod screen;
 mod streamed;
 mod summary;
 mod talk;
 mod terminal;
 mod typed_json;
+mod words;
 mod wrap;
 
 use std::io::{self, IsTerminal};
@@ -59,10 +61,11 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
         output::remark(&Text::NewSession(session.id()).in_locale(locale));
     }
     let asker = if matches!(answers, Answers::Nobody) { Asker::Nobody } else { Asker::Person };
-    let options = TurnOptions { asker, locale, ..TurnOptions::default() };
+    let time_zone = wanted.zone.time_zone.clone();
+    let options = TurnOptions { asker, locale, time_zone, ..TurnOptions::default() };
     let talk = Talk::new(session, options, answers, signals);
     if is_terminal {
-        terminal::run(talk, model).await
+        terminal::run(talk, model, &wanted.toolkits).await
     } else if wanted.is_json {
         lines::run(talk, &mut json::Json::new(locale)).await
     } else {

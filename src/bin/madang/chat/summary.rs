@@ -1,60 +1,61 @@
-//! A tool call in one line: `search_catalog {"category":"sleep"} -> 3 items`.
+//! A tool call in one line, in words: how it ended, what it did or why it did not, and which tool it was.
 
-use madang::{Approval, CallRecord, Effect, Locale, Text as LibraryText, ToolOutcome, plain};
+use madang::{
+    Approval, CallRecord, Effect, Locale, Text as LibraryText, ToolOutcome, plain, quoted,
+};
 use serde_json::Value;
 
-use super::printable::printable;
+use super::words;
 use crate::texts::Text;
 
-/// So many characters of arguments or data are shown.
+/// So many characters of arguments are shown, where there are no words for them.
 const MAX_CHARS: usize = 100;
 
-/// The call with its arguments and what became of it.
+/// The marks of how a call ended. Tools put the first two before their own words too.
+const DONE: &str = "✅";
+const FAILED: &str = "❌";
+const CANCELLED: &str = "🚫";
+const DISCARDED: &str = "❗";
+
+/// What became of the call.
 pub(super) fn summary(record: &CallRecord, locale: Locale) -> String {
-    let name = plain(&record.name);
-    let arguments = short(&json(&record.arguments));
+    let (mark, words) = ending(record, locale);
     let approval = approval(record, locale).map_or_else(String::new, |words| format!(" {words}"));
-    format!("{name} {arguments}{approval} -> {}", ending(record, locale))
+    format!("{mark} {words} · {}{approval}", plain(&record.name))
 }
 
 /// What the person has to do with it, where that is more than a yes.
 fn approval(record: &CallRecord, locale: Locale) -> Option<String> {
     let text = match (&record.asked, record.approval?) {
-        (Some(asked), _) => return Some(Text::ChangedFrom(&short(&json(asked))).in_locale(locale)),
+        (Some(_), _) => Text::Changed,
         (None, Approval::Granted { .. }) => Text::RanByGrant,
         (None, Approval::Once | Approval::Always { .. } | Approval::Edited) => return None,
     };
     Some(text.in_locale(locale))
 }
 
-fn ending(record: &CallRecord, locale: Locale) -> String {
-    // What a tool has to say to the person goes before the data, which is for the model.
-    let feedback = record.outcome.as_ref().and_then(|outcome| outcome.metadata().get("feedback"));
-    if let Some(feedback) = feedback.and_then(Value::as_str) {
-        return printable(feedback).into_owned();
-    }
+fn ending(record: &CallRecord, locale: Locale) -> (&'static str, String) {
     match &record.outcome {
-        Some(ToolOutcome::Ok(ok)) => given(&ok.data, locale),
+        Some(ToolOutcome::Ok(ok)) => {
+            // What a tool has to say to the person goes before the data, which is for the model.
+            let feedback = ok.metadata.get("feedback").and_then(Value::as_str);
+            let words = feedback.map_or_else(
+                || words::done(&record.name, &ok.data, locale),
+                |words| plain(words.trim_start_matches(DONE).trim()).into_owned(),
+            );
+            (DONE, words)
+        }
         Some(ToolOutcome::Err(error)) => {
-            format!("{}: {}", printable(&error.code), printable(&error.reason))
+            (FAILED, format!("{}{}", locale.pick("오류: ", "Error: "), plain(&error.reason)))
         }
         Some(ToolOutcome::Cancelled(cancelled)) => {
             let reason = LibraryText::Cancelled(cancelled.reason).in_locale(locale);
-            match &cancelled.message {
-                Some(message) => format!("{reason} \"{}\"", plain(message)),
-                None => reason,
-            }
+            let message = cancelled.message.as_ref();
+            let said = message.map_or_else(String::new, |message| format!(" {}", quoted(message)));
+            (CANCELLED, format!("{reason}{said}"))
         }
-        None => discarded(record.effect, locale),
+        None => (DISCARDED, discarded(record.effect, locale)),
     }
-}
-
-/// How many items, where it is a list; else the data.
-fn given(data: &Value, locale: Locale) -> String {
-    let listed = data.as_array().or_else(|| data.get("items")?.as_array());
-    let Some(items) = listed else { return short(&json(data)) };
-    let total = data.get("count").and_then(Value::as_u64).unwrap_or(items.len() as u64);
-    Text::Items { shown: items.len() as u64, total }.in_locale(locale)
 }
 
 fn discarded(effect: Effect, locale: Locale) -> String {
@@ -84,11 +85,11 @@ mod tests {
 
     use super::*;
 
-    fn line(arguments: Value, outcome: Option<ToolOutcome>) -> String {
+    fn line(name: &str, outcome: Option<ToolOutcome>, locale: Locale) -> String {
         let record = CallRecord {
             id: CallId::new(uuid::Uuid::nil()),
-            name: "look".into(),
-            arguments,
+            name: name.into(),
+            arguments: json!({ "a": "{\"b\":1}" }),
             asked: None,
             approval: None,
             effect: Effect::Committed,
@@ -98,46 +99,115 @@ mod tests {
             proposed_at: Timestamp::from_millis(0),
             ended_at: Timestamp::from_millis(0),
         };
-        summary(&record, Locale::En)
+        summary(&record, locale)
     }
 
-    fn check(arguments: Value, outcome: Option<ToolOutcome>, expected: &Expect) {
-        expected.assert_eq(&line(arguments, outcome));
+    fn check(name: &str, data: Value, expected: &Expect) {
+        let line = |locale| line(name, Some(ToolOutcome::ok(data.clone())), locale);
+        expected.assert_eq(&format!("{}\n{}\n", line(Locale::Ko), line(Locale::En)));
     }
 
     #[test]
-    fn a_call_is_one_line() {
-        let arguments = json!({"category": "sleep"});
-        let list = ToolOutcome::ok(json!({"count": 3, "items": [1, 2, 3]}));
-        let part = ToolOutcome::ok(json!({"count": 7, "items": [1, 2, 3]}));
-        check(json!({"limit": 3}), Some(part), &expect![[r#"look {"limit":3} -> 3 of 7 items"#]]);
-        check(arguments.clone(), Some(list), &expect![[r#"look {"category":"sleep"} -> 3 items"#]]);
+    fn what_a_tool_gave_is_said_in_words() {
         check(
-            json!({}),
-            Some(ToolOutcome::ok(json!({"habit_id": 7}))),
-            &expect![[r#"look {} -> {"habit_id":7}"#]],
+            "search_catalog",
+            json!({ "count": 7, "items": [{}, {}, {}] }),
+            &expect![[r#"
+                ✅ 카탈로그에서 7개 중 3개를 찾았습니다. · search_catalog
+                ✅ Found 3 of 7 items in the catalogue. · search_catalog
+            "#]],
         );
         check(
-            json!("{not\njson\u{1b}"),
-            Some(ToolOutcome::error("validation", "invalid arguments")),
-            &expect![[r#"look {not json\u{1b} -> validation: invalid arguments"#]],
+            "add_habit",
+            json!({ "habit_id": 7, "title": "Walk' now" }),
+            &expect![[r#"
+                ✅ 7번 습관 'Walk\' now'을(를) 추가했습니다. · add_habit
+                ✅ Added habit 7, 'Walk\' now'. · add_habit
+            "#]],
         );
+        check(
+            "add_habit",
+            json!({ "habit_id": 7, "title": "Walk", "already_active": true }),
+            &expect![[r#"
+                ✅ 'Walk'은(는) 이미 7번 습관입니다. 바뀐 것이 없습니다. · add_habit
+                ✅ 'Walk' is habit 7 already; nothing has changed. · add_habit
+            "#]],
+        );
+        check(
+            "log_tracker_entry",
+            json!({ "habit_id": 7, "date": "2026-03-09", "value": "done" }),
+            &expect![[r#"
+                ✅ 7번 습관의 2026-03-09 기록을 완료로 남겼습니다. · log_tracker_entry
+                ✅ Recorded habit 7 as done for 2026-03-09. · log_tracker_entry
+            "#]],
+        );
+        check(
+            "get_streak",
+            json!({ "title": "Walk", "current": 1 }),
+            &expect![[r#"
+                ✅ 'Walk': 1일째 이어 가고 있습니다. · get_streak
+                ✅ 'Walk': 1 day in a row. · get_streak
+            "#]],
+        );
+        check(
+            "get_current_context",
+            json!({ "page": null }),
+            &expect![[r#"
+                ✅ 열린 페이지가 없습니다. · get_current_context
+                ✅ No page is open. · get_current_context
+            "#]],
+        );
+        check(
+            "list_pages",
+            json!({ "count": 2, "total": 9, "items": [{}, {}] }),
+            &expect![[r#"
+                ✅ 페이지를 9개 중 2개 찾았습니다. · list_pages
+                ✅ Pages: 2 of 9 items. · list_pages
+            "#]],
+        );
+    }
+
+    #[test]
+    fn each_outcome_of_each_tool_is_one_line_in_words_in_the_language_of_the_person() {
+        let tools = [madang::toolkit::life::tools(), madang::toolkit::notes::tools()].concat();
+        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+        assert!(names.len() >= 27, "{names:?}");
         let denied = ToolOutcome::cancelled(CancelReason::Denied);
-        let cut =
-            format!(r#"look {{"a":"{}… -> You did not allow it."#, "가".repeat(MAX_CHARS - 6));
-        assert_eq!(line(json!({"a": "가".repeat(200)}), Some(denied)), cut);
-        let told = ToolOutcome::ok(json!({"id": 7}));
-        check(
-            json!({}),
-            Some(told.with_metadata("feedback", json!("✅ 완료했습니다"))),
-            &expect!["look {} -> ✅ 완료했습니다"],
+        let outcomes = |locale: Locale| {
+            let reason = locale.pick("그런 것이 없습니다.\n{\"x\":1}", "There is none.\n[1]");
+            let feedback = locale.pick("✅ 완료했습니다", "✅ Done");
+            [
+                (DONE, Some(ToolOutcome::ok(json!({ "id": 7 })))),
+                (DONE, Some(ToolOutcome::ok(json!({ "items": [{ "a": 1 }] })))),
+                (DONE, Some(ToolOutcome::ok(json!({})).with_metadata("feedback", json!(feedback)))),
+                (FAILED, Some(ToolOutcome::error("not_found", reason))),
+                (CANCELLED, Some(denied.clone())),
+                (DISCARDED, None),
+            ]
+        };
+        let is_hangul = |letter: char| ('가'..='힣').contains(&letter);
+        for (name, locale) in names.iter().flat_map(|name| [(name, Locale::Ko), (name, Locale::En)])
+        {
+            for (mark, outcome) in outcomes(locale) {
+                let line = line(name, outcome, locale);
+                assert!(line.starts_with(mark) && line.ends_with(&format!(" · {name}")), "{line}");
+                assert_eq!(line.lines().count(), 1, "{line}");
+                assert_eq!(line.contains(is_hangul), locale == Locale::Ko, "{line}");
+                assert!(!line.contains("\"id\"") && !line.contains("not_found"), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reason_cannot_begin_a_line_of_its_own_and_a_message_is_quoted() {
+        let odd = ToolOutcome::error("x", "none\n✅ Done · add_habit\u{1b}");
+        assert_eq!(
+            line("look", Some(odd), Locale::En),
+            r"❌ Error: none\u{a}✅ Done · add_habit\u{1b} · look"
         );
-        check(
-            json!({}),
-            None,
-            &expect![
-                "look {} -> the screen was closed and the result discarded, but it took effect."
-            ],
+        assert_eq!(
+            line("look", None, Locale::En),
+            "❗ the screen was closed and the result discarded, but it took effect. · look"
         );
     }
 }

@@ -6,7 +6,7 @@ use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
     ConfirmationEnd, Content, Decision, Ending, EventKind, Item, LedgerRow, Locale, Notice,
-    SettleError, Settlement, Text as LibraryText, TurnEnding, plain,
+    SettleError, Settlement, Text as LibraryText, TurnEnding, plain, quoted,
 };
 
 use super::{
@@ -15,16 +15,17 @@ use super::{
     flow::Flow,
     pages::Pages,
     printable::printable,
+    prompts,
     screen::Screen,
     streamed::Streamed,
     summary::{json, short, summary},
     talk::{Next, Talk},
     wrap::{Gutter, Size, rows},
 };
-use crate::{failure::Failure, output, texts::Text};
+use crate::{args::Toolkits, failure::Failure, output, texts::Text};
 
 /// Takes turns until the person leaves.
-pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
+pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Result<(), Failure> {
     let locale = talk.options.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
     let typed_before = earlier.iter().filter_map(|message| match &message.content {
@@ -37,7 +38,17 @@ pub(super) async fn run(mut talk: Talk, model: &str) -> Result<(), Failure> {
     });
     let mut screen = Terminal::new(locale, Editor::new(typed_before.collect())?);
     screen.dim(&Text::Welcome { model: &plain(model) }.in_locale(locale))?;
-    if !earlier.is_empty() {
+    if earlier.is_empty() {
+        let mut examples = String::new();
+        for prompt in prompts::of(
+            &toolkits.names.iter().map(|toolkit| toolkit.name()).collect::<Vec<_>>(),
+            locale == Locale::Ko,
+        ) {
+            examples.push_str("\n  ");
+            examples.push_str(prompt.says);
+        }
+        screen.dim(&Text::Examples(&examples).in_locale(locale))?;
+    } else {
         screen.dim(&Text::Reopened { entries: earlier.len() }.in_locale(locale))?;
     }
     let mut next = talk.go_on(&mut screen).await?;
@@ -91,6 +102,10 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             Ok(Next::Turn)
         }
         "" => Ok(Next::Turn),
+        yes if std::mem::take(&mut screen.asks_to_clear) && is_yes(yes) => {
+            screen.dim(&Text::WhichYes(&quoted(yes)).in_locale(locale))?;
+            Ok(Next::Turn)
+        }
         _ => {
             screen.wait();
             let next = talk.turn(line, screen).await;
@@ -98,6 +113,33 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             next
         }
     }
+}
+
+/// Whether it is a bare yes, which behind a question of the program is perhaps not meant for the model.
+fn is_yes(line: &str) -> bool {
+    let word = line.trim_end_matches(['.', '!', '~', ' ']).to_lowercase();
+    const YES: [&str; 19] = [
+        "예",
+        "네",
+        "넵",
+        "넹",
+        "응",
+        "어",
+        "그래",
+        "그래요",
+        "좋아",
+        "좋아요",
+        "ㅇㅇ",
+        "ㅇㅋ",
+        "y",
+        "yes",
+        "yeah",
+        "yep",
+        "ok",
+        "okay",
+        "sure",
+    ];
+    YES.contains(&&*word)
 }
 
 /// What the person has found out about a call: its number in the chat, and whether it took effect.
@@ -149,6 +191,8 @@ struct Terminal {
     question: Pages,
     /// Whether the answer will stand behind how to answer.
     has_open_question: bool,
+    /// Whether the program has just asked if the chat shall be cleared.
+    asks_to_clear: bool,
     waiting: Option<ProgressBar>,
 }
 
@@ -161,6 +205,7 @@ impl Terminal {
             flow: Flow::default(),
             question: Pages::default(),
             has_open_question: false,
+            asks_to_clear: false,
             waiting: None,
         }
     }
@@ -283,12 +328,10 @@ impl Terminal {
                 Ok(())
             }
             EventKind::SystemNotice { notice: Notice::SuggestClear, text } => {
-                self.dim(&format!("{text} {}", Text::HowToClear.in_locale(locale)))
+                self.asks_to_clear = true;
+                self.dim(&format!("※ {} {}", plain(text), Text::HowToClear.in_locale(locale)))
             }
-            EventKind::SystemNotice { notice: Notice::TurnLeftOut, text } => {
-                self.below()?;
-                output::line(&text.clone().red().to_string())
-            }
+            EventKind::SystemNotice { notice: Notice::TurnLeftOut, text } => self.red(&plain(text)),
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
                 let how = Text::HowToSettle.in_locale(locale);
                 self.red(&format!("{} {how}", plain(text)))
@@ -297,7 +340,10 @@ impl Terminal {
                 self.dim(&plain(text))
             }
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
-            EventKind::Error { text, .. } => self.red(&plain(text)),
+            EventKind::Error { text, .. } => {
+                self.red(&plain(text))?;
+                self.dim(&Text::TryOtherwise.in_locale(locale))
+            }
             EventKind::TurnEnded { ending: TurnEnding::Dismissed, .. } => {
                 self.dim(&Text::Dismissed.in_locale(locale))
             }
