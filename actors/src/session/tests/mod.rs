@@ -5,6 +5,7 @@ mod answers;
 mod feed;
 mod heard;
 mod interleavings;
+mod left_out;
 mod lost;
 mod reading;
 mod resume;

@@ -1,0 +1,63 @@
+//! A turn that broke the model down is said to the person, and the chat goes on without its text.
+
+use crate::{
+    port::ModelError,
+    protocol::{Completion, Content, Limits, Notice, PromptMessage, TurnEnding, WantedCall},
+    session::History,
+    testing::{
+        FakeTool, HandScript, model_pair,
+        yard::{Yard, in_time},
+    },
+};
+
+/// The texts that the model is asked with next.
+async fn asked(script: &mut HandScript) -> (Vec<String>, crate::testing::HandCompletion) {
+    let completion = in_time(script.next()).await;
+    let messages = completion.request().messages.iter().map(|message| match message {
+        PromptMessage::User { text } | PromptMessage::Model { text } => text.to_string(),
+        PromptMessage::ToolCall { arguments, envelope, .. } => format!("{arguments} {envelope}"),
+    });
+    (messages.collect(), completion)
+}
+
+#[tokio::test]
+async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
+    let (model, mut script) = model_pair();
+    let look = [FakeTool::read("look")];
+    let yard = Yard::keeping(History::Stored, Limits::default(), model, look).await;
+    let door = yard.door("s").await;
+    let ended = yard.ask(&door, "boom").await.unwrap();
+    let (_, first) = asked(&mut script).await;
+    let call = WantedCall { name: "look".into(), arguments: r#"{"at": "boom"}"#.into() };
+    first.finish(Completion { tool_calls: vec![call], ..Completion::default() });
+    let (told, second) = asked(&mut script).await;
+    assert_eq!(told[0], "boom");
+    second.fail(ModelError::KILLED_ENGINE);
+    assert_eq!(in_time(ended).await.unwrap().ending, TurnEnding::Failed);
+    let state = yard.state(&door).await;
+    let notice = Content::Notice { notice: Notice::TurnLeftOut };
+    assert_eq!(state.messages.last().map(|message| &message.content), Some(&notice));
+
+    let ended = yard.ask(&door, "hello").await.unwrap();
+    let (told, completion) = asked(&mut script).await;
+    assert!(!told.concat().contains("boom"), "{told:?}");
+    assert!(told[0].contains("left out") || told[0].contains("뺐습니다"), "{told:?}");
+    assert!(told[1].starts_with("{} {\"status\":"), "what the call did is told: {told:?}");
+    assert_eq!(told[2], "hello");
+    completion.say("Hi.");
+    assert_eq!(in_time(ended).await.unwrap().ending, TurnEnding::Answered);
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_in_another_way_is_read_again() {
+    let (model, mut script) = model_pair();
+    let none: [FakeTool; 0] = [];
+    let yard = Yard::keeping(History::Stored, Limits::default(), model, none).await;
+    let door = yard.door("s").await;
+    let ended = yard.ask(&door, "first").await.unwrap();
+    asked(&mut script).await.1.fail(ModelError::ENGINE_DIED);
+    in_time(ended).await.unwrap();
+    let _ended = yard.ask(&door, "second").await.unwrap();
+    let (told, _completion) = asked(&mut script).await;
+    assert_eq!(told, ["first", "second"]);
+}
