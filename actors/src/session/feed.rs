@@ -48,8 +48,8 @@ pub(super) struct Recent {
     pub(super) thinking: Beginning,
     /// Subscriptions older than this hear nothing more.
     pub(super) audience: u64,
-    /// Where the turn began to go on to which nobody has listened yet.
-    pub(super) unheard: Option<u64>,
+    /// Where the turn began to go on to which nobody has listened yet, and how far the story was told then.
+    pub(super) unheard: Option<(u64, EventPlace)>,
 }
 
 /// An event, and whether the store has what it tells.
@@ -169,7 +169,7 @@ impl Feed {
         }
         let seq = recent.next();
         if kind == EventKind::TurnResumed {
-            recent.unheard = Some(seq);
+            recent.unheard = Some((seq, recent.told));
         } else if matches!(kind, EventKind::TurnEnded { .. }) {
             recent.unheard = None;
         }
@@ -201,8 +201,14 @@ impl Feed {
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
-        let next = recent.unheard.take().unwrap_or_else(|| recent.next());
-        Subscription::from(self, next, &recent)
+        let unheard = recent.unheard.take();
+        let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
+        let mut subscription = Subscription::from(self, next, &recent);
+        if let Some((_, place)) = unheard {
+            // The ring may have forgotten what lies behind it.
+            subscription.read_to = Some(place);
+        }
+        subscription
     }
 
     /// Reads on behind a place, once the session has woken. What is not in memory is read from this archive.

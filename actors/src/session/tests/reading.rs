@@ -198,6 +198,30 @@ async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
     assert_eq!(seen.first().unwrap().0, EventPlace::of_entry(4), "the turn's own first entry");
 }
 
+#[tokio::test]
+async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgotten() {
+    let (model, mut script) = model_pair();
+    let limits = Limits { max_feed_events: 2, ..Limits::default() };
+    let tools = [FakeTool::read("look")];
+    let yard = Yard::keeping(History::Stored, limits, model, tools).await;
+    let door = yard.door("s").await;
+    drop(yard.ask(&door, "hi").await.unwrap());
+    let _first = in_time(script.next()).await;
+    // As after a crash: the turn goes on, and says more than the ring keeps before anybody listens.
+    let door = yard.fresh_door(&door);
+    yard.state(&door).await;
+    let look = |text: &str| super::calling(text, &["look"]);
+    in_time(script.next()).await.finish(look("One."));
+    in_time(script.next()).await.finish(look("Two."));
+    let last = in_time(script.next()).await;
+    let mut reader = subscribe(&yard, &door);
+    last.say("Three.");
+    let mut seen = Vec::new();
+    read(&mut reader, EventPlace::of_entry(6).end(), usize::MAX, &mut seen).await;
+    let places: Vec<_> = seen.iter().map(|(place, _)| place.to_string()).collect();
+    assert_eq!(places, ["2", "3", "4", "5", "6", "6.2"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
