@@ -126,7 +126,8 @@ impl Runtime {
         let turn = TurnId::new(Uuid::now_v7());
         let locale = locale.unwrap_or(self.inner().locale);
         let (news, mut heard) = mpsc::unbounded_channel();
-        let preamble = a_turn_of_its_own(&user, &session, turn, self.inner().clock.now());
+        let at = self.inner().clock.now();
+        let preamble = a_turn_of_its_own(&user, &session, turn, at);
         let cancelled = self.inner().wiring.closing.child_token();
         let request = Arc::new(DispatchRequest {
             preamble,
@@ -141,7 +142,9 @@ impl Runtime {
             locale,
             time_zone: time_zone.unwrap_or_else(|| locale.time_zone().into()),
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
-            dismissal: Dismissal { token: cancelled.clone(), ..Dismissal::default() },
+            dismissal: Dismissal::of_caller(cancelled.clone()),
+            proposed_at: at,
+            beyond: None,
             cancelled,
             news: Recipient::channel(news.clone()),
             late: Recipient::nobody(),

@@ -3,11 +3,12 @@
 use madang_actors::protocol::{CancelReason, ToolOutcome};
 use serde_json::{Value, json};
 
-const REASONS: [CancelReason; 4] = [
+const REASONS: [CancelReason; 5] = [
     CancelReason::Denied,
     CancelReason::Expired,
     CancelReason::Unreachable,
     CancelReason::Dismissed,
+    CancelReason::Withdrawn,
 ];
 
 #[test]
@@ -96,13 +97,13 @@ fn to_value_has_success_output_error_cancelled_and_metadata() {
 }
 
 #[test]
-fn the_four_cancellations_stay_distinct() {
+fn the_five_cancellations_stay_distinct() {
     let names = REASONS.map(CancelReason::name);
-    assert_eq!(names, ["denied", "expired", "unreachable", "dismissed"]);
+    assert_eq!(names, ["denied", "expired", "unreachable", "dismissed", "withdrawn"]);
     let mut texts = REASONS.map(CancelReason::envelope_text).to_vec();
     texts.sort_unstable();
     texts.dedup();
-    assert_eq!(texts.len(), 4);
+    assert_eq!(texts.len(), 5);
     assert_eq!(CancelReason::Denied.envelope_text(), "user did not confirm");
 }
 

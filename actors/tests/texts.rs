@@ -106,6 +106,7 @@ fn every_text_is_there_in_both_languages() {
         Text::BadArguments("x"),
         Text::HandlerFailed(&fault),
         Text::Overloaded,
+        Text::TooManyCalls(8),
         Text::StoreFailed,
         Text::ToolChanged,
         Text::EndUnknown,
@@ -132,6 +133,7 @@ fn every_text_is_there_in_both_languages() {
         CancelReason::Expired,
         CancelReason::Unreachable,
         CancelReason::Dismissed,
+        CancelReason::Withdrawn,
     ] {
         texts.push(Text::Cancelled(reason));
     }
@@ -152,7 +154,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
-            Text::MessagesLeftOut(_) | Text::LeftOut => {}
+            Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Settled { .. } => {}
         }

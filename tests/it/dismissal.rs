@@ -142,8 +142,8 @@ async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the
         proposed note {"name":"note"}
         proposed save {"name":"save"}
         call slow_note {"name":"slow_note"} -> discarded effect Committed discarded
-        call note "{\"name\":\"note\"}" -> {"status":"cancelled","reason":"dismissed"} effect None
-        call save "{\"name\":\"save\"}" -> {"status":"cancelled","reason":"dismissed"} effect None
+        call note "{\"name\":\"note\"}" -> {"status":"cancelled","reason":"withdrawn"} effect None
+        call save "{\"name\":\"save\"}" -> {"status":"cancelled","reason":"withdrawn"} effect None
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
     let rows = scene.yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
@@ -164,8 +164,8 @@ async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the
         .collect();
     expect![[r#"
         slow_note: {"status":"discarded","effect":"committed","reason":"slow_note: 화면이 닫혀 결과를 버렸지만, 적용되었습니다."}
-        note: {"status":"cancelled","reason":"the user left before answering"}
-        save: {"status":"cancelled","reason":"the user left before answering"}"#]].assert_eq(&told.join("\n"));
+        note: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}
+        save: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}"#]].assert_eq(&told.join("\n"));
     next.say("ok");
     turn.ended().await.unwrap();
     scene.yard.shutdown().await;

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     admission::Permit,
     failpoint::failpoint,
+    ledger::CallState,
     mailbox::{Recipient, answer},
     port::BoxFuture,
     protocol::{AnswerError, Bound, CancelReason, Fault, Locale, Refusal, Text, ToolOutcome},
@@ -35,11 +36,16 @@ use crate::{
 pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, around: Arc<Around>) {
     // Nothing begins for a screen that was closed, nor for a runtime that ends.
     if request.dismissal.stops() {
-        let outcome = ToolOutcome::cancelled(CancelReason::Dismissed);
+        let outcome = ToolOutcome::cancelled(withdrawn(&request));
         return Box::pin(refuse(request, outcome, reply, around)).await;
     }
     if request.leave.is_cancelled() {
         return reply.send(DispatcherEvent::Left { call: request.call.id });
+    }
+    if let Some(max) = request.beyond {
+        let text = Text::TooManyCalls(max).in_locale(request.locale);
+        let outcome = ToolOutcome::error("too_many_calls", text);
+        return Box::pin(refuse(request, outcome, reply, around)).await;
     }
     let checked = match check(request, &around) {
         Ok(checked) => checked,
@@ -71,6 +77,12 @@ pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, aroun
     if let Err(error) = CallActor::spawn(None, CallActor, Box::new(call)).await {
         error!(%error, "failed to start a call; its asker reads the ledger");
     }
+}
+
+/// Why a call does not begin whose turn has ended: its question was open, or nobody was asked.
+fn withdrawn(request: &DispatchRequest) -> CancelReason {
+    let is_asked = request.standing.as_ref().is_some_and(|it| it.state == CallState::Awaiting);
+    if is_asked { CancelReason::Dismissed } else { CancelReason::Withdrawn }
 }
 
 /// A place for a call. One that goes on after a crash was let in before: it waits. `None`: until it was not to begin any

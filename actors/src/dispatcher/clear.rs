@@ -83,8 +83,9 @@ pub(super) async fn clear(
     }
     let request = checked.request();
     // A standing approval is for somebody who sees what is done with it: a closed screen is covered by none.
-    if request.dismissal.token.is_cancelled() {
-        return Err((checked, NotCleared::because(CancelReason::Dismissed)));
+    if request.dismissal.is_over() {
+        let reason = request.dismissal.reason();
+        return Err((checked, NotCleared::because(reason)));
     }
     match Box::pin(by_grant(&checked, record, around)).await {
         Ok(Some(usable_until)) => return Ok(ClearedCall::approved(checked, usable_until)),
@@ -178,8 +179,11 @@ async fn go_on(
     record: &mut Record,
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
-    if checked.request().dismissal.token.is_cancelled() {
-        return Err((checked, NotCleared::because(CancelReason::Dismissed)));
+    if checked.request().dismissal.is_over() {
+        let is_asked = asked.state == CallState::Awaiting;
+        let reason = checked.request().dismissal.reason();
+        let reason = if is_asked { CancelReason::Dismissed } else { reason };
+        return Err((checked, NotCleared::because(reason)));
     }
     // What was shown, or what the user made of it.
     let checked = checked.with(asked.arguments.clone());
@@ -287,11 +291,7 @@ async fn decide(
                 CheckedDecision::ApproveAlways => {
                     (Approval::Always { schema: schema_digest(checked.tool().spec()) }, None)
                 }
-                CheckedDecision::Edit(typed) => match checked.edited(typed) {
-                    // Typed and unchanged is a plain yes: nobody is told of a change that there was not.
-                    same if same.digest() == checked.digest() => (Approval::Once, None),
-                    edited => (Approval::Edited, Some(edited)),
-                },
+                CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
                 CheckedDecision::Deny { .. } if is_planted("a no counts as a yes") => {
                     (Approval::Once, None)
                 }

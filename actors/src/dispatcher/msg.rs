@@ -11,8 +11,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{LedgerRow, Write},
     protocol::{
-        Asker, CallId, CallRecord, ConfirmationEnd, Locale, OnDismiss, Question, SessionId,
-        SettledCall, ToolCall, TurnId, UserId,
+        Asker, CallId, CallRecord, CancelReason, ConfirmationEnd, Locale, OnDismiss, Question,
+        SessionId, SettledCall, Timestamp, ToolCall, TurnId, UserId,
     },
 };
 
@@ -52,10 +52,14 @@ pub struct DispatchRequest {
     pub time_zone: Arc<str>,
     /// Whether anybody can be asked.
     pub asker: Asker,
-    /// Whether the turn was dismissed, and what that means.
+    /// Whether the turn was dismissed or given up.
     pub dismissal: Dismissal,
     /// What handlers are told: nobody waits for them any more, or the runtime ends.
     pub cancelled: CancellationToken,
+    /// When it was proposed; where the ledger has it, that says so.
+    pub proposed_at: Timestamp,
+    /// It is one call too many of its completion, of which so many are taken: it ends as an error and is not run.
+    pub beyond: Option<usize>,
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
     /// Hears what the call did after all, where its handler ended after its asker had been told `timeout`.
@@ -76,8 +80,10 @@ impl DispatchRequest {
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
-        let standing = Some(Box::new(row.clone()));
+        let (standing, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
         Self {
+            proposed_at,
+            beyond: None,
             session: row.session,
             user: row.user,
             turn: row.turn,
@@ -109,27 +115,80 @@ impl DispatchRequest {
     }
 }
 
-/// Whether a turn was dismissed, and what that means.
+/// Whether a turn was dismissed or given up, and what becomes of its calls.
 #[derive(Debug, Clone, Default)]
 pub struct Dismissal {
-    /// Cancelled by `dismiss()`, and by nothing else.
-    pub token: CancellationToken,
-    /// What it means.
-    pub mode: OnDismiss,
+    left: CancellationToken,
+    stops: CancellationToken,
+    is_behind: bool,
 }
 
 impl Dismissal {
+    /// Nobody has dismissed the turn. Where `stops` is cancelled, it is given up.
+    #[must_use]
+    pub fn new(stops: CancellationToken) -> Self {
+        Self { stops, ..Self::default() }
+    }
+
+    /// The caller, who is also the one who can be asked, leaves with this.
+    #[must_use]
+    pub fn of_caller(leaves: CancellationToken) -> Self {
+        Self { left: leaves.clone(), stops: leaves, is_behind: false }
+    }
+
+    /// The user leaves: open questions end, results of handlers that run are discarded, and where the turn is to stop no
+    /// other call begins.
+    pub fn dismiss(&self, mode: OnDismiss) {
+        self.left.cancel();
+        if mode == OnDismiss::Stop {
+            self.stops.cancel();
+        }
+    }
+
+    /// The turn is given up: its open questions end, results of handlers that run are discarded, and no other call begins.
+    pub fn give_up(&self) {
+        self.stops.cancel();
+    }
+
+    /// The same for a call that is dispatched now. The result of one that begins behind the dismissal counts: it belongs to
+    /// a turn that was to go on.
+    #[must_use]
+    pub fn from_here(&self) -> Self {
+        Self { is_behind: self.left.is_cancelled(), ..self.clone() }
+    }
+
+    /// Nobody is there any more who could be asked.
+    pub(super) fn is_over(&self) -> bool {
+        self.left.is_cancelled() || self.stops.is_cancelled()
+    }
+
+    /// Why a call is not run about which nobody can be asked any more: its turn is over, or goes on without its user.
+    pub(super) fn reason(&self) -> CancelReason {
+        if self.stops() { CancelReason::Withdrawn } else { CancelReason::Dismissed }
+    }
+
+    /// Waits until nobody is there any more who could be asked, and says why.
+    pub(super) async fn over(&self) -> CancelReason {
+        tokio::select! {
+            () = self.left.cancelled() => {}
+            () = self.stops.cancelled() => {}
+        }
+        if self.left.is_cancelled() { CancelReason::Dismissed } else { CancelReason::Withdrawn }
+    }
+
+    /// The result of a handler that ends now is given to nobody.
+    pub(super) fn discards(&self) -> bool {
+        self.is_over() && !self.is_behind
+    }
+
     /// No call of the turn begins any more.
     pub(super) fn stops(&self) -> bool {
-        self.mode == OnDismiss::Stop && self.token.is_cancelled()
+        self.stops.is_cancelled()
     }
 
     /// Waits until no call of the turn begins any more.
     pub(super) async fn stopped(&self) {
-        match self.mode {
-            OnDismiss::Stop => self.token.cancelled().await,
-            OnDismiss::Finish => std::future::pending().await,
-        }
+        self.stops.cancelled().await;
     }
 }
 

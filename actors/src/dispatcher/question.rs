@@ -104,9 +104,7 @@ pub(super) async fn again(
             asked(place, checked, record, around).await
         }
         () = sleep(left) => Ok(Answered::Cancelled(CancelReason::Expired)),
-        () = request.dismissal.token.cancelled() => {
-            Ok(Answered::Cancelled(CancelReason::Dismissed))
-        }
+        reason = request.dismissal.over() => Ok(Answered::Cancelled(reason)),
         () = request.leave.cancelled() => Ok(Answered::Left),
     }
 }
@@ -126,6 +124,7 @@ async fn asked(
         Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
         Err(unanswered) => return Ok(unanswered),
     };
+    let digest = question.digest;
     failpoint("question.answered").await?;
     // The store goes by the time of day and refuses what comes too late by it; nobody is told that such an answer counts.
     let at = around.clock.now();
@@ -133,6 +132,9 @@ async fn asked(
         answer(recorded, Err(AnswerError::NotOpen));
         return Ok(Answered::Cancelled(CancelReason::Expired));
     }
+    // Typed and unchanged is a plain yes: nobody is told of a change that there was not.
+    let is_same = matches!(&decision, CheckedDecision::Edit(typed) if checked.digest_of(&typed.arguments) == digest);
+    let decision = if is_same { CheckedDecision::Approve } else { decision };
     Ok(Answered::Decided { decision, by, at, recorded })
 }
 
@@ -218,12 +220,12 @@ async fn verdict(
                     return Ok(verdict);
                 }
             }
-            () = request.dismissal.token.cancelled() => {
+            reason = request.dismissal.over() => {
                 if let Some(won) = last_word(&mut verdict) {
                     return Ok(won);
                 }
                 drop(around.confirm.send(ConfirmMsg::Withdraw { call: request.call.id }));
-                return Err(Answered::Cancelled(CancelReason::Dismissed));
+                return Err(Answered::Cancelled(reason));
             }
             () = request.leave.cancelled() => {
                 if let Some(won) = last_word(&mut verdict) {
@@ -240,9 +242,7 @@ async fn verdict(
                 return Err(Answered::Cancelled(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),
-            () = request.dismissal.token.cancelled() => {
-                return Err(Answered::Cancelled(CancelReason::Dismissed));
-            }
+            reason = request.dismissal.over() => return Err(Answered::Cancelled(reason)),
             () = request.leave.cancelled() => return Err(Answered::Left),
         };
     }

@@ -14,8 +14,8 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, OnDismiss,
-        SettledBy, SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, SettledBy,
+        SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -26,9 +26,10 @@ pub(super) struct Record {
     request: Arc<DispatchRequest>,
     proposed_at: Timestamp,
     is_proposed: bool,
+    /// A step may be in the ledger that is not known here.
+    is_doubtful: bool,
     /// The ledger has the validated arguments.
     has_arguments: bool,
-    was_dismissed_at_begin: bool,
     approval: Option<Approval>,
     /// What was shown.
     shown: Option<Value>,
@@ -54,9 +55,8 @@ impl Finished {
 impl Record {
     pub(super) fn new(around: Arc<Around>, request: Arc<DispatchRequest>) -> Self {
         let standing = request.standing.as_ref();
-        let proposed_at = standing.map_or_else(|| around.clock.now(), |call| call.proposed_at);
+        let proposed_at = standing.map_or(request.proposed_at, |call| call.proposed_at);
         let is_proposed = standing.is_some();
-        let was_dismissed_at_begin = request.dismissal.token.is_cancelled();
         let approval = standing.and_then(|call| call.approval);
         let asked = standing.and_then(|call| call.asked.clone());
         let shown = standing.filter(|call| call.state == CallState::Awaiting);
@@ -67,8 +67,8 @@ impl Record {
             request,
             proposed_at,
             is_proposed,
+            is_doubtful: false,
             has_arguments,
-            was_dismissed_at_begin,
             approval,
             shown,
             asked,
@@ -117,6 +117,7 @@ impl Record {
         if let Err(cause) = written
             && !(cause.may_have_happened() && Box::pin(self.has_taken(at, &steps)).await)
         {
+            self.is_doubtful |= cause.may_have_happened();
             return Err(cause);
         }
         self.is_proposed = true;
@@ -157,12 +158,9 @@ impl Record {
 
     /// The step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
     pub(super) fn ended(&self, finished: Finished) -> Ended {
-        let dismissal = &self.request.dismissal;
-        let is_late = dismissal.token.is_cancelled();
-        let counts = dismissal.mode == OnDismiss::Stop || !self.was_dismissed_at_begin;
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
-        let result =
-            if is_late && counts && ran { CallResult::Discarded } else { CallResult::Shown };
+        let is_discarded = ran && self.request.dismissal.discards();
+        let result = if is_discarded { CallResult::Discarded } else { CallResult::Shown };
         let is_undone =
             result == CallResult::Discarded && is_planted("what was discarded is called undone");
         Ended {
@@ -217,6 +215,10 @@ impl Record {
         written: Result<(), StoreError>,
     ) -> CallEnd {
         match written {
+            Ok(()) if self.is_doubtful => {
+                let end = Box::pin(self.end_in_ledger()).await;
+                end.unwrap_or_else(|| self.call_end(arguments, ended, at, true))
+            }
             Ok(()) => self.call_end(arguments, ended, at, true),
             Err(cause) => Box::pin(self.looked_up(arguments, ended, at, &cause)).await,
         }

@@ -55,7 +55,7 @@ pub(super) async fn run(
         Err(NoPlace::Left) => return Ran::Left,
     };
     if request.dismissal.stops() && !cleared.is_approved() {
-        let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Dismissed));
+        let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Withdrawn));
         let end = record.end(checked.arguments().clone(), Vec::new(), dismissed);
         return Ran::Ended(Box::pin(end).await);
     }
@@ -250,6 +250,10 @@ async fn beside(
     early.tell(end);
     let late = self::finished(work.await, is_read, cleared, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
+    if !is_recorded && is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
+        // The ledger has never heard of it, and its session may have gone on meanwhile with numbers of its own.
+        return Ran::Told(None);
+    }
     if !is_recorded {
         // Its session may have woken meanwhile and ended it as nobody could tell.
         let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;

@@ -59,7 +59,7 @@ pub struct ToolCancelled {
     pub metadata: Metadata,
 }
 
-/// Why a call was cancelled; the four stay distinct for the model and the person.
+/// Why a call was cancelled; the five stay distinct for the model and the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
@@ -71,6 +71,8 @@ pub enum CancelReason {
     Unreachable,
     /// The screen was dismissed while the question was open.
     Dismissed,
+    /// Its turn ended before it began: the screen was dismissed while nobody was asked, or the session was lost.
+    Withdrawn,
 }
 
 impl CancelReason {
@@ -82,6 +84,7 @@ impl CancelReason {
             Self::Expired => "the question expired without an answer",
             Self::Unreachable => "nobody could be asked to confirm",
             Self::Dismissed => "the user left before answering",
+            Self::Withdrawn => "the turn ended before this began, so it was not run",
         }
     }
 
@@ -93,6 +96,7 @@ impl CancelReason {
             Self::Expired => "expired",
             Self::Unreachable => "unreachable",
             Self::Dismissed => "dismissed",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }

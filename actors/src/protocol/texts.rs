@@ -61,6 +61,8 @@ pub enum Text<'a> {
     Overloaded,
     /// A bound of admission was reached.
     TooMany(&'a Refusal),
+    /// The model asked for more calls at once than are taken; this one was not run.
+    TooManyCalls(usize),
     /// The store is unavailable or full; nothing was run.
     StoreFailed,
     /// The tool is not the one any more about which the person was asked.
@@ -177,6 +179,16 @@ impl fmt::Display for Words<'_> {
                     ),
                 }
             }
+            Text::TooManyCalls(max) => match self.locale {
+                Locale::Ko => write!(
+                    f,
+                    "한 번에 받는 도구 호출은 {max}개까지라서 실행하지 않았습니다. 아직 필요하면 다시 불러 주세요."
+                ),
+                Locale::En => write!(
+                    f,
+                    "Not run, because at most {max} calls are taken at once. Call it again if it is still needed."
+                ),
+            },
             Text::StoreFailed => f.write_str(pick(
                 "저장소를 쓸 수 없어 실행하지 않았습니다.",
                 "The store is not available, so nothing was run.",
@@ -241,6 +253,10 @@ impl fmt::Display for Words<'_> {
                 CancelReason::Dismissed => {
                     pick("화면을 닫아 취소했습니다.", "Cancelled, because the screen was closed.")
                 }
+                CancelReason::Withdrawn => pick(
+                    "시작하기 전에 대화가 멈춰 실행하지 않았습니다.",
+                    "Not run, because the turn ended before it began.",
+                ),
             }),
             Text::Discarded { tool, effect } => {
                 write!(f, "{tool}: ")?;

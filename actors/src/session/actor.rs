@@ -4,25 +4,22 @@ use std::{collections::BTreeMap, time::Duration};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
-use tokio_util::sync::CancellationToken;
-use tracing::debug;
 use uuid::Uuid;
 
 use super::{
     awake::{AtDoor, Awake, Running, Waking},
-    msg::{Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnRefused},
+    msg::{Asked, ClearError, Outgoing, SessionMsg, SessionState, TurnRefused},
     state_cell::StateHolder,
-    turn::{Turn, TurnInput},
+    turn::Turn,
     wiring::{History, Wiring},
 };
 use crate::{
-    dispatcher::Dismissal,
     failpoint::{Failed, failpoint},
     ledger::text_digest,
     llm::LlmEvent,
     mailbox::{Alarm, answer},
-    port::{TurnStep, Write},
-    protocol::{Bound, Content, OnDismiss, TurnId, visible},
+    port::Write,
+    protocol::{Bound, Content, TurnId, visible},
     telemetry::TurnSpan,
 };
 
@@ -194,7 +191,7 @@ impl Awake {
             id,
             span: TurnSpan::begin(self.place.door.session(), self.place.door.user(), id, false),
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
-            dismissal: Dismissal { token: CancellationToken::new(), mode: options.on_dismiss },
+            dismissal: self.dismissal(),
             cancelled: self.runtime_closes.child_token(),
             options,
             text: hash,
@@ -210,68 +207,6 @@ impl Awake {
         self.store(me, [started], Outgoing { messages: vec![message], ..Outgoing::default() });
     }
 
-    /// No turn begins any more.
-    pub(super) fn is_closing(&self) -> bool {
-        self.closing.is_some() || self.runtime_closes.is_cancelled()
-    }
-
-    pub(super) fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<(), DismissError> {
-        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else {
-            return Err(DismissError::NoTurn);
-        };
-        turn.dismiss();
-        if turn.dismissal.mode == OnDismiss::Finish {
-            self.place.door.feed().close_subscriptions();
-        }
-        let spoken = self.place.door.feed().spoken();
-        self.on(me, TurnInput::Dismissed { spoken });
-        // Where it goes on to its end, a crash on the way must not make it forget.
-        self.step(me, TurnStep::Dismissed);
-        Ok(())
-    }
-
-    /// Stores what happens to the turn that runs, unless its end is on the way to the store.
-    pub(super) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
-        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
-        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
-        let step = Write::Turn { session, turn: turn.id, at, step };
-        self.store(me, [step], Outgoing::default());
-    }
-
-    /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and
-    /// those that run end first. A chat in memory ends with its process, and so does its turn.
-    pub(super) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
-        self.closing = Some(reply);
-        match self.wiring.history {
-            History::Stored => {
-                self.on(me, TurnInput::Suspended);
-                self.place.door.feed().silence();
-                self.step(me, TurnStep::Suspended);
-            }
-            History::InMemory => {
-                if let Some(turn) = self.turn.as_mut() {
-                    turn.core.stop_on_dismiss();
-                    if self.dismiss(me).is_err() {
-                        debug!("the turn's end is on the way to the store already");
-                    }
-                }
-            }
-        }
-        self.end_if_closing(me);
-    }
-
-    pub(super) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
-        let is_quiet =
-            self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
-        if is_quiet
-            && !self.is_clearing
-            && let Some(reply) = self.closing.take()
-        {
-            answer(reply, ());
-            me.stop(None);
-        }
-    }
-
     pub(super) fn clear(
         &mut self,
         me: &ActorRef<SessionMsg>,
@@ -280,23 +215,19 @@ impl Awake {
         if self.turn.is_some() || self.is_clearing {
             return answer(reply, Err(ClearError::Busy));
         }
-        // The mark belongs to the turn that it follows; in an empty chat there is nothing to clear.
-        let Some(turn) = self.chat.last_turn() else { return answer(reply, Ok(())) };
         self.is_clearing = true;
-        let mark = self.message(turn, Content::Cleared);
-        // Beginning anew, the user is asked anew.
-        let door = &self.place.door;
+        // The mark belongs to the turn that it follows; in an empty chat there is nothing to mark.
+        let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
+        // Beginning anew, the user is asked anew: also where only the store remembers the chat.
+        let (door, at) = (&self.place.door, self.wiring.around.clock.now());
         let revoke = Write::Revoke {
             session: door.session().clone(),
             tool: None,
             by: door.user().clone(),
-            at: mark.at,
+            at,
         };
-        self.store(
-            me,
-            [revoke],
-            Outgoing { messages: vec![mark], clear: Some(reply), ..Outgoing::default() },
-        );
+        let messages = mark.into_iter().collect();
+        self.store(me, [revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
     }
 
     pub(super) fn state(&self) -> SessionState {

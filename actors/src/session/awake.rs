@@ -92,7 +92,8 @@ pub(super) struct Running {
     /// The hash of what the user typed.
     pub(super) text: Digest,
     pub(super) dismissal: Dismissal,
-    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    /// What the handlers are told that begin before the next dismissal: nobody waits for them any more, or the runtime
+    /// ends.
     pub(super) cancelled: CancellationToken,
     /// Its place among the turns that run.
     pub(super) _place: Permit,
@@ -129,16 +130,17 @@ impl Running {
     }
 
     /// Nobody is there any more for what it began: the model stops, open questions end, the results of handlers that
-    /// run are discarded.
+    /// run are discarded, and what has not begun does not begin.
     pub(super) fn abandon(&mut self) {
         self.cancel_completion();
-        self.dismiss();
+        self.dismissal.give_up();
+        self.cancelled.cancel();
     }
 
-    /// Nobody waits for its calls any more.
-    pub(super) fn dismiss(&self) {
-        self.dismissal.token.cancel();
-        self.cancelled.cancel();
+    /// Nobody waits any more for the calls that run. Those that begin from here on are told otherwise.
+    pub(super) fn dismiss(&mut self, from_here: CancellationToken) {
+        self.dismissal.dismiss(self.options.on_dismiss);
+        std::mem::replace(&mut self.cancelled, from_here).cancel();
     }
 }
 

@@ -1,6 +1,4 @@
-//! Carrying out what the turn decides: asking the model, dispatching calls, storing the end.
-
-use std::sync::Arc;
+//! Carrying out what the turn decides: asking the model, hearing of its calls, storing the end.
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -8,31 +6,22 @@ use tracing::{debug, error};
 use uuid::Uuid;
 
 use super::{
-    awake::{Awake, Running, RunningCall},
+    awake::Awake,
+    calling::Called,
     msg::{Outgoing, SessionMsg, TurnEnd},
     recover::recover,
-    turn::{Sharing, TurnEffect, TurnInput},
-    wiring::History,
+    turn::{TurnEffect, TurnInput},
 };
 use crate::{
-    dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
+    dispatcher::{CallEnd, DispatcherEvent},
     llm::{LlmEvent, Wish},
     mailbox::{Recipient, Reply},
-    port::{Deltas, ModelError, StoreError, TurnStep, Write},
+    port::{Deltas, ModelError, StoreError},
     protocol::{
-        CallId, ChatMessage, Completion, CompletionId, CompletionRequest, Content, EffectPolicy,
-        Ending, EventKind, Notice, Question, Text, ToolCall, TurnError, TurnOptions, Usage,
-        WantedCall,
+        ChatMessage, Completion, CompletionId, CompletionRequest, Content, EventKind, Notice,
+        Question, Text, TurnError,
     },
 };
-
-/// What a completion asked for.
-struct Called {
-    round: u32,
-    usage: Usage,
-    text: Option<String>,
-    calls: Vec<WantedCall>,
-}
 
 impl Awake {
     /// Lets the turn decide, and carries out what it decided.
@@ -122,107 +111,6 @@ impl Awake {
         }
     }
 
-    /// Records what a completion asked for before any of it begins: together with the first step of its only call where
-    /// nothing was said, so that nobody waits for it; else on its own, so that what was said is shown at once.
-    fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
-        let Called { round, usage, text, calls } = called;
-        let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
-        let said = text.map(|text| {
-            let content = Content::Model { text: text.into(), ending: Ending::Complete };
-            self.message(turn, content)
-        });
-        let mut requests: Vec<_> =
-            calls.into_iter().filter_map(|wanted| self.request(me, wanted)).collect();
-        let Some(from) = requests.first().map(|request| request.seq) else { return };
-        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
-        let step = TurnStep::Called { round, from, usage };
-        let round = Write::Turn { session: session.clone(), turn, at, step };
-        match (&said, &mut *requests) {
-            (None, [only]) => only.preamble = vec![round],
-            _ => {
-                let proposal = |request: &DispatchRequest| Write::Call {
-                    session: session.clone(),
-                    call: request.call.id,
-                    at,
-                    transition: request.proposal(),
-                };
-                let facts = std::iter::once(round).chain(requests.iter().map(proposal));
-                let messages = said.into_iter().collect();
-                self.store(me, facts, Outgoing { messages, ..Outgoing::default() });
-            }
-        }
-        if let Some(turn) = self.turn.as_mut() {
-            turn.proposed = requests.into_iter().map(Arc::new).map(Some).collect();
-        }
-    }
-
-    /// A new call of the turn, with its place in the transcript.
-    fn request(
-        &mut self,
-        me: &ActorRef<SessionMsg>,
-        wanted: WantedCall,
-    ) -> Option<DispatchRequest> {
-        let seq = self.chat.reserve();
-        let WantedCall { name, arguments } = wanted;
-        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
-        self.turn.as_ref().map(|turn| self.request_in(turn, me, seq, call))
-    }
-
-    /// A call of this turn, as it is dispatched.
-    pub(super) fn request_in(
-        &self,
-        turn: &Running,
-        me: &ActorRef<SessionMsg>,
-        seq: u64,
-        call: ToolCall,
-    ) -> DispatchRequest {
-        let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
-        // A chat in memory ends with its process: nobody goes on with what it leaves.
-        let leave = match self.wiring.history {
-            History::Stored => self.runtime_closes.clone(),
-            History::InMemory => CancellationToken::new(),
-        };
-        DispatchRequest {
-            session: self.place.door.session().clone(),
-            user: self.place.door.user().clone(),
-            turn: turn.id,
-            seq,
-            call,
-            locale: *locale,
-            time_zone: time_zone.clone().unwrap_or_else(|| locale.time_zone().into()),
-            asker: *asker,
-            dismissal: turn.dismissal.clone(),
-            cancelled: turn.cancelled.clone(),
-            preamble: Vec::new(),
-            standing: None,
-            leave,
-            span: turn.span.span().clone(),
-            news: Recipient::actor(me.clone()),
-            late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
-        }
-    }
-
-    fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
-        let Some(turn) = self.turn.as_mut() else { return };
-        let Some(request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
-        let ToolCall { id, name, arguments } = request.call.clone();
-        turn.calls.insert(id, RunningCall { index, request: request.clone(), has_ended: false });
-        self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });
-        let reply = self.reply(me, &request);
-        // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
-        drop(self.wiring.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
-    }
-
-    /// Where the end of a call goes. Until it has, the session does not wake anew.
-    pub(super) fn reply(
-        &self,
-        me: &ActorRef<SessionMsg>,
-        request: &DispatchRequest,
-    ) -> Reply<DispatcherEvent> {
-        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        Reply::new(Recipient::actor(me.clone()).holding(self.place.door.begins()), lost)
-    }
-
     pub(super) fn completed(
         &mut self,
         me: &ActorRef<SessionMsg>,
@@ -256,27 +144,6 @@ impl Awake {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
         let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
         self.tell(EventKind::MessagesLeftOut { messages, text });
-    }
-
-    /// Whether a call of this tool may run beside others.
-    pub(super) fn sharing_of(&self, tool: &str) -> Sharing {
-        let tool = self.wiring.around.registry.get(tool);
-        let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
-        if is_alone { Sharing::Alone } else { Sharing::Shared }
-    }
-
-    /// The calls that are taken from a completion, each with whether it may run beside others.
-    pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
-        let max = if self.wiring.model.info().has_parallel_calls {
-            self.wiring.around.limits.max_calls_per_completion
-        } else {
-            1
-        };
-        let with_sharing = |call: WantedCall| {
-            let sharing = self.sharing_of(&call.name);
-            (call, sharing)
-        };
-        calls.into_iter().take(max).map(with_sharing).collect()
     }
 
     pub(super) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {

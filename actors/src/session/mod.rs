@@ -3,8 +3,10 @@
 mod actor;
 mod archive;
 mod awake;
+mod calling;
 mod carrying_out;
 mod chat;
+mod dismissing;
 mod door;
 mod doors;
 mod feed;

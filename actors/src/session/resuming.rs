@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ractor::ActorRef;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     awake::{Awake, Resumption, Running},
@@ -11,7 +10,7 @@ use super::{
     turn::{Progress, Turn, TurnInput},
 };
 use crate::{
-    dispatcher::{Dismissal, DispatchRequest},
+    dispatcher::DispatchRequest,
     port::{LedgerRow, TurnStep, Write},
     protocol::{EventKind, ToolCall},
     telemetry::TurnSpan,
@@ -34,7 +33,10 @@ impl Awake {
             usage: open.usage,
             is_dismissed: open.is_dismissed,
             stops_loop,
-            waiting: calls.iter().map(|row| self.sharing_of(&row.name)).collect(),
+            waiting: calls
+                .iter()
+                .map(|row| self.sharing_of(row.seq - open.from, &row.name))
+                .collect(),
         };
         let mut turn = Running {
             id: open.turn,
@@ -45,7 +47,7 @@ impl Awake {
                 true,
             ),
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
-            dismissal: Dismissal { token: CancellationToken::new(), mode: open.options.on_dismiss },
+            dismissal: self.dismissal(),
             cancelled: self.runtime_closes.child_token(),
             options: open.options,
             text: open.text,
@@ -59,9 +61,10 @@ impl Awake {
             questions: Vec::new(),
         };
         if open.is_dismissed {
-            turn.dismiss();
+            turn.dismiss(self.runtime_closes.child_token());
         }
-        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, me, row)));
+        let from = open.from;
+        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, me, row)));
         turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
         self.error = None;
@@ -70,9 +73,17 @@ impl Awake {
         self.on(me, TurnInput::Opened);
     }
 
-    fn again(&self, turn: &Running, me: &ActorRef<SessionMsg>, row: LedgerRow) -> DispatchRequest {
-        let standing = Some(Box::new(row.clone()));
+    fn again(
+        &self,
+        turn: &Running,
+        from: u64,
+        me: &ActorRef<SessionMsg>,
+        row: LedgerRow,
+    ) -> DispatchRequest {
+        let (standing, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
         let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
-        DispatchRequest { standing, ..self.request_in(turn, me, row.seq, call) }
+        let beyond = self.beyond(row.seq - from);
+        let request = self.request_in(turn, me, (row.seq, proposed_at), call);
+        DispatchRequest { standing, beyond, ..request }
     }
 }

@@ -171,9 +171,9 @@ impl Turn {
                 if self.is_stopped { self.stop_calling() } else { self.go_on_calling() }
             }
             (TurnInput::Completed { text, calls, usage }, Phase::Completing) => {
-                self.usage.prompt_tokens += usage.prompt_tokens;
-                self.usage.cached_tokens += usage.cached_tokens;
-                self.usage.completion_tokens += usage.completion_tokens;
+                add(&mut self.usage.prompt_tokens, usage.prompt_tokens);
+                add(&mut self.usage.cached_tokens, usage.cached_tokens);
+                add(&mut self.usage.completion_tokens, usage.completion_tokens);
                 if calls.is_empty() { self.answer(text) } else { self.call(text, calls) }
             }
             (TurnInput::CompletionFailed { error, spoken }, Phase::Completing) => {
@@ -267,6 +267,11 @@ impl Turn {
         self.phase = Phase::Ended;
         TurnEffect::End { ending, error, usage: self.usage }
     }
+}
+
+/// A model that counts to the end of the numbers ends no turn.
+const fn add(sum: &mut u32, more: u32) {
+    *sum = sum.saturating_add(more);
 }
 
 fn interrupted(spoken: String) -> Option<TurnEffect> {

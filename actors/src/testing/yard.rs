@@ -201,6 +201,8 @@ impl Yard {
             time_zone: "UTC".into(),
             asker: Asker::Person,
             dismissal: Dismissal::default(),
+            proposed_at: Timestamp::from_millis(0),
+            beyond: None,
             cancelled: Default::default(),
             preamble: Vec::new(),
             standing: None,

@@ -105,16 +105,13 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     in_time(gate.arrived(1)).await;
     let mut dismissed = yard.begin("mail", A).await;
     let mut left = yard.begin("mail", A).await;
-    let finishes = |request: &mut super::super::DispatchRequest| {
-        request.dismissal.mode = OnDismiss::Finish;
-    };
-    let mut last = yard.begin_with("mail", A, finishes).await;
-    dismissed.request.dismissal.token.cancel();
-    assert_eq!(kind(&dismissed.end().await), "dismissed, None");
+    let mut last = yard.begin("mail", A).await;
+    dismissed.request.dismissal.dismiss(OnDismiss::Stop);
+    assert_eq!(kind(&dismissed.end().await), "withdrawn, None");
     left.request.leave.cancel();
     let event = left.next().await;
     assert!(matches!(event, DispatcherEvent::Left { .. }), "{event:?}");
-    last.request.dismissal.token.cancel();
+    last.request.dismissal.dismiss(OnDismiss::Finish);
     gate.open();
     assert_eq!(kind(&running.end().await), "ok, Committed");
     assert_eq!(kind(&last.end().await), "discarded, Committed", "it was to finish");

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 
 use super::{asleep, by_hand, by_hand_with, calling, role, words};
 use crate::{
-    port::{Store, StoreError},
+    port::{LedgerFilter, Store, StoreError},
     protocol::{
-        Asker, Bound, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding, TurnError,
-        TurnId, TurnOptions,
+        Asker, Bound, Decision, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding,
+        TurnError, TurnId, TurnOptions,
     },
     session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring},
     testing::{
@@ -349,4 +349,35 @@ async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
     };
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+}
+
+#[tokio::test]
+async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_the_yes() {
+    for is_forgotten in [false, true] {
+        let tool = FakeTool::destructive("mail");
+        let runs = tool.runs();
+        let (yard, mut script) = in_memory([tool]).await;
+        let mut door = yard.door("s").await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        let question = probe.question().await;
+        yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+        script.next().await.say("Sent.");
+        in_time(end).await.unwrap();
+        killed(&door).await;
+        if is_forgotten {
+            door = yard.fresh_door(&door); // as in another process
+        }
+        let (reply, cleared) = oneshot::channel();
+        yard.send(&door, SessionMsg::Clear { reply });
+        in_time(cleared).await.unwrap().unwrap();
+        let only_grants = LedgerFilter { only_grants: true, ..LedgerFilter::default() };
+        assert_eq!(yard.store.calls(&only_grants).await.unwrap(), []);
+        let mut probe = Probe::new(door.feed().subscribe());
+        drop(yard.ask(&door, "again").await.unwrap());
+        script.next().await.finish(calling("", &["mail"]));
+        probe.question().await;
+        assert_eq!(runs.count(), 1);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod admission;
 mod answers;
+mod calls;
 mod feed;
 mod heard;
 mod interleavings;

@@ -1,0 +1,257 @@
+//! The calls of a turn: too many of them, those that have not begun, and what their handlers are told.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::{by_hand, by_hand_with, calling, words};
+use crate::{
+    ledger::{Proposal, Transition, text_digest},
+    port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
+    protocol::{
+        Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
+        Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec, TurnId,
+        TurnOptions, Usage,
+    },
+    session::{Door, History, SessionMsg, TurnEnd},
+    testing::{
+        FakeTool, Gate, Probe, model_pair,
+        yard::{Yard, in_time, kind},
+    },
+};
+
+/// Asks in a turn that outlives its screen.
+async fn asks_to_finish(yard: &Yard, door: &Arc<Door>) -> oneshot::Receiver<TurnEnd> {
+    let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
+    let (asker, on_dismiss, locale) = (Asker::Person, OnDismiss::Finish, Locale::En);
+    let options = TurnOptions { asker, locale, on_dismiss, ..TurnOptions::default() };
+    let bytes = yard.tree.around.admission.admit(Bound::QueuedBytes, door.user(), 2).unwrap();
+    yard.send(door, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
+    in_time(beginning).await.unwrap().unwrap();
+    end
+}
+
+async fn dismisses(yard: &Yard, door: &Arc<Door>) {
+    let (reply, dismissed) = oneshot::channel();
+    yard.send(door, SessionMsg::Dismiss { reply });
+    in_time(dismissed).await.unwrap().unwrap();
+}
+
+/// What the model reads of its calls.
+fn envelopes(messages: &[PromptMessage]) -> Vec<String> {
+    let envelope = |message: &PromptMessage| {
+        let PromptMessage::ToolCall { envelope, .. } = message else { return None };
+        Some(envelope.to_string())
+    };
+    messages.iter().filter_map(envelope).collect()
+}
+
+#[tokio::test]
+async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_nothing() {
+    let limits = Limits { max_calls_per_completion: 2, ..Limits::default() };
+    let tool = FakeTool::write("note");
+    let runs = tool.runs();
+    let (yard, mut script) = by_hand_with(limits, [tool]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["note"; 5]));
+    let completion = script.next().await;
+    let read = envelopes(&completion.request().messages);
+    let too_many = r#"{"status":"error","code":"too_many_calls","reason":"Not run, because at most 2 calls are taken at once. Call it again if it is still needed."}"#;
+    assert_eq!(read[2..], [too_many; 3]);
+    completion.say("Noted.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    assert_eq!(probe.lines().matches("too_many_calls").count(), 3, "{}", probe.lines());
+    assert_eq!((runs.count(), yard.settled().await.len()), (2, 5));
+}
+
+#[tokio::test]
+async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
+    let limits = Limits { max_calls_per_completion: 1, ..Limits::default() };
+    let tool = FakeTool::write("note");
+    let runs = tool.runs();
+    let (yard, mut script) = by_hand_with(limits, [tool]).await;
+    let door = yard.door("s").await;
+    // As a process leaves it that ends before the first of three calls begins.
+    let (session, turn, at) =
+        (door.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
+    let options = TurnOptions { locale: Locale::En, ..TurnOptions::default() };
+    let content = Content::User { text: "go".into() };
+    let message = ChatMessage { seq: 1, turn, at, content };
+    let called = TurnStep::Called { round: 1, from: 2, usage: Usage::default() };
+    let mut left = vec![
+        Write::TurnStarted { session: session.clone(), turn, at, options, text: text_digest("go") },
+        Write::Message { session: session.clone(), message },
+        Write::Turn { session: session.clone(), turn, at, step: called },
+    ];
+    left.extend((2..5).map(|seq| {
+        let (name, arguments, user) = ("note".into(), "{}".into(), door.user().clone());
+        let proposed = Transition::Proposed(Proposal { turn, seq, name, arguments, user });
+        let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
+        Write::Call { session, call, at, transition: proposed }
+    }));
+    yard.tree.store.write(left).await.unwrap();
+    yard.state(&door).await;
+    let completion = script.next().await;
+    let read = envelopes(&completion.request().messages);
+    let beyond: Vec<_> = read.iter().map(|envelope| envelope.contains("too_many_calls")).collect();
+    assert_eq!(beyond, [false, true, true], "{read:?}");
+    assert_eq!(runs.count(), 1);
+}
+
+#[tokio::test]
+async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlives_its_screen() {
+    for is_asked_to_close in [true, false] {
+        let ((model, mut script), gate) = (model_pair(), Gate::new());
+        let (one, two) = (FakeTool::write("one").gate(&gate), FakeTool::write("two"));
+        let runs = (one.runs(), two.runs());
+        let yard = Yard::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
+        let door = yard.door("s").await;
+        let _end = asks_to_finish(&yard, &door).await;
+        script.next().await.finish(calling("", &["one", "two", "two"]));
+        in_time(gate.arrived(1)).await;
+        let closed = yard.wiring.closing.clone();
+        if is_asked_to_close {
+            let (reply, closes) = oneshot::channel();
+            closed.cancel();
+            door.awake().unwrap().cast(SessionMsg::Close { reply }).unwrap();
+            gate.open();
+            in_time(closes).await.unwrap();
+        } else {
+            closed.cancel();
+            gate.open();
+        }
+        let rows = yard.settled().await;
+        let reasons: Vec<_> =
+            rows.iter().map(|row| row.outcome.as_ref().unwrap().is_ok()).collect();
+        assert_eq!((runs.0.count(), runs.1.count()), (1, 0));
+        assert_eq!(reasons, [true, false, false]);
+    }
+}
+
+#[tokio::test]
+async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_that_was_lost() {
+    let ((model, mut script), gate) = (model_pair(), Gate::new());
+    let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = Yard::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let _end = asks_to_finish(&yard, &door).await;
+    script.next().await.finish(calling("", &["look", "look"]));
+    in_time(gate.arrived(1)).await;
+    door.awake().unwrap().kill();
+    probe.until_turns_ended(1).await;
+    gate.open();
+    assert_eq!(words(&yard, &door).await, ["go", "look None Discarded", "look None Shown"]);
+    assert_eq!(runs.count(), 1);
+    let rows = yard.settled().await;
+    let withdrawn = rows[1].outcome.as_ref().unwrap().to_string();
+    assert_eq!(withdrawn, "the turn ended before this began, so it was not run");
+}
+
+/// Remembers what its handlers were told as they began.
+#[derive(Debug)]
+struct Looks {
+    spec: ToolSpec,
+    told: Arc<Mutex<Vec<bool>>>,
+    gate: Gate,
+}
+
+impl Tool for Looks {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Value,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async move {
+            let before = ctx.cancelled.is_cancelled();
+            self.gate.pass().await;
+            self.told.lock().unwrap().extend([before, ctx.cancelled.is_cancelled()]);
+            Ok(ToolOutcome::ok(json!({})))
+        })
+    }
+}
+
+#[tokio::test]
+async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told_that_nobody_waits()
+{
+    let (model, mut script) = model_pair();
+    let (gate, told) = (Gate::new(), Arc::new(Mutex::new(Vec::new())));
+    let spec = ToolSpec::new("post", "Posts.", json!({ "type": "object" }));
+    let spec = spec.effect(EffectPolicy::Write);
+    let tool = Looks { spec, told: told.clone(), gate: gate.clone() };
+    let yard = Yard::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let door = yard.door("s").await;
+    let end = asks_to_finish(&yard, &door).await;
+    // The second of these is asked for before the dismissal, and begins behind it.
+    script.next().await.finish(calling("", &["post", "post"]));
+    in_time(gate.arrived(1)).await;
+    dismisses(&yard, &door).await;
+    gate.open();
+    script.next().await.finish(calling("", &["post"]));
+    script.next().await.say("Done.");
+    in_time(end).await.unwrap();
+    assert_eq!(*told.lock().unwrap(), [false, true, false, false, false, false]);
+    let results: Vec<_> = yard.settled().await.iter().map(|row| row.result).collect();
+    let expected = [CallResult::Discarded, CallResult::Shown, CallResult::Shown];
+    assert_eq!(results, expected.map(Some), "what counts is told that it does");
+}
+
+#[tokio::test]
+async fn a_model_that_counts_to_the_end_of_the_numbers_ends_no_turn() {
+    let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "hi").await.unwrap();
+    let most = u32::MAX;
+    let usage = Usage { prompt_tokens: most, cached_tokens: most - 1, completion_tokens: 1 };
+    script.next().await.finish(Completion { usage, ..calling("", &["look"]) });
+    script.next().await.finish(Completion { usage, ..calling("Hello.", &[]) });
+    let end = in_time(end).await.unwrap();
+    let sum = Usage { prompt_tokens: most, cached_tokens: most, completion_tokens: 2 };
+    assert_eq!(end.usage, sum);
+}
+
+#[tokio::test]
+async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
+    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    let arguments = question.arguments.clone();
+    yard.answer(&question, Decision::Edit { arguments }).await.unwrap();
+    script.next().await.say("Sent.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    assert!(probe.lines().contains("answered Approve\n"), "{}", probe.lines());
+    let call = yard.settled().await.pop().unwrap();
+    assert_eq!((call.approval, call.asked), (Some(crate::protocol::Approval::Once), None));
+}
+
+#[tokio::test]
+async fn what_is_told_of_several_calls_at_once_is_what_is_stored() {
+    let (yard, mut script) = by_hand([FakeTool::write("note")]).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "go").await.unwrap();
+    let completion = script.next().await;
+    completion.finish(calling("Noting.", &["note", "note", "gone"]));
+    script.next().await.say("Noted.");
+    in_time(end).await.unwrap();
+    let told = yard.state(&door).await.messages;
+    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    assert_eq!(told, stored.messages);
+    let direct = yard.call("note", "{}").await;
+    assert_eq!(kind(&direct), "ok, Committed");
+}
