@@ -251,12 +251,12 @@ impl Door {
         }
         // One that died before anybody could find it here would be noticed by nobody.
         let is_alive = actor.get_status() < ActorStatus::Stopping;
-        if is_alive {
-            *place = Place::Awake { actor, state, sent, _awake: awake };
-        } else {
-            *place = Place::Asleep;
-            drop(place);
+        let (id, dead) = (actor.get_id(), (!is_alive).then(|| state.clone()));
+        *place = Place::Awake { actor, state, sent, _awake: awake };
+        drop(place);
+        if let Some(state) = dead {
             state.empty();
+            self.died(id);
         }
         is_alive
     }

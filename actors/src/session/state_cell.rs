@@ -17,10 +17,10 @@ impl StateCell {
         *self.state() = Some(Box::new(state));
     }
 
-    /// The actor is gone: its state is dropped now, unless it was before.
+    /// The actor is gone: its state is dropped when this returns, whoever drops it. Under the lock, which nobody takes under
+    /// a lock of the door's: one who finds the cell empty finds at the door what was left there.
     pub(super) fn empty(&self) {
-        let state = self.state().take();
-        drop(state); // not under the lock: it tells the door
+        *self.state() = None;
     }
 
     /// Lets an actor handle something. An actor whose state was taken handles nothing any more.
