@@ -225,7 +225,7 @@ fn a_turn_that_was_dismissed_before_the_crash_begins_nothing_more_and_the_next_s
             user: go
             note: {"status":"ok","data":{"done":true}}
             slow_mail: {"status":"error","code":"handler_error","reason":"the tool failed: ReplyLost. It had begun, but how it ended is not known. It may have taken effect."}
-            mail: {"status":"cancelled","reason":"the user left before answering"}
+            mail: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}
             user: what now?"#]]
         .assert_eq(&read(completion.request()));
         completion.say("So it is.");
