@@ -4,6 +4,7 @@ use std::{
     any::{Any, TypeId},
     fmt,
     sync::Arc,
+    time::Duration,
 };
 
 use serde::Serialize;
@@ -121,6 +122,10 @@ pub trait Transaction: Send {
             self.savepoint().await
         })
     }
+
+    /// Says for how long a borrower may have the connection. A statement that the borrower left running is cut off then, and
+    /// so is one of a borrower that has not ended; what the store itself does is never cut off.
+    fn lend_for(&mut self, _deadline: Duration) {}
 
     /// The driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);

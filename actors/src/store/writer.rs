@@ -128,6 +128,7 @@ impl Writer {
             reply.send(Err(unwritten(&cause)));
             return Err(Spoiled { cause, by: Spoiler::Store });
         }
+        transaction.transaction.lend_for(self.limits.transaction_deadline);
         let (lease, home) =
             Lease::lend(transaction.transaction, label.clone(), self.deadlines.clone());
         reply.send(Ok(lease));

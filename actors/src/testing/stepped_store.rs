@@ -1,6 +1,6 @@
 //! Another store, of which a test takes the steps in its own way: it looks on, does more, or does something wrong.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use crate::{
     ledger::{ChainEnd, Link},
@@ -180,6 +180,10 @@ impl<T: Steps> Transaction for Stepped<T> {
 
     fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
         self.steps.next_part(&mut *self.transaction, writes)
+    }
+
+    fn lend_for(&mut self, deadline: Duration) {
+        self.transaction.lend_for(deadline);
     }
 
     fn connection(&mut self) -> &mut (dyn Any + Send) {

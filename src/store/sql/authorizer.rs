@@ -15,12 +15,16 @@ use std::{
 use libsqlite3_sys as sqlite;
 use sqlx::sqlite::LockedSqliteHandle;
 
+use super::cut_off::CutOff;
+
 /// What borrowers of one connection may say.
 #[derive(Debug)]
 pub(super) struct Authorizer {
     kind: Kind,
     is_lent: AtomicBool,
     gave_up: AtomicBool,
+    /// What is cut off while the connection is lent, and not behind that.
+    cut_off: Option<Arc<CutOff>>,
     /// Names the savepoint that only the store can ask for: whoever prepares it has the connection back.
     password: String,
 }
@@ -60,18 +64,23 @@ const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
 
 impl Authorizer {
     /// For a connection that is the store's own until it is lent.
-    pub(super) const fn of_writer(password: String) -> Self {
-        Self::new(Kind::Writer, password, false)
+    pub(super) const fn of_writer(password: String, cut_off: Arc<CutOff>) -> Self {
+        Self::new(Kind::Writer, password, false, Some(cut_off))
     }
 
     /// For a connection that is always lent.
     pub(super) const fn of_reader() -> Self {
-        Self::new(Kind::Reader, String::new(), true)
+        Self::new(Kind::Reader, String::new(), true, None)
     }
 
-    const fn new(kind: Kind, password: String, is_lent: bool) -> Self {
+    const fn new(
+        kind: Kind,
+        password: String,
+        is_lent: bool,
+        cut_off: Option<Arc<CutOff>>,
+    ) -> Self {
         let (is_lent, gave_up) = (AtomicBool::new(is_lent), AtomicBool::new(false));
-        Self { kind, is_lent, gave_up, password }
+        Self { kind, is_lent, gave_up, cut_off, password }
     }
 
     /// From here on whatever is prepared is a borrower's.
@@ -150,6 +159,9 @@ impl Authorizer {
     fn may_name(&self, savepoint: &[u8]) -> bool {
         if self.kind == Kind::Writer && savepoint == self.password.as_bytes() {
             self.is_lent.store(false, SeqCst);
+            if let Some(cut_off) = &self.cut_off {
+                cut_off.never();
+            }
             return false;
         }
         !is_ours(savepoint)

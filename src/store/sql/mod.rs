@@ -5,6 +5,7 @@
 
 mod audit;
 mod authorizer;
+mod cut_off;
 mod error;
 mod inspect;
 mod lock;

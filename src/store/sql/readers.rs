@@ -3,25 +3,25 @@
 use std::{
     any::Any,
     path::Path,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::SeqCst},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use madang_actors::port::Reader;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_util::task::TaskTracker;
 
-use super::{authorizer::Authorizer, writer::STEPS_BETWEEN_LOOKS};
+use super::{authorizer::Authorizer, cut_off::CutOff};
 
 /// A few connections that cannot write, opened when they are needed.
 #[derive(Debug)]
 pub(super) struct Readers {
     options: SqliteConnectOptions,
-    places: Arc<Semaphore>,
-    idle: Arc<Idle>,
     lent_to: LentTo,
+    shelf: Arc<Shelf>,
 }
 
 /// Who borrows a connection that cannot write.
@@ -33,84 +33,115 @@ pub(super) enum LentTo {
     Tools,
 }
 
-type Idle = Mutex<Vec<Reading>>;
+/// Where connections are that nobody has.
+#[derive(Debug)]
+struct Shelf {
+    places: Arc<Semaphore>,
+    idle: Mutex<Vec<Reading>>,
+    /// Those that come home.
+    homecomings: TaskTracker,
+}
 
 /// A connection that cannot write.
 #[derive(Debug)]
 struct Reading {
     db: SqliteConnection,
-    /// Nobody waits for its statement any more.
-    is_cut_off: Arc<AtomicBool>,
+    cut_off: Arc<CutOff>,
 }
 
 /// A connection that cannot write. Comes back by itself when dropped, and ends a statement that still runs then.
 #[derive(Debug)]
 pub(super) struct Lent {
-    reading: Option<Reading>,
-    idle: Arc<Idle>,
-    places: Arc<Semaphore>,
-    _place: OwnedSemaphorePermit,
+    /// Taken only on drop.
+    out: Option<Out>,
+    shelf: Arc<Shelf>,
+}
+
+#[derive(Debug)]
+struct Out {
+    reading: Reading,
+    place: OwnedSemaphorePermit,
 }
 
 impl Readers {
     pub(super) fn new(options: SqliteConnectOptions, count: usize, lent_to: LentTo) -> Self {
-        let places = Arc::new(Semaphore::new(count.max(1)));
-        Self { options, places, idle: Arc::default(), lent_to }
+        let shelf = Shelf {
+            places: Arc::new(Semaphore::new(count.max(1))),
+            idle: Mutex::default(),
+            homecomings: TaskTracker::new(),
+        };
+        Self { options, lent_to, shelf: Arc::new(shelf) }
     }
 
     /// Lends a connection, waiting for one if all are out.
     pub(super) async fn lend(&self) -> sqlx::Result<Lent> {
-        let place =
-            self.places.clone().acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)?;
-        let found = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let (idle, places) = (self.idle.clone(), self.places.clone());
-        let mut lent = Lent { reading: None, idle, places, _place: place };
-        if let Some(mut reading) = found {
-            // Whoever had it may have been cut off inside a transaction, and would go on seeing that moment only.
-            match sqlx::query("ROLLBACK").execute(&mut reading.db).await {
-                Ok(_) | Err(sqlx::Error::Database(_)) => {
-                    reading.is_cut_off.store(false, SeqCst);
-                    lent.reading = Some(reading);
-                    return Ok(lent);
-                }
-                Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
-            }
-        }
-        lent.reading = Some(Reading::connect(&self.options, self.lent_to).await?);
-        Ok(lent)
+        let place = self.shelf.places.clone().acquire_owned().await;
+        let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
+        let found = self.shelf.idle().pop();
+        let reading = match found {
+            Some(reading) => reading,
+            None => Reading::connect(&self.options, self.lent_to).await?,
+        };
+        Ok(Lent { out: Some(Out { reading, place }), shelf: self.shelf.clone() })
     }
 
-    /// Closes what is idle; what is out is closed when it comes back.
+    /// Closes what is idle or on its way home; what is out is closed when it comes back.
     pub(super) async fn close(&self) {
-        self.places.close();
-        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        for Reading { db, .. } in idle {
-            if let Err(error) = db.close().await {
-                tracing::debug!(%error, "a reading connection did not close");
-            }
+        self.shelf.places.close();
+        self.shelf.homecomings.close();
+        self.shelf.homecomings.wait().await;
+        let idle = std::mem::take(&mut *self.shelf.idle());
+        for reading in idle {
+            reading.close().await;
         }
+    }
+}
+
+impl Shelf {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Reading>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends what a borrower left: a statement, which nobody waits for, and a transaction, which would keep the log from
+    /// ever being moved into the database. The place is free behind that.
+    async fn take_back(self: Arc<Self>, Out { mut reading, place }: Out) {
+        // Prepared anew: a statement that is kept counts its steps over all its runs, and would one day be cut off itself.
+        let ended = sqlx::query("ROLLBACK").persistent(false).execute(&mut reading.db).await;
+        reading.cut_off.never();
+        match ended {
+            // Without a transaction there is nothing to roll back, and SQLite says so.
+            Ok(_) | Err(sqlx::Error::Database(_)) if !self.places.is_closed() => {
+                self.idle().push(reading);
+            }
+            Ok(_) | Err(sqlx::Error::Database(_)) => reading.close().await,
+            Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
+        }
+        drop(place);
     }
 }
 
 impl Reading {
     async fn connect(options: &SqliteConnectOptions, lent_to: LentTo) -> sqlx::Result<Self> {
         let mut db = options.connect().await?;
-        let is_cut_off = Arc::new(AtomicBool::new(false));
-        let steps = is_cut_off.clone();
-        let mut handle = db.lock_handle().await?;
-        handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.load(SeqCst));
+        let cut_off = CutOff::watch(&mut db).await?;
         if lent_to == LentTo::Tools {
+            let mut handle = db.lock_handle().await?;
             let guarded = Arc::new(Authorizer::of_reader()).guard(&mut handle);
             guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
-        drop(handle);
-        Ok(Self { db, is_cut_off })
+        Ok(Self { db, cut_off })
+    }
+
+    async fn close(self) {
+        if let Err(error) = self.db.close().await {
+            tracing::debug!(%error, "a reading connection did not close");
+        }
     }
 }
 
 impl Lent {
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {
-        &mut self.reading.as_mut().expect("a connection is lent until it is dropped").db
+        &mut self.out.as_mut().expect("a connection is lent until it is dropped").reading.db
     }
 }
 
@@ -122,10 +153,12 @@ impl Reader for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some(reading) = self.reading.take() else { return };
-        reading.is_cut_off.store(true, SeqCst);
-        if !self.places.is_closed() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(reading);
+        let Some(out) = self.out.take() else { return };
+        // Where there is nobody to wait for it, its statement ends and it is closed.
+        out.reading.cut_off.now();
+        if let Ok(runtime) = Handle::try_current() {
+            let home = self.shelf.clone().take_back(out);
+            drop(self.shelf.homecomings.spawn_on(home, &runtime));
         }
     }
 }

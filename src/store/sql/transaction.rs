@@ -1,6 +1,6 @@
 //! The open transaction of the writer.
 
-use std::any::Any;
+use std::{any::Any, time::Duration};
 
 use madang_actors::{
     failpoint::failpoint,
@@ -25,6 +25,8 @@ pub(super) struct SqliteTransaction {
     /// The connection was lent and nothing was written since: a statement of the borrower's may still run, and end the
     /// transaction.
     lent: Lent,
+    /// For how long a borrower may have the connection.
+    deadline: Option<Duration>,
     /// What is known of a call, so that its next step need not read it. A borrower cannot make it untrue: a step that does
     /// not follow from where the call and its chain stand is refused by the tables.
     known: Option<Known>,
@@ -63,6 +65,7 @@ impl SqliteTransaction {
             depth: 0,
             kept: None,
             lent: Lent::No,
+            deadline: None,
             known: None,
             foreseen: None,
             commits,
@@ -116,7 +119,6 @@ impl Transaction for SqliteTransaction {
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
             failpoint("sqlite.savepoint").await?;
-            self.known = None;
             self.go_on(&[], kept, depth).await
         })
     }
@@ -196,9 +198,14 @@ impl Transaction for SqliteTransaction {
         })
     }
 
+    fn lend_for(&mut self, deadline: Duration) {
+        self.deadline = Some(deadline);
+    }
+
     fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.lent = Lent::Yes;
-        self.writer().lend()
+        let deadline = self.deadline;
+        self.writer().lend(deadline)
     }
 
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {

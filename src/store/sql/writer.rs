@@ -8,12 +8,13 @@ use std::{
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     task::{Context, Waker},
+    time::Duration,
 };
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
-use super::{authorizer::Authorizer, own::Own};
+use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
 
 /// A connection that writes. No transaction of it commits unless it is asked to by [`Writer::commit`].
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct Writer {
     db: SqliteConnection,
     watch: Arc<Watch>,
     authorizer: Arc<Authorizer>,
+    cut_off: Arc<CutOff>,
     /// It was lent, and nothing of the store's own was said on it since.
     is_lent: bool,
     /// Begins the name of each savepoint: a handler can neither meet it by accident nor guess it.
@@ -34,12 +36,7 @@ pub(super) struct Writer {
 struct Watch {
     may_commit: AtomicBool,
     was_rolled_back: AtomicBool,
-    is_cut_off: AtomicBool,
 }
-
-/// How many steps of its machine SQLite takes before it asks whether the statement was cut off: well below a
-/// millisecond.
-pub(super) const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// Somebody else ended the transaction: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -66,25 +63,29 @@ impl Writer {
     pub(super) async fn new(mut db: SqliteConnection) -> sqlx::Result<Self> {
         let watch = Arc::new(Watch::default());
         let prefix = format!("madang_{}", Uuid::now_v7().simple());
-        let authorizer = Arc::new(Authorizer::of_writer(format!("{prefix}_back")));
+        let cut_off = CutOff::watch(&mut db).await?;
+        let authorizer = Arc::new(Authorizer::of_writer(format!("{prefix}_back"), cut_off.clone()));
         {
             let mut handle = db.lock_handle().await?;
-            let (commits, rollbacks, steps) = (watch.clone(), watch.clone(), watch.clone());
+            let (commits, rollbacks) = (watch.clone(), watch.clone());
             handle.set_commit_hook(move || commits.may_commit.load(SeqCst));
             handle.set_rollback_hook(move || rollbacks.was_rolled_back.store(true, SeqCst));
-            handle
-                .set_progress_handler(STEPS_BETWEEN_LOOKS, move || !steps.is_cut_off.load(SeqCst));
             let guarded = authorizer.clone().guard(&mut handle);
             guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
         // What opened the file and made its tables was prepared before anybody was asked.
         db.clear_cached_statements().await?;
         let mark = format!("/*{prefix}*/");
-        Ok(Self { db, watch, authorizer, is_lent: false, prefix, mark })
+        Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark })
     }
 
-    /// Lends the connection: what is said on it from here on is a borrower's.
-    pub(super) fn lend(&mut self) -> &mut SqliteConnection {
+    /// Lends the connection: what is said on it from here on is a borrower's, and is cut off so long from now; later where
+    /// the borrower has not ended, for then the borrower is to be told first.
+    pub(super) fn lend(&mut self, deadline: Option<Duration>) -> &mut SqliteConnection {
+        // The borrower's time goes on, however often it asks.
+        if !self.is_lent {
+            self.cut_off.lent(deadline);
+        }
         self.authorizer.lend();
         self.is_lent = true;
         &mut self.db
@@ -102,6 +103,7 @@ impl Writer {
     /// the store says next; nobody need wait for it. Where a borrower filled the queue it is not put there, and the store
     /// is refused what it says next: the transaction is then lost and nothing else.
     fn take_back(&mut self) {
+        self.cut_off.is_home();
         let back = AssertSqlSafe(self.authorizer.back());
         let back = pin!(sqlx::query(back).persistent(false).execute(&mut self.db));
         let polled = back.poll(&mut Context::from_waker(Waker::noop()));
@@ -170,9 +172,9 @@ impl Writer {
     /// Ends a statement that still runs though its handler's future was dropped; without this, undoing would wait behind
     /// it for as long as it takes.
     pub(super) async fn cut_off(&mut self) -> sqlx::Result<()> {
-        self.watch.is_cut_off.store(true, SeqCst);
+        self.cut_off.now();
         let ended = self.db.ping().await;
-        self.watch.is_cut_off.store(false, SeqCst);
+        self.cut_off.never();
         ended
     }
 

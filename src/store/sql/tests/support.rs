@@ -39,10 +39,14 @@ pub(super) struct House {
 
 impl House {
     pub(super) async fn new() -> Self {
+        Self::with(Limits::default()).await
+    }
+
+    pub(super) async fn with(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path().join("house.db"), [&*NOTES]).await.unwrap();
         let tasks = TaskTracker::new();
-        let handle = lone_store(Arc::new(store.clone()), Limits::default(), tasks.clone()).await;
+        let handle = lone_store(Arc::new(store.clone()), limits, tasks.clone()).await;
         Self { folder, store, handle, tasks }
     }
 
