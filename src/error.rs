@@ -21,6 +21,9 @@ pub enum BuildError {
     /// A limit is too small or too large for any runtime.
     #[error(transparent)]
     Limit(#[from] LimitError),
+    /// Another runtime has a clone of the store, and would have its calls taken for what a crash cut off.
+    #[error("another runtime uses this store; shut that one down first, or open another store")]
+    StoreInUse,
     /// A tool could not be registered.
     #[error("failed to register the tools")]
     Tools(#[from] RegistryError),

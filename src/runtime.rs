@@ -5,7 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     confirm,
     port::{
-        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Shares, Store, StoreError, Write,
+        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Shares, Store,
+        StoreError, Write,
     },
     protocol::{Answer, AnswerError, Bound, Limits, Locale, Refusal, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
@@ -50,16 +51,24 @@ pub(crate) struct Inner {
     pub(crate) tasks: TaskTracker,
     pub(crate) interrupted: Interrupted,
     store: Arc<dyn Store>,
+    occupied: Option<Arc<Occupied>>,
     writer_health: Arc<WriterHealth>,
 }
 
 /// Stops the actors of a start that fails or is dropped half-way: nobody else holds them.
-struct Unfinished(Option<Tree>);
+struct Unfinished {
+    tree: Option<Tree>,
+    occupied: Option<Arc<Occupied>>,
+}
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(tree) = self.0.take() {
+        if let Some(tree) = self.tree.take() {
             tree.supervisor.stop(None);
+        }
+        // No call has begun.
+        if let Some(occupied) = self.occupied.take() {
+            occupied.release();
         }
     }
 }
@@ -84,12 +93,19 @@ impl Runtime {
             clock,
             extensions,
         } = parts;
+        let occupied = match store.occupancy().map(Occupancy::occupy) {
+            Some(None) => return Err(BuildError::StoreInUse),
+            Some(Some(occupied)) => Some(Arc::new(occupied)),
+            None => None,
+        };
+        let mut unfinished = Unfinished { tree: None, occupied: occupied.clone() };
         let tasks = TaskTracker::new();
         let writer_health = Arc::new(WriterHealth::default());
         let children = Children {
             model: model.clone(),
             shares,
             store: store.clone(),
+            occupied: occupied.clone(),
             registry: registry.clone(),
             limits: limits.clone(),
             clock: clock.clone(),
@@ -98,9 +114,10 @@ impl Runtime {
             writer_health: writer_health.clone(),
         };
         let tree = Supervisor::start(children).await?;
-        let mut unfinished = Unfinished(Some(tree.clone()));
+        unfinished.tree = Some(tree.clone());
         let interrupted = Interrupted::find(&tree).await.map_err(BuildError::Store)?;
-        unfinished.0 = None;
+        unfinished.tree = None;
+        unfinished.occupied = None;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
@@ -125,6 +142,7 @@ impl Runtime {
             tasks,
             interrupted,
             store,
+            occupied,
             writer_health,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -269,6 +287,9 @@ impl Runtime {
         }
         inner.tree.supervisor.stop(None);
         inner.store.close().await;
+        if let Some(occupied) = &inner.occupied {
+            occupied.release();
+        }
         Ok(())
     }
 

@@ -25,6 +25,7 @@ mod layers;
 mod life;
 mod limits;
 mod notes;
+mod one_runtime;
 mod program;
 mod readers;
 mod refused;

@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    BoxFuture, InterruptedSession, OpenTurn, StoreError, SubmittedTurn, TranscriptPart, TurnStep,
+    BoxFuture, InterruptedSession, Occupancy, OpenTurn, StoreError, SubmittedTurn, TranscriptPart,
+    TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, Link, Transition},
@@ -30,6 +31,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// How many transactions may be open at once. SQLite: 1.
     fn writers(&self) -> usize {
         1
+    }
+
+    /// Tells which runtime has the store: what one runtime runs, another would take for what a crash cut off. A store of
+    /// which there can be only one handle needs none.
+    fn occupancy(&self) -> Option<&Occupancy> {
+        None
     }
 
     /// Opens a write transaction.

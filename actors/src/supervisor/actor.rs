@@ -19,7 +19,7 @@ use crate::{
     dispatcher::{Around, DispatcherActor, DispatcherMsg},
     llm::{Desk, LlmActor, LlmMsg},
     mailbox::{Address, answer},
-    port::{ChatModel, Clock, Extensions, Shares, Store},
+    port::{ChatModel, Clock, Extensions, Occupied, Shares, Store},
     protocol::Limits,
     registry::ToolRegistry,
     store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
@@ -85,6 +85,8 @@ pub struct Children {
     pub shares: Shares,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
+    /// The right to it, which ends with the actors.
+    pub occupied: Option<Arc<Occupied>>,
     /// The tools.
     pub registry: Arc<ToolRegistry>,
     /// The bounds.

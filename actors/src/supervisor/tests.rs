@@ -29,6 +29,7 @@ async fn tree(limits: Limits) -> Tree {
     let children = Children {
         model: Arc::new(ScriptedModel::new([])),
         shares: Shares::default(),
+        occupied: None,
         store: Arc::new(MemoryStore::new()),
         registry: Arc::new(ToolRegistry::new()),
         limits: Arc::new(limits),

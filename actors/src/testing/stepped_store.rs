@@ -5,8 +5,9 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 use crate::{
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, CallKey, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader,
-        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart, Write,
+        BoxFuture, CallKey, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy,
+        Reader, Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        Write,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -81,6 +82,10 @@ impl<S, T> SteppedStore<S, T> {
 impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
     fn connection_type(&self) -> ConnectionType {
         self.store.connection_type()
+    }
+
+    fn occupancy(&self) -> Option<&Occupancy> {
+        self.store.occupancy()
     }
 
     fn writers(&self) -> usize {

@@ -72,6 +72,7 @@ impl Yard {
         let children = Children {
             model: model.clone(),
             shares: Shares::default(),
+            occupied: None,
             store: Arc::new(store.clone()),
             registry: Arc::new(registry),
             limits: Arc::new(limits),

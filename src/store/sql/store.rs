@@ -9,8 +9,8 @@ use madang_actors::{
     failpoint::failpoint,
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
+        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -45,6 +45,7 @@ pub(super) struct Shared {
     /// For the store's own reads, which never wait for a tool.
     own: Readers,
     tools: Readers,
+    occupancy: Occupancy,
 }
 
 /// What a store has that may write.
@@ -176,6 +177,7 @@ impl Shared {
     pub(super) fn read_only(options: SqliteConnectOptions, readers: usize) -> Self {
         Self {
             writing: None,
+            occupancy: Occupancy::default(),
             own: Readers::new(options.clone(), OWN_READERS, LentTo::Store),
             tools: Readers::new(options, readers, LentTo::Tools),
         }
@@ -219,6 +221,10 @@ impl Writing {
 }
 
 impl Store for SqliteStore {
+    fn occupancy(&self) -> Option<&Occupancy> {
+        Some(&self.0.occupancy)
+    }
+
     fn connection_type(&self) -> ConnectionType {
         ConnectionType::of::<SqliteConnection>()
     }

@@ -21,8 +21,8 @@ use transaction::MemoryTransaction;
 use crate::{
     ledger::{ChainEnd, Link},
     port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Reader, Store,
-        StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
+        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -41,6 +41,7 @@ struct Shared {
     gate: Arc<Gate<()>>,
     faults: Mutex<Faults>,
     commits: AtomicU64,
+    occupancy: Occupancy,
     /// The answers about keys that come late, in the order in which they are asked for.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
 }
@@ -141,6 +142,10 @@ impl Shared {
 }
 
 impl Store for MemoryStore {
+    fn occupancy(&self) -> Option<&Occupancy> {
+        Some(&self.0.occupancy)
+    }
+
     fn connection_type(&self) -> ConnectionType {
         ConnectionType::of::<MemoryConnection>()
     }
