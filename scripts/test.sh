@@ -17,6 +17,9 @@ mkdir -p "$logs"
 limit=()
 if [ ! -t 0 ] && command -v timeout >/dev/null; then limit=(timeout -k 10 "${SUITE_SECONDS:-900}"); fi
 
+# The same cases every time: what is random is hunted by `make soak`, where a case that fails costs nobody a day.
+export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20}
+
 run() {
     echo "\$ $*"
     ${limit[@]+"${limit[@]}"} "$@"

@@ -4,6 +4,8 @@
 //! every few steps whether it may go on; from the moment that is set here, it may not. The writer's own statements are never
 //! cut off: the one by which a connection comes home takes the moment away on SQLite's thread, behind all of the borrower's.
 
+#![expect(clippy::disallowed_types, reason = "SQLite's thread asks, which has no clock of tokio's")]
+
 use std::{
     sync::{
         Arc, LazyLock,

@@ -90,9 +90,11 @@ async fn add_all(
             send(own, script, &writes[sent..index]).await?;
             sent = index;
         }
-        match fact {
-            Fact::Plain => add(script, write)?,
-            Fact::Step(step) => last = Some(take(own, &step, last, script).await?),
+        let added = match fact {
+            Fact::Plain => add(script, write),
+            Fact::Step(step) => take(own, &step, last.take(), script).await.map(|known| {
+                last = Some(known);
+            }),
             Fact::Revocation { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
                 for call in granting(own, session, tool).await? {
@@ -101,7 +103,13 @@ async fn add_all(
                     // Each of these reads where the chain ends.
                     send(own, script, &writes[sent..=index]).await?;
                 }
+                Ok(())
             }
+        };
+        if let Err(refusal) = added {
+            // What comes before it may be refused by the tables, and what is refused first is told.
+            send(own, script, &writes[sent..index]).await?;
+            return Err(refusal);
         }
     }
     Ok(Added { sent, last })

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::facts::{
-    approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_in,
-    refused, row, running, says, session, step, stored, text, turn, user, written,
+    approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_by,
+    proposed_in, refused, row, running, says, session, step, stored, text, turn, user, written,
 };
 use crate::{
     ledger::{CallState, Ended, IllegalTransition, Transition, verify},
@@ -325,4 +325,30 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
         refused(store, &[job("u", 30), vec![refusal]].concat()).await;
         assert_eq!(store.session(&session("u")).await.expect("the store can be read"), None);
     }
+}
+
+/// Of a job with several facts that cannot be, the first is told: whether a step is illegal does not hide that the call it
+/// belongs to was never proposed.
+pub async fn what_is_refused_first_is_told(store: &dyn Store) {
+    chat(store, "s").await;
+    written(store, &[step("s", 1, 2, proposed(1))]).await;
+    let impossible = [
+        // Its place is taken.
+        step("s", 2, 3, proposed(1)),
+        // Its turn has not begun.
+        step("s", 2, 3, proposed_in(2, 2)),
+        // So has a foreigner's.
+        step("s", 2, 3, proposed_by("lee", "add_habit", 1)),
+        says("s", &text(1, "hi")),
+    ];
+    for first in impossible {
+        for second in [approved(7, "kim"), approved(7, "lee"), Transition::Ended(ok("\"x\""))] {
+            let told = refused(store, &[first.clone(), step("s", 2, 4, second.clone())]).await;
+            assert!(matches!(told, StoreError::Refused { .. }), "{first:?} {second:?}: {told:?}");
+        }
+    }
+    // A foreigner may have a call in a session, and cannot approve what was not asked.
+    let lees = proposed_by("lee", "add_habit", 2);
+    let told = refused(store, &[step("s", 2, 3, lees), step("s", 2, 4, approved(7, "lee"))]).await;
+    assert!(matches!(told, StoreError::Illegal(_)), "{told:?}");
 }

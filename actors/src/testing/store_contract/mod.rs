@@ -70,6 +70,7 @@ macro_rules! store_contract {
             a_call_that_never_ran_has_no_effect,
             a_call_belongs_to_one_session,
             facts_of_one_job_build_on_each_other,
+            what_is_refused_first_is_told,
             calls_are_filtered_and_come_in_the_order_of_their_proposals,
             the_chain_verifies_and_ends_where_the_session_says,
             an_undone_step_leaves_no_gap_in_the_chain,

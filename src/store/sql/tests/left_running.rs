@@ -213,7 +213,6 @@ async fn a_reader_that_is_dropped_where_nobody_can_wait_for_it_is_closed() {
     let house = House::new().await;
     let mut reader = house.store.reader().await.unwrap();
     begin(reading(&mut reader), ENDLESS);
-    #[expect(clippy::unwrap_used, reason = "a test")]
     std::thread::spawn(move || drop(reader)).join().unwrap();
     let mut readers = Vec::new();
     for _ in 0..4 {

@@ -7,7 +7,6 @@ mod approvals;
 mod borrowers;
 mod contract;
 mod ledger_rows;
-#[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod left_running;
 mod loans;
 mod next_parts;
