@@ -110,6 +110,7 @@ fn every_text_is_there_in_both_languages() {
         Text::StoreFailed,
         Text::ToolChanged,
         Text::EndUnknown,
+        Text::Unreadable,
         Text::TooManyRounds,
         Text::MessagesLeftOut(7),
         Text::ModelFailed("x"),
@@ -119,6 +120,7 @@ fn every_text_is_there_in_both_languages() {
         Text::Notice(Notice::EffectUnknown),
         Text::Notice(Notice::TurnLeftOut),
         Text::LeftOut,
+        Text::Notice(Notice::Unreadable),
         Text::RunTool("x"),
     ];
     for effect in [Effect::None, Effect::Committed, Effect::Unknown] {
@@ -151,7 +153,8 @@ fn every_text_is_there_in_both_languages() {
             | Text::BadArguments(_)
             | Text::Breach(_)
             | Text::HandlerFailed(_) => {}
-            Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed | Text::EndUnknown => {}
+            Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed => {}
+            Text::EndUnknown | Text::Unreadable => {}
             Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}

@@ -21,6 +21,8 @@ mod dropped;
 mod gaps;
 mod gate;
 mod given_up;
+#[cfg(feature = "sqlite")]
+mod hostile;
 mod layers;
 mod life;
 mod limits;

@@ -153,8 +153,8 @@ async fn in_transaction(
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let outcome = match timeout(deadline, soon(tool.call(arguments, prepared, &ctx, access))).await
-    {
+    let work = checked.tool().handle(arguments, prepared, &ctx, access, &around.limits);
+    let outcome = match timeout(deadline, soon(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
@@ -271,12 +271,14 @@ async fn call_beside(
     around: &Around,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let tool = cleared.checked().tool().tool();
-    if tool.needs().is_none() {
+    let (tool, limits) = (cleared.checked().tool(), &around.limits);
+    let prepared = Prepared::default();
+    if tool.tool().needs().is_none() {
         if is_planted("a handler runs twice") {
-            drop(tool.call(arguments.clone(), Prepared::default(), ctx, Access::None).await);
+            let again = Prepared::default();
+            drop(tool.handle(arguments.clone(), again, ctx, Access::None, limits).await);
         }
-        return tool.call(arguments, Prepared::default(), ctx, Access::None).await;
+        return tool.handle(arguments, prepared, ctx, Access::None, limits).await;
     }
     let reader = match failpoint("run.reader").await {
         Ok(()) => around.store.store().reader().await,
@@ -289,7 +291,7 @@ async fn call_beside(
             return Ok(ToolOutcome::error("store", Text::StoreFailed.in_locale(ctx.locale)));
         }
     };
-    tool.call(arguments, Prepared::default(), ctx, Access::Read(reader.connection())).await
+    tool.handle(arguments, prepared, ctx, Access::Read(reader.connection()), limits).await
 }
 
 /// What a plain handler's result says of its effect: one that wrote and failed unexpectedly may have taken effect.

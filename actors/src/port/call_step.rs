@@ -4,12 +4,33 @@ use serde_json::Value;
 
 use super::{LedgerRow, StoreError};
 use crate::{
-    ledger::{CallState, IllegalTransition, Transition},
+    ledger::{CallState, Ended, IllegalTransition, Transition},
     protocol::{
-        Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect, Grant,
-        SessionId, SettledBy, Timestamp, UserId,
+        self, Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect,
+        Grant, MAX_BYTES, SessionId, SettledBy, Timestamp, Unstorable, UserId, storable_text,
     },
 };
+
+/// Whether what the step would write can be read again.
+fn storable(step: &Transition) -> Result<(), Unstorable> {
+    match step {
+        Transition::Proposed(proposal) => {
+            storable_text(&proposal.name, MAX_BYTES)?;
+            storable_text(&proposal.arguments, MAX_BYTES)
+        }
+        Transition::Awaiting { arguments, .. } | Transition::Running { arguments, .. } => {
+            protocol::storable(arguments, MAX_BYTES)
+        }
+        Transition::Approved { arguments, .. } => {
+            arguments.as_ref().map_or(Ok(()), |typed| protocol::storable(typed, MAX_BYTES))
+        }
+        Transition::Ended(Ended { arguments, outcome, .. }) => {
+            arguments.as_ref().map_or(Ok(()), |value| protocol::storable(value, MAX_BYTES))?;
+            outcome.storable(MAX_BYTES)
+        }
+        Transition::Settled { .. } | Transition::Revoked { .. } => Ok(()),
+    }
+}
 
 impl LedgerRow {
     /// The row of a call after a step, given its row before. The caller has ruled out that the step is the one that the
@@ -21,7 +42,7 @@ impl LedgerRow {
     ///
     /// # Errors
     /// [`StoreError::Illegal`] for a step that the call cannot take, [`StoreError::Refused`] for one that contradicts
-    /// what was asked and approved.
+    /// what was asked and approved, and for one with a value that could not be read again.
     pub fn after(
         before: Option<&Self>,
         grant: Option<&Self>,
@@ -35,6 +56,7 @@ impl LedgerRow {
             let to = step.to().or(from).unwrap_or(CallState::Proposed);
             return Err(IllegalTransition { call, session: session.clone(), from, to }.into());
         }
+        storable(step).map_err(|cause| StoreError::refused(format!("call {call}: {cause}")))?;
         match (before, step) {
             (None, Transition::Proposed(proposal)) => Ok(Self {
                 session: session.clone(),
@@ -60,6 +82,7 @@ impl LedgerRow {
                 settled_at: None,
                 proposed_at: at,
                 ended_at: None,
+                unreadable: Vec::new(),
             }),
             (Some(row), _) => row.clone().step(grant, at, step),
             (None, _) => unreachable!("only a proposal may come first"),

@@ -76,7 +76,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
-    /// Gives the calls that match, in the order in which they were proposed.
+    /// Gives the calls that match, in the order in which they were proposed. A call of which something cannot be read hides
+    /// no other: it says so in [`LedgerRow::unreadable`].
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
@@ -362,4 +363,8 @@ pub struct LedgerRow {
     pub proposed_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
+    /// What the store holds of the call and cannot read, by name: something beside this program has written it. In place of
+    /// an outcome stands an error of the code `unreadable`, in place of arguments the raw text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<&'static str>,
 }

@@ -68,4 +68,6 @@ pub enum Notice {
     EffectUnknown,
     /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
     TurnLeftOut,
+    /// An entry that stood here cannot be read: something beside this program has changed it.
+    Unreadable,
 }

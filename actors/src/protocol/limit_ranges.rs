@@ -62,6 +62,7 @@ ranges! {
     max_user_text_bytes: 1, usize::MAX;
     max_arguments_bytes: 2, usize::MAX; // as many as an empty object has
     max_arguments_depth: 1, usize::MAX;
+    max_outcome_bytes: 1, usize::MAX;
     max_envelope_bytes: 1, usize::MAX;
     max_validation_steps: 1, u64::MAX;
     max_validation_problems: 1, usize::MAX;

@@ -16,8 +16,12 @@ pub struct Limits {
     pub max_user_text_bytes: usize,
     /// Bytes of a call's raw arguments (spec 2).
     pub max_arguments_bytes: usize,
-    /// Levels of a call's arguments: deeper values overflow the validator's stack (spec 2).
+    /// Levels of a call's arguments: deeper values overflow the validator's stack (spec 2). Never more than
+    /// [`MAX_LEVELS`](super::MAX_LEVELS), beyond which no value can be stored and read again.
     pub max_arguments_depth: usize,
+    /// Bytes of a call's result, as JSON: the longest arguments may come back, with what they led to. Its depth is bounded by
+    /// [`MAX_LEVELS`](super::MAX_LEVELS).
+    pub max_outcome_bytes: usize,
     /// Bytes of an envelope: what a small model can read again and again (spec 2, our decision).
     pub max_envelope_bytes: usize,
     /// Steps that checking a call's arguments may take: some 0.2 s. Alternatives inside alternatives double the steps
@@ -113,6 +117,7 @@ impl Default for Limits {
             max_user_text_bytes: 64 * 1024,
             max_arguments_bytes: 1024 * 1024,
             max_arguments_depth: 64,
+            max_outcome_bytes: 4 * 1024 * 1024,
             max_envelope_bytes: 2_048,
             max_validation_steps: 4 << 20,
             max_validation_problems: 16,

@@ -15,6 +15,7 @@ mod plain;
 mod problem;
 mod refusal;
 mod settlement;
+mod storable;
 mod texts;
 mod tool_call;
 mod tool_spec;
@@ -40,6 +41,9 @@ pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
 pub use refusal::{Bound, Refusal, Scope};
 pub use settlement::{SettledBy, SettledCall, Settlement};
+pub use storable::{
+    MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,
+};
 pub use texts::{Fault, Text};
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};

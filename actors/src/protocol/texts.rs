@@ -69,6 +69,8 @@ pub enum Text<'a> {
     ToolChanged,
     /// The call was recorded as begun, and nobody can tell how it ended.
     EndUnknown,
+    /// What is stored of a call cannot be read.
+    Unreadable,
     /// More rounds were asked for than are allowed (seed 001).
     TooManyRounds,
     /// The model failed (seed 001).
@@ -201,6 +203,10 @@ impl fmt::Display for Words<'_> {
                 "실행이 시작되었지만 결과를 확인할 수 없습니다. 적용되었을 수도 있습니다.",
                 "It had begun, but how it ended is not known. It may have taken effect.",
             )),
+            Text::Unreadable => f.write_str(pick(
+                "저장된 호출 결과를 읽을 수 없습니다.",
+                "The stored result of the call cannot be read.",
+            )),
             Text::TooManyRounds => f.write_str(pick(
                 "도구 호출 루프가 너무 길어 중단했습니다.",
                 "Stopped, because the chain of tool calls became too long.",
@@ -233,6 +239,10 @@ impl fmt::Display for Words<'_> {
             Text::LeftOut => f.write_str(pick(
                 "(이 메시지는 모델을 멈추게 하여 내용을 뺐습니다.)",
                 "(The text of this message is left out, because the model broke down over it.)",
+            )),
+            Text::Notice(Notice::Unreadable) => f.write_str(pick(
+                "여기에 있던 내용은 읽을 수 없습니다.",
+                "An entry that stood here cannot be read.",
             )),
             Text::Notice(Notice::SuggestClear) => f.write_str(pick(
                 "지난 대화를 정리할까요?",

@@ -2,22 +2,20 @@
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Breach, Limits};
-
-/// serde_json itself refuses what is deeper, so a larger limit would promise too much.
-const MAX_PARSER_LEVELS: usize = 127;
+use crate::protocol::{Breach, Limits, MAX_BYTES, MAX_LEVELS, dismantle, is_deeper};
 
 /// Reads raw arguments. Empty text counts as `{}`: models write nothing where there is nothing to say.
 ///
 /// Of equal keys the last one counts, as everywhere in JSON.
 pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Breach> {
-    if raw.len() > limits.max_arguments_bytes {
-        return Err(Breach::TooLong { max_bytes: limits.max_arguments_bytes });
+    let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
+    if raw.len() > max_bytes {
+        return Err(Breach::TooLong { max_bytes });
     }
     if raw.trim().is_empty() {
         return Ok(Map::new());
     }
-    let max_levels = limits.max_arguments_depth.min(MAX_PARSER_LEVELS);
+    let max_levels = limits.max_arguments_depth.min(MAX_LEVELS);
     if text_levels(raw) > max_levels {
         return Err(Breach::TooDeep { max_levels });
     }
@@ -31,7 +29,7 @@ pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Br
 /// Checks arguments that are a value already, as [`parse`] does with text. A refused value is taken apart without
 /// recursion, since dropping it could overflow the stack too.
 pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Value>, Breach> {
-    let max_levels = limits.max_arguments_depth.min(MAX_PARSER_LEVELS);
+    let max_levels = limits.max_arguments_depth.min(MAX_LEVELS);
     if is_deeper(&arguments, max_levels) {
         dismantle(arguments);
         return Err(Breach::TooDeep { max_levels });
@@ -65,33 +63,6 @@ fn text_levels(raw: &str) -> usize {
         }
     }
     deepest
-}
-
-/// Whether lists and objects lie in each other deeper than this.
-pub(super) fn is_deeper(value: &Value, max_levels: usize) -> bool {
-    let mut waiting = vec![(value, 1)];
-    while let Some((value, level)) = waiting.pop() {
-        match value {
-            Value::Array(_) | Value::Object(_) if level > max_levels => return true,
-            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, level + 1))),
-            Value::Object(fields) => {
-                waiting.extend(fields.values().map(|field| (field, level + 1)))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    false
-}
-
-fn dismantle(value: Value) {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::Array(items) => waiting.extend(items),
-            Value::Object(fields) => waiting.extend(fields.into_iter().map(|(_, field)| field)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]
@@ -164,15 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_beyond_the_parser_s_own_is_cut_to_it() {
+    fn a_limit_beyond_what_can_be_stored_is_cut_to_it() {
         let limits = Limits { max_arguments_depth: 100_000, ..Limits::default() };
         let nested = |levels: usize| {
             format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
         };
-        assert!(parse(&nested(MAX_PARSER_LEVELS), &limits).is_ok());
+        assert!(parse(&nested(MAX_LEVELS), &limits).is_ok());
         assert_eq!(
-            parse(&nested(MAX_PARSER_LEVELS + 1), &limits),
-            Err(Breach::TooDeep { max_levels: MAX_PARSER_LEVELS })
+            parse(&nested(MAX_LEVELS + 1), &limits),
+            Err(Breach::TooDeep { max_levels: MAX_LEVELS })
         );
     }
 

@@ -14,9 +14,10 @@ use super::{
     unwind::{Panicked, Unwind, caught},
 };
 use crate::{
-    port::{Access, Need, Prepared, Tool, ToolContext, ToolFault},
+    port::{Access, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult},
     protocol::{
-        Breach, EffectPolicy, Fault, Limits, Problem, SpecError, Text, ToolOutcome, ToolSpec,
+        Breach, EffectPolicy, Fault, Limits, MAX_BYTES, Problem, SpecError, Text, ToolOutcome,
+        ToolSpec,
     },
 };
 
@@ -117,7 +118,7 @@ impl RegisteredTool {
     ) -> Result<CheckedArguments, Problems> {
         let typed = arguments::accept(arguments, limits).map_err(|breach| whole(breach, limits))?;
         let typed = Value::Object(typed);
-        let max_bytes = limits.max_arguments_bytes;
+        let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
         if typed.to_string().len() > max_bytes {
             return Err(whole(Breach::TooLong { max_bytes }, limits));
         }
@@ -126,6 +127,33 @@ impl RegisteredTool {
             Ok(checked)
         } else {
             Err(whole(Breach::Unknown(checked.removed), limits))
+        }
+    }
+
+    /// Runs the handler on checked arguments. An outcome that could not be read again once it is stored is found here,
+    /// before anything of the call is kept: it is a `Serialize` fault.
+    ///
+    /// # Errors
+    /// What the handler gives in place of an outcome, and that fault.
+    pub async fn handle(
+        &self,
+        arguments: Value,
+        prepared: Prepared,
+        ctx: &ToolContext,
+        access: Access<'_>,
+        limits: &Limits,
+    ) -> ToolResult<ToolOutcome> {
+        let outcome = match self.tool.call(arguments, prepared, ctx, access).await {
+            Ok(outcome) => outcome,
+            Err(ToolFault::Rule(rule)) => ToolOutcome::Err(rule),
+            Err(fault @ ToolFault::Unexpected { .. }) => return Err(fault),
+        };
+        match outcome.storable(limits.max_outcome_bytes) {
+            Ok(()) => Ok(outcome),
+            Err(cause) => {
+                outcome.dismantle();
+                Err(ToolFault::unexpected(Fault::SERIALIZE, cause))
+            }
         }
     }
 
@@ -148,7 +176,8 @@ impl RegisteredTool {
                 );
                 return Err(ToolFault::unexpected(Fault::default(), cause));
             }
-            self.tool.call(arguments, Prepared::default(), ctx, Access::None).await
+            let limits = Limits::default();
+            self.handle(arguments, Prepared::default(), ctx, Access::None, &limits).await
         });
         match ended.await {
             Ok(Ok(outcome)) => Ok(outcome),

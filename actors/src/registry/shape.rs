@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::arguments::is_deeper;
+use crate::protocol::is_deeper;
 
 /// Levels of a schema as JSON, and schemas on the longest path through its references: the compiler recurses.
 const MAX_LEVELS: usize = 64;

@@ -1,6 +1,7 @@
 //! Doubles and suites for tests, of this crate and of embedders.
 
 mod fake_tools;
+pub mod hostile;
 mod lone_store;
 mod memory_store;
 mod model_pair;

@@ -242,6 +242,7 @@ impl ResultCode {
     const BUSY: i32 = 5;
     const FULL: i32 = 13;
     const CONSTRAINT: i32 = 19;
+    const TOO_BIG: i32 = 18;
     const ERROR: i32 = 1;
     pub(super) const NOT_A_DATABASE: i32 = 26;
     const VETOED: i32 = 531;
@@ -258,17 +259,27 @@ impl ResultCode {
         self.0 & 0xff
     }
 
-    /// A constraint of the tables said no; a veto of the commit hook is none.
-    const fn is_constraint(self) -> bool {
-        self.primary() == Self::CONSTRAINT && self.0 != Self::VETOED
+    /// The statement itself cannot be done: a constraint of the tables said no, a value is too long for SQLite, or one is
+    /// no JSON to it. A veto of the commit hook is none of these.
+    fn is_of_the_statement(self, message: &str) -> bool {
+        match self.primary() {
+            Self::CONSTRAINT => self.0 != Self::VETOED,
+            Self::TOO_BIG => true,
+            Self::ERROR => message == MALFORMED_JSON,
+            _ => false,
+        }
     }
 }
 
-/// What a failed statement of a write means: a constraint is a refusal, everything else a store that cannot be used.
+/// What SQLite's JSON functions say, under its code for any error. They read fewer levels than a value may have.
+const MALFORMED_JSON: &str = "malformed JSON";
+
+/// What a failed statement of a write means: where the statement itself cannot be done it is a refusal, which is of this
+/// write and no other; everything else is a store that cannot be used.
 pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
-    let is_constraint = ResultCode::of(&error).is_some_and(ResultCode::is_constraint);
+    let code = ResultCode::of(&error);
     match error.as_database_error() {
-        Some(cause) if is_constraint => {
+        Some(cause) if code.is_some_and(|code| code.is_of_the_statement(cause.message())) => {
             StoreError::refused(format!("{}: {}", what(), cause.message()))
         }
         Some(_) | None => unavailable(error),

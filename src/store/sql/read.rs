@@ -8,7 +8,8 @@ use madang_actors::{
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
 };
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use tracing::error;
 
 use super::{
     own::Own,
@@ -38,7 +39,8 @@ pub(super) async fn session(
     // little beside a second moment in time.
     let rows = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, o.turn AS open_turn, o.options, o.key, o.text, o.round, o.round_from, \
-         o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, m.content, c.* \
+         o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, m.content, \
+         m.session AS of_session, c.* \
          FROM madang_sessions AS s \
          LEFT JOIN madang_turns AS o ON o.session = s.session AND o.ended_at IS NULL \
          LEFT JOIN madang_messages AS m ON m.session = s.session \
@@ -73,7 +75,7 @@ pub(super) async fn transcript(
 ) -> Result<TranscriptPart, StoreError> {
     let rows = sqlx::query(
         "SELECT t.options, t.ended_at AS turn_ended_at, t.ended_behind, t.ending, t.error, t.usage, m.seq AS place, \
-         m.turn AS message_turn, m.at, m.content, c.* \
+         m.turn AS message_turn, m.at, m.content, m.session AS of_session, c.* \
          FROM madang_messages AS m \
          JOIN madang_turns AS t ON t.session = m.session AND t.turn = m.turn \
          LEFT JOIN madang_calls AS c ON c.call = m.call \
@@ -140,11 +142,11 @@ pub(super) async fn submitted(
 /// An entry of the transcript: its own content, or the call that has its place, once that has ended.
 fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
     let Some(content) = column::<Option<&str>>(row, "content")? else {
-        return Ok(row::call(row)?.and_then(|call| call.entry()));
+        return Ok(row::call_as_far_as_readable(row)?.and_then(|call| call.entry()));
     };
     let turn = row::turn(column(row, "message_turn")?)?;
     let at = Timestamp::from_millis(column(row, "at")?);
-    Ok(Some(ChatMessage { seq, turn, at, content: row::from_json(content)? }))
+    Ok(Some(ChatMessage { seq, turn, at, content: row::content(row, content, seq) }))
 }
 
 /// The calls of a filter.
@@ -170,7 +172,21 @@ pub(super) async fn calls(
     }
     query.push(" ORDER BY number");
     let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
-    rows.iter().filter_map(|row| row::call(row).transpose()).collect()
+    let mut calls = Vec::with_capacity(rows.len());
+    for row in &rows {
+        match row::call_as_far_as_readable(row) {
+            Ok(call) => calls.extend(call),
+            // A list over all chats is not lost for one row without its ids. Who asks about one chat or call must not take
+            // it for one that has none.
+            Err(cause) if filter.session.is_none() && filter.call.is_none() => {
+                let (number, call): (Result<i64, _>, Result<&str, _>) =
+                    (row.try_get("number"), row.try_get("call"));
+                error!(?number, ?call, %cause, "a row of the ledger cannot be read");
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(calls)
 }
 
 /// A session's chain and where the session row says it ends.

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use madang_actors::{
     ledger::{CallState, ChainEnd, Link, Transition},
     port::{LedgerRow, OpenTurn, StoreError, StoredEnd, SubmittedTurn},
-    protocol::{CallId, Digest, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId},
+    protocol::{
+        CallId, Content, Digest, IdempotencyKey, Locale, Notice, SessionId, Text, Timestamp,
+        ToolOutcome, TurnId, TurnOptions, UserId,
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
+use tracing::error;
 use uuid::Uuid;
 
 /// Somebody else has changed the file.
@@ -127,17 +131,28 @@ pub(super) fn turn_end(row: &SqliteRow) -> Result<Option<StoredEnd>, StoreError>
     Ok(Some(StoredEnd { ending: from_name(ending)?, error, usage }))
 }
 
-/// The columns of `madang_calls`; `None` where an outer join found none.
+/// The columns of `madang_calls`; `None` where an outer join found none. All of them can be read.
 pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
+    match call_as_far_as_readable(row)? {
+        Some(LedgerRow { unreadable, .. }) if !unreadable.is_empty() => Err(damaged(unreadable[0])),
+        call => Ok(call),
+    }
+}
+
+/// The same for who only looks: values that cannot be read are named, and something that says so stands in their place. A
+/// row without its ids is an error all the same.
+pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     if column::<Option<i64>>(row, "number")?.is_none() {
         return Ok(None);
     }
     let raw_arguments: Arc<str> = column::<&str>(row, "raw_arguments")?.into();
-    let arguments = match column::<Option<&str>>(row, "arguments")? {
-        Some(text) => from_json(text)?,
-        None => Value::String(raw_arguments.to_string()),
-    };
     let state: &str = column(row, "state")?;
+    let mut values = Values { row, unreadable: Vec::new() };
+    let arguments: Option<Value> = values.json("arguments")?;
+    let outcome = match values.json("outcome")? {
+        None if values.unreadable.contains(&"outcome") => Some(unreadable_outcome()),
+        outcome => outcome,
+    };
     Ok(Some(LedgerRow {
         session: self::session(column(row, "session")?)?,
         call: call_id(column(row, "call")?)?,
@@ -145,24 +160,61 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
         seq: number(column(row, "seq")?, "seq")?,
         user: user(column(row, "user")?)?,
         name: column::<&str>(row, "name")?.into(),
-        arguments,
-        asked: column::<Option<&str>>(row, "asked")?.map(from_json).transpose()?,
+        arguments: arguments.unwrap_or_else(|| Value::String(raw_arguments.to_string())),
+        asked: values.json("asked")?,
         raw_arguments,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
         state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
-        outcome: column::<Option<&str>>(row, "outcome")?.map(from_json).transpose()?,
+        outcome,
         effect: column::<Option<&str>>(row, "effect")?.map(from_name).transpose()?,
         result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,
         decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
-        approval: column::<Option<&str>>(row, "approval")?.map(from_json).transpose()?,
+        approval: values.json("approval")?,
         approved_at: moment(row, "approved_at")?,
         expires_at: moment(row, "expires_at")?,
         revoked_at: moment(row, "revoked_at")?,
-        settled_by: column::<Option<&str>>(row, "settled_by")?.map(from_json).transpose()?,
+        settled_by: values.json("settled_by")?,
         settled_at: moment(row, "settled_at")?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
         ended_at: moment(row, "ended_at")?,
+        unreadable: values.unreadable,
     }))
+}
+
+/// Reads JSON columns, and keeps in mind which could not be read.
+struct Values<'r> {
+    row: &'r SqliteRow,
+    unreadable: Vec<&'static str>,
+}
+
+impl Values<'_> {
+    fn json<T: DeserializeOwned>(&mut self, name: &'static str) -> Result<Option<T>, StoreError> {
+        let Some(text) = column::<Option<&str>>(self.row, name)? else { return Ok(None) };
+        match serde_json::from_str(text) {
+            Ok(value) => Ok(Some(value)),
+            Err(cause) => {
+                let call: &str = column(self.row, "call")?;
+                error!(call, column = name, %cause, "a value of the ledger cannot be read");
+                self.unreadable.push(name);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Which language its reader speaks is not known here.
+fn unreadable_outcome() -> ToolOutcome {
+    let [ko, en] = [Locale::Ko, Locale::En].map(|locale| Text::Unreadable.in_locale(locale));
+    ToolOutcome::error("unreadable", format!("{ko} {en}"))
+}
+
+/// What an entry of the transcript says; where that cannot be read, a notice in its place.
+pub(super) fn content(row: &SqliteRow, text: &str, seq: u64) -> Content {
+    serde_json::from_str(text).unwrap_or_else(|cause| {
+        let session: Result<&str, _> = row.try_get("of_session");
+        error!(?session, seq, %cause, "an entry of a transcript cannot be read");
+        Content::Notice { notice: Notice::Unreadable }
+    })
 }
 
 /// The columns of `madang_transitions`; `None` where an outer join found none.

@@ -96,7 +96,11 @@ async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<Known, StoreError> {
     let found = question.fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
     let found =
         found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
-    let known = stands(key, &found)?;
+    // What cannot be read keeps this call from its next step, and no other call from its own.
+    let known = stands(key, &found).map_err(|cause| {
+        let cause = std::error::Error::source(&cause).map(ToString::to_string).unwrap_or_default();
+        StoreError::refused(format!("where the call stands is not known: {cause}"))
+    })?;
     if !known.is_of_its_session() {
         let CallKey { call, .. } = known.call;
         return Err(StoreError::refused(format!("call {call} belongs to another session")));

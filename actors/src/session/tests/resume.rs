@@ -85,6 +85,7 @@ fn row_of(number: u128, seq: u64, state: CallState) -> LedgerRow {
         settled_at: None,
         proposed_at: AT,
         ended_at: None,
+        unreadable: Vec::new(),
     }
 }
 

@@ -10,8 +10,10 @@ use crate::{
     ledger::{CallState, Ended, IllegalTransition, Transition, verify},
     port::{LedgerFilter, LedgerRow, Store, StoreError},
     protocol::{
-        Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, ToolOutcome,
+        Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES,
+        MAX_LEVELS, ToolOutcome,
     },
+    testing::hostile::lists,
 };
 
 /// The row of a call says after each step what is known of it.
@@ -41,6 +43,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         settled_at: None,
         proposed_at: at(10),
         ended_at: None,
+        unreadable: Vec::new(),
     };
     written(store, &[step("s", 1, 10, proposed(1))]).await;
     assert_eq!(row(store, 1).await, expected);
@@ -118,6 +121,41 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
             before
         );
     }
+}
+
+/// A value that could not be read again is refused before it is written, and the job beside it is written all the same.
+pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
+    chat(store, "s").await;
+    let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
+    let running = |arguments| Transition::Running { arguments, digest: digest(7) };
+    let approved = |typed| Transition::Approved {
+        digest: digest(8),
+        by: user("kim"),
+        approval: Approval::Edited,
+        arguments: Some(typed),
+        expires_at: at(500),
+    };
+    let awaiting =
+        |arguments| Transition::Awaiting { arguments, digest: digest(7), expires_at: at(600) };
+    let deep = || lists(MAX_LEVELS + 1);
+    let long = || json!("x".repeat(MAX_BYTES));
+    written(store, &[step("s", 1, 2, proposed(1)), step("s", 2, 2, proposed(2))]).await;
+    for value in [deep(), long()] {
+        refused(store, &[step("s", 1, 3, awaiting(value.clone()))]).await;
+        refused(store, &[step("s", 1, 3, running(value))]).await;
+    }
+    written(store, &[step("s", 2, 3, awaiting(json!({})))]).await;
+    for value in [deep(), long()] {
+        refused(store, &[step("s", 2, 4, approved(value))]).await;
+    }
+    written(store, &[step("s", 1, 4, running(lists(MAX_LEVELS)))]).await;
+    for value in [deep(), long()] {
+        refused(store, &[step("s", 1, 5, ended(value))]).await;
+    }
+    written(store, &[step("s", 1, 6, ended(lists(MAX_LEVELS)))]).await;
+    assert_eq!(row(store, 1).await.outcome, Some(ToolOutcome::ok(lists(MAX_LEVELS))));
+    let (links, end) = store.links(&session("s")).await.expect("the chain can be read");
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
 }
 
 /// Of two who end a call in different ways one wins, and the other hears of it.

@@ -50,6 +50,7 @@ macro_rules! store_contract {
             every_step_of_a_call_is_projected,
             an_illegal_step_is_refused_and_changes_nothing,
             the_same_step_again_changes_nothing,
+            a_step_that_could_not_be_read_again_is_refused,
             the_same_state_with_other_content_is_refused,
             a_call_runs_only_what_was_approved_by_its_user,
             an_approval_comes_before_its_question_expires,

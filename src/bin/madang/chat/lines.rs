@@ -94,7 +94,7 @@ impl Plain {
                 Text::HowToClearElsewhere.in_locale(self.locale)
             )),
             EventKind::SystemNotice {
-                notice: Notice::EffectUnknown | Notice::TurnLeftOut,
+                notice: Notice::EffectUnknown | Notice::TurnLeftOut | Notice::Unreadable,
                 text,
             }
             | EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", plain(text))),

@@ -336,6 +336,7 @@ impl Terminal {
                 let how = Text::HowToSettle.in_locale(locale);
                 self.red(&format!("{} {how}", plain(text)))
             }
+            EventKind::SystemNotice { notice: Notice::Unreadable, text } => self.dim(text),
             EventKind::ToolCallSettled { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
                 self.dim(&plain(text))
             }

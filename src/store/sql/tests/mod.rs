@@ -18,3 +18,4 @@ mod private_files;
 mod savepoints;
 mod support;
 mod trouble;
+mod unreadable;

@@ -36,7 +36,7 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     transaction.foresee(key);
     transaction.next_part(&say("s", 2)).await.unwrap();
     let own_step = transaction.write(&record("s", 1)[1]).await;
-    assert!(matches!(own_step, Err(StoreError::Unavailable { .. })), "{own_step:?}");
+    assert!(matches!(own_step, Err(StoreError::Refused { .. })), "{own_step:?}");
     transaction.undo().await.unwrap();
     transaction.commit().await.unwrap();
     assert_eq!(house.count(MESSAGES).await, 1);
