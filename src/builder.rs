@@ -15,7 +15,7 @@ use madang_actors::{
 };
 use tracing::warn;
 
-use crate::{BuildError, Runtime, runtime, telemetry};
+use crate::{BuildError, Runtime, runtime, telemetry, time_zone::TimeZones};
 
 /// Puts a [`Runtime`] together: at least a model and a store.
 #[derive(Default)]
@@ -28,6 +28,7 @@ pub struct Builder {
     system: Option<Arc<str>>,
     history: History,
     locale: Locale,
+    time_zones: TimeZones,
     clock: Option<Arc<dyn Clock>>,
     extensions: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     has_panic_hook: bool,
@@ -98,6 +99,25 @@ impl Builder {
         self
     }
 
+    /// Sets the time zone of turns and calls that name none, for users who have none of their own: an IANA name, such as
+    /// `Asia/Seoul`. The machine's until said otherwise, as `TZ` and the system's settings have it at the start.
+    #[must_use]
+    pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.time_zones.set_of_all(name.into());
+        self
+    }
+
+    /// Sets how a user's own time zone is found; it goes before [`time_zone`](Self::time_zone) and behind what a turn or a
+    /// call names. Asked for each of them, so it must not wait.
+    #[must_use]
+    pub fn time_zone_of(
+        mut self,
+        of_user: impl Fn(&UserId) -> Option<Arc<str>> + Send + Sync + 'static,
+    ) -> Self {
+        self.time_zones.set_of_user(of_user);
+        self
+    }
+
     /// Another clock than the operating system's.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
@@ -159,6 +179,7 @@ impl Builder {
             system: self.system,
             history: self.history,
             locale: self.locale,
+            time_zones: self.time_zones.started()?,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };

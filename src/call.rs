@@ -86,7 +86,7 @@ impl Call {
         self
     }
 
-    /// The user's time zone, an IANA name.
+    /// The user's time zone, an IANA name. That of the runtime until said otherwise.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
@@ -112,13 +112,14 @@ impl Runtime {
     /// Dropping the future leaves the call running to its end.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] after the runtime has shut down; [`SessionError::Overloaded`] where too many bytes are on
+    /// [`SessionError::TimeZone`] for a time zone that is not known; [`SessionError::Closed`] after the runtime has shut down; [`SessionError::Overloaded`] where too many bytes are on
     /// their way already, and nothing of the call was recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
         let Call { user, name, arguments, locale, time_zone, confirm } = call;
         if self.inner().is_closed() {
             return Err(SessionError::Closed);
         }
+        let time_zone = self.inner().time_zones.of(&user, time_zone)?;
         let admission = &self.inner().tree.around.admission;
         let bytes = admission.admit(Bound::QueuedBytes, &user, arguments.len());
         let _bytes = bytes.map_err(SessionError::Overloaded)?;
@@ -140,7 +141,7 @@ impl Runtime {
             seq: 1,
             call: ToolCall { id: CallId::new(Uuid::now_v7()), name: name.clone(), arguments },
             locale,
-            time_zone: time_zone.unwrap_or_else(|| locale.time_zone().into()),
+            time_zone,
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },
             dismissal: Dismissal::of_caller(cancelled.clone()),
             proposed_at: at,

@@ -9,6 +9,8 @@ use madang_actors::{
     supervisor::StartError,
 };
 
+use crate::UnknownTimeZone;
+
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
@@ -37,6 +39,9 @@ pub enum BuildError {
         /// What the store lends.
         lent: ConnectionType,
     },
+    /// The time zone of all is not known.
+    #[error(transparent)]
+    TimeZone(#[from] UnknownTimeZone),
     /// An actor could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -54,6 +59,9 @@ pub enum SessionError {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
+    /// The time zone of the call or its user is not known.
+    #[error(transparent)]
+    TimeZone(#[from] UnknownTimeZone),
     /// The store could not be written or read.
     #[error("failed to reach the store of session {session}")]
     Store {

@@ -15,6 +15,7 @@ mod session;
 #[cfg(feature = "sqlite")]
 pub mod store;
 pub mod telemetry;
+mod time_zone;
 pub mod tool;
 pub mod toolkit;
 mod transaction;
@@ -48,6 +49,7 @@ pub use madang_actors::{
 };
 pub use runtime::Runtime;
 pub use session::{Session, Turn};
+pub use time_zone::UnknownTimeZone;
 pub use transaction::{TransactionError, TransactionFn};
 
 /// Compiles the README's examples.

@@ -16,7 +16,10 @@ use madang_actors::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{BuildError, Builder, Session, SessionError, ShutdownError, resume::Interrupted};
+use crate::{
+    BuildError, Builder, Session, SessionError, ShutdownError, resume::Interrupted,
+    time_zone::TimeZones,
+};
 
 /// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
 ///
@@ -36,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) system: Option<Arc<str>>,
     pub(crate) history: History,
     pub(crate) locale: Locale,
+    pub(crate) time_zones: TimeZones,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) extensions: Extensions,
 }
@@ -47,6 +51,7 @@ pub(crate) struct Inner {
     pub(crate) doors: Doors,
     pub(crate) limits: Arc<Limits>,
     pub(crate) locale: Locale,
+    pub(crate) time_zones: TimeZones,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: TaskTracker,
     pub(crate) interrupted: Interrupted,
@@ -90,6 +95,7 @@ impl Runtime {
             system,
             history,
             locale,
+            time_zones,
             clock,
             extensions,
         } = parts;
@@ -138,6 +144,7 @@ impl Runtime {
             doors: Doors::default(),
             limits,
             locale,
+            time_zones,
             clock,
             tasks,
             interrupted,

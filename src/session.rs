@@ -16,7 +16,7 @@ use madang_actors::{
 use tokio::sync::oneshot;
 
 use crate::{
-    SessionError,
+    SessionError, UnknownTimeZone,
     runtime::{Delivery, Inner},
 };
 
@@ -74,8 +74,11 @@ impl Session {
     pub async fn ask_with(
         &self,
         text: impl Into<Arc<str>>,
-        options: TurnOptions,
+        mut options: TurnOptions,
     ) -> Result<Turn, TurnRefused> {
+        let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take());
+        let zone = zone.map_err(|UnknownTimeZone { name }| TurnRefused::UnknownTimeZone { name });
+        options.time_zone = Some(zone?);
         let text = text.into();
         let (bytes, max_bytes) = (text.len(), self.runtime.limits.max_user_text_bytes);
         if bytes > max_bytes {

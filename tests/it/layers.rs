@@ -10,21 +10,33 @@ use imports::{Import, SourceFile, source_files};
 
 /// What each module may import. What tests alone compile is free.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("error", &[]),
+    ("error", &["time_zone"]),
     ("telemetry", &["error"]),
     ("tool", &["error"]),
     ("model", &["error"]),
     ("store", &["error"]),
     // Toolkits write the tables of the SQLite store, in parts that can be undone, and follow its commits.
     ("toolkit", &["error", "tool", "store"]),
+    ("time_zone", &[]),
     // The runtime's own files know one another.
     (
         "runtime",
-        &["error", "telemetry", "tool", "model", "store", "builder", "session", "call", "resume"],
+        &[
+            "error",
+            "telemetry",
+            "tool",
+            "model",
+            "store",
+            "builder",
+            "session",
+            "call",
+            "resume",
+            "time_zone",
+        ],
     ),
     ("resume", &["error", "runtime"]),
-    ("builder", &["error", "telemetry", "tool", "model", "store", "runtime"]),
-    ("session", &["error", "telemetry", "runtime"]),
+    ("builder", &["error", "telemetry", "tool", "model", "store", "runtime", "time_zone"]),
+    ("session", &["error", "telemetry", "runtime", "time_zone"]),
     ("call", &["error", "telemetry", "runtime", "session"]),
     ("transaction", &["error", "runtime"]),
 ];

@@ -36,5 +36,7 @@ mod sqlite;
 mod supervision;
 mod support;
 mod telemetry;
+#[cfg(feature = "sqlite")]
+mod time_zone;
 mod tools_md;
 mod transactions;

@@ -90,7 +90,7 @@ impl DispatchRequest {
             seq: row.seq,
             call: ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments },
             locale,
-            time_zone: locale.time_zone().into(),
+            time_zone: "UTC".into(),
             asker: Asker::Nobody,
             dismissal: Dismissal::default(),
             cancelled: CancellationToken::new(),

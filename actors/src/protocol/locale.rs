@@ -20,12 +20,6 @@ impl Locale {
         if lang.to_ascii_lowercase().starts_with("ko") { Self::Ko } else { Self::En }
     }
 
-    /// The time zone of a user who names none.
-    #[must_use]
-    pub fn time_zone(self) -> &'static str {
-        self.pick("Asia/Seoul", "UTC")
-    }
-
     /// Picks the text of this language.
     #[must_use]
     pub fn pick<T>(self, ko: T, en: T) -> T {

@@ -15,7 +15,8 @@ pub struct TurnOptions {
     pub on_dismiss: OnDismiss,
     /// The language of reasons, questions and notices.
     pub locale: Locale,
-    /// The user's time zone; `None` takes Asia/Seoul for Korean, else UTC.
+    /// The user's time zone: an IANA name. `None` takes that of the runtime: its user's, or the machine's. What was taken is
+    /// stored with the turn.
     pub time_zone: Option<Arc<str>>,
     /// Makes a repeated submit harmless: the same text under the same key in the same session is the same turn, whether
     /// it runs or has ended, and however it ended. The options of the first submit count.

@@ -102,7 +102,8 @@ impl Awake {
             seq,
             call,
             locale: *locale,
-            time_zone: time_zone.clone().unwrap_or_else(|| locale.time_zone().into()),
+            // Whoever lets a turn in fills it in.
+            time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
             asker: *asker,
             proposed_at,
             beyond: None,

@@ -144,6 +144,12 @@ pub enum TurnRefused {
         /// How long it may be.
         max_bytes: usize,
     },
+    /// No time zone has this name.
+    #[error("no time zone is named {name:?}")]
+    UnknownTimeZone {
+        /// The name.
+        name: Arc<str>,
+    },
     /// Another text was submitted under the same idempotency key.
     #[error("the idempotency key was used for another text")]
     OtherText,

@@ -4,9 +4,11 @@ use madang_actors::protocol::Timestamp;
 
 use super::rules::Violation;
 
-/// Gives the calendar day of a moment in a time zone. A zone that nobody knows counts as UTC.
+/// Gives the calendar day of a moment in a time zone: an IANA name, or a rule as POSIX writes it. A zone that is not known
+/// counts as UTC; a runtime lets none in.
 pub fn today(now: Timestamp, time_zone: &str) -> Date {
-    let zone = TimeZone::get(time_zone).unwrap_or(TimeZone::UTC);
+    let zone = TimeZone::get(time_zone).or_else(|_| TimeZone::posix(time_zone));
+    let zone = zone.unwrap_or(TimeZone::UTC);
     let moment = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_else(|_| {
         // Outside the calendar: the nearer of its ends.
         if now.millis() < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }
@@ -37,6 +39,7 @@ mod tests {
         assert_eq!(today(now, "Asia/Seoul"), date(2026, 3, 10));
         assert_eq!(today(now, "UTC"), date(2026, 3, 9));
         assert_eq!(today(now, "America/New_York"), date(2026, 3, 9));
+        assert_eq!(today(now, "KST-9"), date(2026, 3, 10), "a rule as POSIX writes it");
         assert_eq!(today(now, "Mars/Olympus"), date(2026, 3, 9), "an unknown zone counts as UTC");
     }
 

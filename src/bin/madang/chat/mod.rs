@@ -85,6 +85,9 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
         SessionError::Store { .. } => {
             Failure::of_store(format!("failed to open session {id}"), error)
         }
-        SessionError::Id(_) | SessionError::Overloaded(_) | SessionError::Closed => Failure::of(error),
+        SessionError::Id(_)
+        | SessionError::TimeZone(_)
+        | SessionError::Overloaded(_)
+        | SessionError::Closed => Failure::of(error),
     })
 }

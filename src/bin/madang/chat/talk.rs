@@ -112,8 +112,13 @@ impl Talk {
             Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {
                 Ok(self.refused(Text::Overloaded, screen))
             }
-            // The program gives no keys.
-            Err(error @ (TurnRefused::Store(_) | TurnRefused::Closed | TurnRefused::OtherText)) => {
+            // The program gives no keys, and time zones that it has looked up.
+            Err(
+                error @ (TurnRefused::Store(_)
+                | TurnRefused::Closed
+                | TurnRefused::OtherText
+                | TurnRefused::UnknownTimeZone { .. }),
+            ) => {
                 let id = self.session.id();
                 Err(Failure::of_store(format!("failed to go on with session {id}"), error))
             }

@@ -128,6 +128,7 @@ impl Chat {
                 Err(
                     error @ (TurnRefused::Empty
                     | TurnRefused::TooLong { .. }
+                    | TurnRefused::UnknownTimeZone { .. }
                     | TurnRefused::OtherText),
                 ) => unreachable!("a run types short texts, each under its own key: {error}"),
             }
