@@ -292,7 +292,8 @@ fn bare() -> Bare {
 }
 
 async fn load(path: &Path, change: impl Fn(LlamaOptions) -> LlamaOptions) -> Arc<LlamaModel> {
-    let options = LlamaOptions::new(path).threads(threads());
+    // What it says means nothing, and some of it for ever the same.
+    let options = LlamaOptions::new(path).threads(threads()).max_repeated_tokens(0);
     let options = change(options.flash_attention(has_flash_attention()));
     Arc::new(tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap())
 }

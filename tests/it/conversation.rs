@@ -2,9 +2,10 @@
 
 use expect_test::expect;
 use madang::{
-    Asker, Confirm, Decision, TurnOptions, TurnRefused,
+    Asker, Completion, Confirm, Decision, Locale, ModelError, TurnOptions, TurnRefused,
     testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
+use madang_actors::protocol::FinishReason;
 use serde_json::json;
 
 use crate::support::{Yard, call_then_say};
@@ -215,6 +216,35 @@ async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
     for error in ["LLM 응답 실패: BadOutput", "LLM 응답 실패: ScriptExhausted"] {
         session.ask("hello").await.unwrap().ended().await.unwrap();
         assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
+    }
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
+    let (model, mut script) = model_pair();
+    let yard = Yard::new(model).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    for (kind, locale, says) in [
+        (ModelError::REPETITION, Locale::Ko, "LLM 응답 실패: Repetition. 같은 말을 되풀이해"),
+        (ModelError::REPETITION, Locale::En, "the model failed: Repetition. It repeated itself"),
+        (ModelError::TOO_LONG, Locale::Ko, "LLM 응답 실패: AnswerTooLong. 쓸 수 있는 답을"),
+        (ModelError::TOO_LONG, Locale::En, "the model failed: AnswerTooLong. It reached its bound"),
+    ] {
+        let turn = session
+            .ask_with("hello", TurnOptions { locale, ..TurnOptions::default() })
+            .await
+            .unwrap();
+        let asked = script.next().await;
+        if kind == ModelError::TOO_LONG {
+            let finish = FinishReason::Length;
+            asked.finish(Completion { text: " ".into(), finish, ..Completion::default() });
+        } else {
+            asked.fail(kind);
+        }
+        turn.ended().await.unwrap();
+        let error = session.state().await.unwrap().error.unwrap();
+        assert!(error.starts_with(says), "{error}");
     }
     yard.shutdown().await;
 }

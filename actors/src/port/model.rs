@@ -127,7 +127,8 @@ pub enum ModelError {
     /// It failed.
     #[error("the model failed: {kind}")]
     Failed {
-        /// A type for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or another.
+        /// A type for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`, `ScriptExhausted`, or
+        /// another.
         kind: Cow<'static, str>,
         /// The cause, for the log only.
         #[source]
@@ -156,6 +157,10 @@ impl ModelError {
     pub const KILLED_ENGINE: &'static str = "KilledEngine";
     /// It said nothing that can be used.
     pub const BAD_OUTPUT: &'static str = "BadOutput";
+    /// It said the same again and again, and was stopped.
+    pub const REPETITION: &'static str = "Repetition";
+    /// It reached its bound on tokens before it had said anything that can be used.
+    pub const TOO_LONG: &'static str = "AnswerTooLong";
     /// The script has no completion left.
     pub const SCRIPT_EXHAUSTED: &'static str = "ScriptExhausted";
 

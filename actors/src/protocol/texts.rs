@@ -212,7 +212,18 @@ impl fmt::Display for Words<'_> {
                 "Stopped, because the chain of tool calls became too long.",
             )),
             Text::ModelFailed(kind) => {
-                write!(f, "{}: {kind}", pick("LLM 응답 실패", "the model failed"))
+                write!(f, "{}: {kind}", pick("LLM 응답 실패", "the model failed"))?;
+                match *kind {
+                    "Repetition" => f.write_str(pick(
+                        ". 같은 말을 되풀이해 멈췄습니다. 다른 말로 다시 물어보거나, 대화를 정리하고 물어보세요.",
+                        ". It repeated itself and was stopped. Ask in other words, or clear the chat and ask again.",
+                    )),
+                    "AnswerTooLong" => f.write_str(pick(
+                        ". 쓸 수 있는 답을 하기 전에 한도에 닿았습니다. 한 번에 하나씩, 더 짧게 부탁해 보세요.",
+                        ". It reached its bound before it said anything of use. Ask for one thing at a time, and for less.",
+                    )),
+                    _ => Ok(()),
+                }
             }
             Text::MessagesLeftOut(count) => match self.locale {
                 Locale::Ko => write!(f, "대화가 길어 오래된 메시지 {count}개는 빼고 답했습니다."),

@@ -18,8 +18,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError, StoreError},
     protocol::{
-        ChatMessage, Completion, CompletionId, CompletionRequest, Content, EventKind, Notice,
-        Question, Text, TurnError,
+        ChatMessage, Completion, CompletionId, CompletionRequest, Content, EventKind, FinishReason,
+        Notice, Question, Text, TurnError,
     },
 };
 
@@ -127,6 +127,15 @@ impl Awake {
         }
         let spoken = self.place.door.feed().silence();
         let input = match result {
+            Ok(Completion { text, tool_calls, finish: FinishReason::Length, .. })
+                if tool_calls.is_empty() && text.trim().is_empty() =>
+            {
+                error!(session = %self.place.door.session(), %completion, "the model reached its bound and said nothing");
+                TurnInput::CompletionFailed {
+                    error: TurnError::model(ModelError::TOO_LONG),
+                    spoken,
+                }
+            }
             Ok(Completion { text, tool_calls, usage, left_out, finish: _ }) => {
                 self.tell_left_out(left_out);
                 TurnInput::Completed { text, calls: self.sharing(tool_calls), usage }

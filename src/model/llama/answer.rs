@@ -9,6 +9,7 @@ use madang_actors::{
 use super::{
     grammar::{CallGuide, Grammar},
     parser::{Found, Parser},
+    repetition::Repetition,
     sampler::{Limits, Sampler},
     utf8::Utf8,
     vocabulary::Vocabulary,
@@ -37,6 +38,9 @@ pub(super) struct Answer {
     has_parallel_calls: bool,
     completion: Completion,
     is_malformed: bool,
+    repetition: Repetition,
+    /// It goes in a circle.
+    is_repeated: bool,
 }
 
 /// So many of the latest tokens count for the repeat penalty.
@@ -59,7 +63,12 @@ enum Guide {
 }
 
 impl Answer {
-    pub(super) fn new(parser: Parser, sampler: Sampler, has_parallel_calls: bool) -> Self {
+    pub(super) fn new(
+        parser: Parser,
+        sampler: Sampler,
+        repetition: Repetition,
+        has_parallel_calls: bool,
+    ) -> Self {
         Self {
             sampler,
             utf8: Utf8::default(),
@@ -72,6 +81,8 @@ impl Answer {
             has_parallel_calls,
             completion: Completion::default(),
             is_malformed: false,
+            repetition,
+            is_repeated: false,
         }
     }
 
@@ -180,13 +191,16 @@ impl Answer {
     /// Whether the completion goes on.
     pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
-        let is_over =
-            self.is_malformed || self.parser.is_stopped() || (has_call && !self.has_parallel_calls);
+        let is_over = self.is_malformed
+            || self.is_repeated
+            || self.parser.is_stopped()
+            || (has_call && !self.has_parallel_calls);
         if is_over { Flow::Ended } else { Flow::GoesOn }
     }
 
     fn hear(&mut self, token: u32, bytes: &[u8], deltas: &Deltas) {
         self.generated.push(token);
+        self.is_repeated |= self.repetition.is_circle(token);
         let mut found = Vec::new();
         let opens = self.opens == Some(token);
         if opens {
@@ -205,7 +219,8 @@ impl Answer {
         let mut found = Vec::new();
         let rest = self.utf8.finish();
         self.parser.push(&rest, &mut found);
-        self.parser.finish(was_cut_off, &mut found);
+        // Of a call in a circle not even what could be read is meant.
+        self.parser.finish(was_cut_off || self.is_repeated, &mut found);
         self.keep(found, deltas);
     }
 
@@ -232,6 +247,9 @@ impl Answer {
         usage: Usage,
     ) -> Result<Completion, ModelError> {
         let has_calls = !self.completion.tool_calls.is_empty();
+        if self.is_repeated && !has_calls {
+            return Err(ModelError::failed(ModelError::REPETITION));
+        }
         if self.is_malformed && !has_calls {
             return Err(ModelError::failed(ModelError::BAD_OUTPUT));
         }

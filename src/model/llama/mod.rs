@@ -25,6 +25,7 @@ mod options;
 mod parser;
 mod pieces;
 mod prompt;
+mod repetition;
 mod sampler;
 mod source;
 mod spans;

@@ -23,6 +23,7 @@ pub struct LlamaOptions {
     pub(super) has_parallel_calls: bool,
     pub(super) has_constraints: bool,
     pub(super) max_waiting: usize,
+    pub(super) max_repeated_tokens: usize,
     pub(super) progress: Option<Progress>,
 }
 
@@ -70,6 +71,7 @@ impl LlamaOptions {
             has_parallel_calls: false,
             has_constraints: true,
             max_waiting: 1_024,
+            max_repeated_tokens: 128,
             progress: None,
         }
     }
@@ -192,6 +194,16 @@ impl LlamaOptions {
     #[must_use]
     pub fn max_waiting(mut self, completions: usize) -> Self {
         self.max_waiting = completions.max(1);
+        self
+    }
+
+    /// Ends a completion that repeats itself for so many tokens, with [`ModelError::REPETITION`]; 0 lets it go on. By default
+    /// 128: no answer of use says the same for so long, and a small model in a circle would go on to its bound.
+    ///
+    /// [`ModelError::REPETITION`]: madang_actors::port::ModelError::REPETITION
+    #[must_use]
+    pub fn max_repeated_tokens(mut self, tokens: usize) -> Self {
+        self.max_repeated_tokens = tokens;
         self
     }
 

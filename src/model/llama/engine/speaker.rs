@@ -19,6 +19,7 @@ use crate::model::llama::{
     options::LlamaOptions,
     parser::Parser,
     prompt::{LEAST_BYTES, PromptWriter},
+    repetition::Repetition,
     sampler::{Sampler, Sampling},
     spans::spans,
     vocabulary::Vocabulary,
@@ -34,6 +35,7 @@ pub(super) struct Speaker<'m> {
     sampling: Sampling,
     has_thinking: bool,
     has_parallel_calls: bool,
+    max_repeated_tokens: usize,
     /// So many tokens a chat may have, with its answer.
     room: usize,
 }
@@ -77,6 +79,7 @@ impl<'m> Speaker<'m> {
             sampling: options.sampling.clone(),
             has_thinking: options.has_thinking,
             has_parallel_calls: options.has_parallel_calls,
+            max_repeated_tokens: options.max_repeated_tokens,
             room,
         })
     }
@@ -159,7 +162,9 @@ impl<'m> Speaker<'m> {
         let parser = if is_thinking { parser.thinking() } else { parser };
         // Where no tool may be called no call is opened.
         let banned = self.vocabulary.call_open.filter(|_| request.tools.is_empty());
-        let answer = Answer::new(parser, Sampler::new(&self.sampling), self.has_parallel_calls);
+        let repetition = Repetition::new(self.max_repeated_tokens);
+        let sampler = Sampler::new(&self.sampling);
+        let answer = Answer::new(parser, sampler, repetition, self.has_parallel_calls);
         answer.without(banned).opened_by(self.vocabulary.call_open).calling(calls)
     }
 

@@ -215,6 +215,7 @@ async fn with_two_threads_a_long_prompt_is_read_apart_unless_that_is_not_wanted(
     for (apart_tokens, parts) in [(None, may_part), (Some(0), false)] {
         let options = LlamaOptions::from_bytes("random", with_unnamed_window());
         let options = options.threads(NonZeroUsize::new(2).unwrap()).context_tokens(2_048);
+        let options = options.max_repeated_tokens(0);
         let options = match apart_tokens {
             Some(tokens) => options.apart_tokens(tokens),
             None => options,

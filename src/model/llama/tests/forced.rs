@@ -20,6 +20,7 @@ use super::super::{
     options::LlamaOptions,
     parser::Parser,
     prompt::{LEAST_BYTES, PromptWriter},
+    repetition::Repetition,
     sampler::{Sampler, Sampling},
     source::ModelFile,
     spans::spans,
@@ -77,7 +78,8 @@ impl<'m> Bench<'m> {
         let prompt = writer.write(&[&user(question)]).unwrap();
         let mut next = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
         let parser = Parser::new(self.dialect.family, &[]);
-        let answer = Answer::new(parser, Sampler::new(&Sampling::default()), false);
+        let (sampler, repetition) = (Sampler::new(&Sampling::default()), Repetition::new(0));
+        let answer = Answer::new(parser, sampler, repetition, false);
         let mut answer = answer.calling(self.grammars.of(&self.tools));
         let mut batch = LlamaBatch::new(512, 1);
         let (mut at, mut steps) = (0, 0);

@@ -34,7 +34,8 @@ use tiny_model::TinyModel;
 use super::*;
 
 fn options(model: &TinyModel) -> LlamaOptions {
-    LlamaOptions::from_bytes("tiny", model.bytes())
+    // Some of them say one letter for as long as they may.
+    LlamaOptions::from_bytes("tiny", model.bytes()).max_repeated_tokens(0)
 }
 
 fn load(model: &TinyModel) -> LlamaModel {
@@ -201,6 +202,32 @@ async fn endless_babble_ends_at_its_bound() {
     let completion = complete(&model, longer).await.unwrap();
     assert_eq!(completion.finish, FinishReason::Length, "the context is full");
     assert!(completion.text.len() > 400);
+}
+
+#[tokio::test]
+async fn a_model_that_only_repeats_itself_is_stopped_and_says_so_and_what_it_said_stays_seen() {
+    let circle = TinyModel::saying(&[("\n", "a"), ("a", "b"), ("b", "c"), ("c", "a")]);
+    let model = LlamaModel::load(LlamaOptions::from_bytes("tiny", circle.bytes())).unwrap();
+    let streamed = Arc::new(Mutex::new(String::new()));
+    let sink = Arc::clone(&streamed);
+    let deltas = Deltas::new(move |delta| {
+        if let CompletionDelta::Text(text) = delta {
+            sink.lock().unwrap().push_str(text);
+        }
+    });
+    let mut long = request(vec![user("a")], vec![]);
+    long.max_tokens = 400;
+    let ended = model.complete(long, deltas, CancellationToken::new()).await;
+    assert_eq!(failure(ended), "Repetition");
+    assert_eq!(*streamed.lock().unwrap(), "abc".repeat(44)[..131]);
+    assert_eq!(model.stats().tokens_generated, 131);
+    // Inside of a call, too.
+    let call = TinyModel::saying(&[("\n", "<tool_call>"), ("\"", "z"), ("z", "z")]);
+    let model = LlamaModel::load(LlamaOptions::from_bytes("tiny", call.bytes())).unwrap();
+    let mut long = request(vec![user("note")], vec![note_tool()]);
+    long.max_tokens = 400;
+    assert_eq!(failure(complete(&model, long).await), "Repetition");
+    assert!(model.stats().tokens_generated < 200, "{:?}", model.stats());
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ impl Model {
         let context = self.weights.new_context(backend(), context).unwrap();
         let tiers = Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, parked_bytes: 1 << 20 };
         let cache = Cache::new(context, self.keeps, tiers);
-        let options = LlamaOptions::new("random.gguf");
+        let options = LlamaOptions::new("random.gguf").max_repeated_tokens(0);
         let speaker = Speaker::new(&self.weights, &self.gguf, &options, CHAT).unwrap();
         Engine::new(Arc::new(speaker), cache, BOUNDS, apart, Arc::default())
     }
