@@ -132,7 +132,8 @@ impl Builder {
         self
     }
 
-    /// Replaces the process's panic hook by one that logs panics with their backtrace through `tracing`.
+    /// Replaces the process's panic hook by one that logs panics with their backtrace through `tracing`, whatever
+    /// `RUST_BACKTRACE` says. A handler that fails unexpectedly is logged with one, too.
     #[must_use]
     pub fn panic_hook(mut self) -> Self {
         self.has_panic_hook = true;

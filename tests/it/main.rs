@@ -26,6 +26,7 @@ mod hostile;
 mod layers;
 mod life;
 mod limits;
+mod logs;
 mod notes;
 mod one_runtime;
 mod program;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use tracing::{Instrument as _, Span, debug, error, instrument::Instrumented};
+use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumented};
 
 use super::{
     Around,
@@ -60,6 +60,7 @@ pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, aroun
         Ok(None) => return Box::pin(begin(checked.request().clone(), reply, around)).await,
         Err(refusal) => {
             let request = checked.request().clone();
+            info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
             return Box::pin(refuse(request, outcome, reply, around)).await;
         }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
-use tracing::debug;
+use tracing::{debug, info};
 
 use super::{
     Around,
@@ -103,7 +103,10 @@ pub(super) async fn clear(
         Ok((edited, usable_until)) => {
             Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
         }
-        Err(not_cleared) => Err((checked, not_cleared)),
+        Err(not_cleared) => {
+            not_cleared.log(&checked);
+            Err((checked, not_cleared))
+        }
     }
 }
 
@@ -135,6 +138,22 @@ impl NotCleared {
         let mut finished = Finished::unrun(ToolOutcome::denied(message));
         finished.decided_by = Some(by);
         Self::Ends { finished, recorded: Some(recorded), question: None }
+    }
+
+    /// Says it as loud as it is: what a person decides is no news, what a bound decides is some.
+    fn log(&self, checked: &CheckedCall) {
+        let (call, tool) = (&checked.request().call.id, &checked.tool().spec().name);
+        match self {
+            Self::Ends {
+                finished: Finished { outcome: ToolOutcome::Cancelled(why), .. }, ..
+            } => {
+                debug!(%call, %tool, why = why.reason.name(), "a call was not confirmed");
+            }
+            Self::Ends { finished: Finished { outcome: ToolOutcome::Err(why), .. }, .. } => {
+                info!(%call, %tool, code = &*why.code, "a call could not be confirmed");
+            }
+            Self::Ends { .. } | Self::Left => {}
+        }
     }
 
     const fn unrun(outcome: ToolOutcome) -> Self {
@@ -212,7 +231,10 @@ async fn go_on(
         Ok((edited, usable_until)) => {
             Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
         }
-        Err(not_cleared) => Err((checked, not_cleared)),
+        Err(not_cleared) => {
+            not_cleared.log(&checked);
+            Err((checked, not_cleared))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 use super::{
     Around,
@@ -235,7 +235,6 @@ async fn beside(
         Err(_) => {
             let is_undone = is_read || is_planted("what passed its deadline is called undone");
             let effect = if is_undone { Effect::None } else { Effect::Unknown };
-            warn!(call = %ctx.call, tool = %checked.tool().spec().name, ?deadline, "a handler passed its deadline");
             (
                 Finished { outcome: timed_out(deadline, effect, &ctx), effect, decided_by: None },
                 checked.tool().tool().needs().is_some(),
@@ -319,15 +318,17 @@ fn patience(cleared: &ClearedCall, around: &Around) -> Duration {
 fn told(fault: ToolFault, cleared: &ClearedCall, ctx: &ToolContext) -> ToolOutcome {
     match fault {
         ToolFault::Rule(rule) => ToolOutcome::Err(rule),
-        ToolFault::Unexpected { fault, cause } => {
+        ToolFault::Unexpected { fault, cause, stack } => {
             let tool = &cleared.checked().tool().spec().name;
-            error!(call = %ctx.call, %tool, fault = fault.name(), %cause, "a handler failed");
+            let backtrace = stack.as_deref().map(tracing::field::display);
+            error!(call = %ctx.call, %tool, fault = fault.name(), %cause, backtrace, "a handler failed");
             ToolOutcome::error("handler_error", Text::HandlerFailed(&fault).in_locale(ctx.locale))
         }
     }
 }
 
 fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutcome {
+    error!(call = %ctx.call, ?deadline, ?effect, "a handler passed its deadline");
     let text = Text::TimedOut { seconds: deadline.as_secs_f64(), effect };
     ToolOutcome::error("timeout", text.in_locale(ctx.locale))
 }

@@ -2,11 +2,15 @@
 
 use std::{
     any::{Any, TypeId},
+    backtrace::Backtrace,
     borrow::Cow,
     collections::HashMap,
     error::Error,
     fmt,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::Value;
@@ -155,8 +159,13 @@ pub enum ToolFault {
         fault: Fault,
         /// The cause.
         cause: Box<dyn Error + Send + Sync>,
+        /// Where it became a fault, if [`ToolFault::keep_stacks`] was called.
+        stack: Option<Box<Backtrace>>,
     },
 }
+
+/// Whether faults keep the stack on which they were made.
+static KEEPS_STACKS: AtomicBool = AtomicBool::new(false);
 
 impl ToolFault {
     /// A broken rule, with its code and its reason in the session's language.
@@ -172,7 +181,15 @@ impl ToolFault {
     /// An unexpected failure that gives itself a type.
     #[must_use]
     pub fn unexpected(fault: Fault, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Unexpected { fault, cause: cause.into() }
+        let keeps_stack = KEEPS_STACKS.load(Ordering::Relaxed);
+        let stack = keeps_stack.then(|| Box::new(Backtrace::force_capture()));
+        Self::Unexpected { fault, cause: cause.into(), stack }
+    }
+
+    /// Lets all unexpected failures of this process keep the stack on which they were made, for the log. It takes some
+    /// milliseconds to write one, so the embedder says whether it is wanted (`Builder::panic_hook`).
+    pub fn keep_stacks() {
+        KEEPS_STACKS.store(true, Ordering::Relaxed);
     }
 }
 

@@ -182,7 +182,7 @@ impl RegisteredTool {
         match ended.await {
             Ok(Ok(outcome)) => Ok(outcome),
             Ok(Err(ToolFault::Rule(rule))) => Ok(ToolOutcome::Err(rule)),
-            Ok(Err(ToolFault::Unexpected { fault, cause })) => {
+            Ok(Err(ToolFault::Unexpected { fault, cause, .. })) => {
                 Err(failed(fault, Some(cause)).into())
             }
             Err(Panicked) => Err(failed(Fault::PANIC, None).into()),

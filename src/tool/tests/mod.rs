@@ -81,7 +81,7 @@ async fn run(tool: &impl Tool, arguments: Value, access: Access<'_>) -> ToolResu
 }
 
 fn fault(ended: ToolResult<ToolOutcome>) -> (Fault, Box<dyn Error + Send + Sync>) {
-    let Err(ToolFault::Unexpected { fault, cause }) = ended else {
+    let Err(ToolFault::Unexpected { fault, cause, .. }) = ended else {
         panic!("expected a fault, got {ended:?}")
     };
     (fault, cause)

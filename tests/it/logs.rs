@@ -1,0 +1,226 @@
+//! What the log says of a call, and how loud: the table of dispatch, and the stacks of panics and of handlers that fail.
+
+use std::{
+    env,
+    fmt::{Debug, Write as _},
+    process::Command,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use madang::{
+    Confirm, Decision, Limits, Runtime,
+    testing::{MemoryStore, ScriptedModel},
+    tool::{self, ToolContext, ToolResult},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt as _},
+};
+
+use crate::support::{Yard, kind};
+
+/// Keeps what the library logs on this thread.
+#[derive(Debug, Clone, Default)]
+struct Log(Arc<Mutex<Vec<(Level, String)>>>);
+
+struct Words<'a>(&'a mut String);
+
+impl Visit for Words<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, "{field}={value:?} ").unwrap();
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let meta = event.metadata();
+        if meta.target().starts_with("madang") {
+            let mut words = String::new();
+            event.record(&mut Words(&mut words));
+            self.0.lock().unwrap().push((*meta.level(), words));
+        }
+    }
+}
+
+impl Log {
+    fn keep() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let subscriber = tracing_subscriber::registry().with(log.clone());
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    /// What was said since the last time.
+    fn take(&self) -> Vec<(Level, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// The loudest of what was said.
+fn loudest(said: &[(Level, String)]) -> Option<Level> {
+    // The loudest is the least of levels.
+    said.iter().map(|(level, _)| *level).min()
+}
+
+#[tokio::test]
+async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
+    let (log, _guard) = Log::keep();
+    let mut limits = Limits::default();
+    limits.confirmation_timeout = Duration::from_millis(50);
+    limits.transaction_deadline = Duration::from_millis(50);
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    log.take();
+    let approve = || Confirm::Always(Decision::Approve);
+    let silent = || Confirm::Ask(Box::new(|_| Box::pin(async { None })));
+    let named = json!({ "name": "a" });
+    for (tool, arguments, confirm, end, level) in [
+        ("foo", json!({}), approve(), "unknown_tool", Level::WARN),
+        ("save", json!({ "name": 1 }), approve(), "validation", Level::INFO),
+        ("save", json!([1]), approve(), "validation", Level::INFO),
+        ("echo", json!({ "name": "a", "invented": 1 }), Confirm::Nobody, "ok", Level::INFO),
+        ("save", named.clone(), Confirm::Nobody, "unreachable", Level::DEBUG),
+        ("save", named.clone(), Confirm::Always(Decision::Deny), "denied", Level::DEBUG),
+        ("save", named.clone(), silent(), "expired", Level::DEBUG),
+        ("panic_text", json!({}), approve(), "handler_error", Level::ERROR),
+        ("fail", json!({}), approve(), "handler_error", Level::ERROR),
+        ("slow_mail", json!({}), approve(), "timeout", Level::ERROR),
+        ("slow_note", named.clone(), approve(), "timeout", Level::ERROR),
+    ] {
+        let report = yard.call(tool, &arguments, confirm).await;
+        let said = log.take();
+        assert_eq!(kind(&report), end, "{tool} {arguments}");
+        assert_eq!(loudest(&said), Some(level), "{tool} {arguments} {end}: {said:?}");
+    }
+    for (tool, arguments, end) in [
+        ("search", json!({}), "ok"),
+        ("rule_note", named, "r3_quota"),
+        ("save", json!({ "name": "quiet" }), "ok"),
+    ] {
+        let report = yard.call(tool, &arguments, approve()).await;
+        let said = log.take();
+        assert_eq!(kind(&report), end);
+        assert!(loudest(&said).is_none_or(|level| level >= Level::DEBUG), "{tool}: {said:?}");
+    }
+    yard.gate.open(2);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_bound_that_is_reached_is_told_at_info() {
+    let (log, _guard) = Log::keep();
+    let mut limits = Limits::default();
+    limits.max_running_calls = 1;
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let nothing = json!({});
+    let slow = yard.call("slow_read", &nothing, Confirm::Nobody);
+    let refused = async {
+        yard.gate.begun(1).await;
+        log.take();
+        let report = yard.call("search", &json!({}), Confirm::Nobody).await;
+        let said = log.take();
+        yard.gate.open(1);
+        (kind(&report), loudest(&said))
+    };
+    let (_, refused) = tokio::join!(slow, refused);
+    assert_eq!(refused, ("overloaded".to_owned(), Some(Level::INFO)));
+    yard.shutdown().await;
+}
+
+/// A call that needs nobody takes a handler's time and little more: the least of many, for others use the machine.
+#[tokio::test]
+async fn a_call_ends_within_100_ms() {
+    let yard = Yard::without_model().await;
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..50 {
+        for (least, (tool, arguments)) in
+            least.iter_mut().zip([("search", json!({})), ("note", json!({ "name": "a" }))])
+        {
+            let began = Instant::now();
+            assert_eq!(kind(&yard.call(tool, &arguments, Confirm::Nobody).await), "ok");
+            *least = began.elapsed().min(*least);
+        }
+    }
+    assert!(least.iter().all(|time| *time < Duration::from_millis(100)), "{least:?}");
+    yard.shutdown().await;
+}
+
+/// Set where this program is to panic.
+const PANICS: &str = "MADANG_TEST_PANICS";
+
+/// What the program says that [`panics_and_fails_with_the_hook`] is.
+fn says() -> String {
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args(["logs::panics_and_fails_with_the_hook", "--exact", "--ignored", "--nocapture"]);
+    program.env(PANICS, "1").env_remove("RUST_BACKTRACE").env_remove("RUST_LIB_BACKTRACE");
+    let output = program.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[inline(never)]
+fn here_it_panics() -> ToolResult<()> {
+    panic!("too bad")
+}
+
+#[inline(never)]
+fn here_it_fails() -> ToolResult<()> {
+    Err(std::io::Error::other("no such luck"))?
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+async fn panics(_: Nothing, _: &ToolContext) -> ToolResult<()> {
+    here_it_panics()
+}
+
+async fn fails(_: Nothing, _: &ToolContext) -> ToolResult<()> {
+    here_it_fails()
+}
+
+#[tokio::test]
+#[ignore = "a process of its own, for the hook is the process's"]
+async fn panics_and_fails_with_the_hook() {
+    if env::var_os(PANICS).is_none() {
+        return;
+    }
+    let (log, _guard) = Log::keep();
+    let runtime = Runtime::builder()
+        .model(ScriptedModel::new([]))
+        .store(MemoryStore::new())
+        .tools([
+            Arc::new(tool::plain("panics", "Panics.", panics)) as Arc<dyn tool::Tool>,
+            Arc::new(tool::plain("fails", "Fails.", fails)),
+        ])
+        .panic_hook()
+        .start()
+        .await
+        .unwrap();
+    for tool in ["panics", "fails"] {
+        let call = madang::Call::new(crate::support::kim(), tool, "{}");
+        let report = runtime.dispatch(call.confirm(Confirm::Always(Decision::Approve))).await;
+        assert_eq!(kind(&report.unwrap()), "handler_error");
+    }
+    runtime.shutdown().await.unwrap();
+    for (level, said) in log.take() {
+        println!("{level} {said}");
+    }
+}
+
+#[test]
+fn the_stack_of_a_panic_and_of_a_failing_handler_is_logged_though_no_variable_asks_for_it() {
+    let said = says();
+    for (what, place) in [("a panic", "here_it_panics"), ("a handler failed", "here_it_fails")] {
+        let (_, behind) = said.split_once(what).unwrap_or_else(|| panic!("{what}: {said}"));
+        assert!(behind.contains(place), "{what}: {said}");
+    }
+    assert!(said.contains("too bad") && said.contains("no such luck"), "{said}");
+}
