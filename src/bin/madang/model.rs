@@ -21,7 +21,7 @@ use crate::{args::Switch, hub, progress::Progress};
 use crate::{
     args::{EnginePlace, ModelChoice, Tuning},
     failure::Failure,
-    hub::HubName,
+    hub::{HubName, Sum},
     whole::{self, Unusable},
 };
 
@@ -42,7 +42,7 @@ impl Model {
     /// Reads the script, or brings and loads the model; without either it is the bundled one.
     pub(crate) async fn load(wanted: &ModelChoice, locale: Locale) -> Result<Self, Failure> {
         let fetched = match &wanted.hf {
-            Some(name) => Some(fetch(name, locale).await?),
+            Some(name) => Some(fetch(name, wanted.sha256.as_ref(), locale).await?),
             None => None,
         };
         let file = fetched.or_else(|| wanted.model.clone());
@@ -99,13 +99,13 @@ impl Model {
 
 /// Brings a model from a hub, if this program can use one.
 #[cfg(feature = "llama")]
-async fn fetch(name: &HubName, locale: Locale) -> Result<PathBuf, Failure> {
-    hub::fetch(name, locale).await
+async fn fetch(name: &HubName, sum: Option<&Sum>, locale: Locale) -> Result<PathBuf, Failure> {
+    hub::fetch(name, sum, locale).await
 }
 
 /// Brings nothing: it could not be used.
 #[cfg(not(feature = "llama"))]
-async fn fetch(_: &HubName, _: Locale) -> Result<PathBuf, Failure> {
+async fn fetch(_: &HubName, _: Option<&Sum>, _: Locale) -> Result<PathBuf, Failure> {
     Err(without_llama())
 }
 

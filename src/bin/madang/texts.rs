@@ -99,6 +99,10 @@ pub(crate) enum Text<'a> {
     AnotherDownloads { file: &'a str },
     /// The hub's newest could not be had, and an older one that is here is used.
     OlderModel { why: &'a str },
+    /// The hub has another file under the same name than the one that was used before.
+    ModelChanged { now: &'a str, older: &'a str },
+    /// The hub is asked without the token, which everybody on the way could read.
+    TokenKeptBack { host: &'a str },
     /// What a verification of the ledger cannot tell.
     NotChecked { has_head: bool, vouched_for: u64 },
 }
@@ -293,6 +297,22 @@ impl Text<'_> {
             Self::OlderModel { why } => match locale {
                 Locale::Ko => format!("이미 받아 둔 모델을 씁니다: {why}"),
                 Locale::En => format!("Uses the model that is here: {why}"),
+            },
+            Self::ModelChanged { now, older } => match locale {
+                Locale::Ko => format!(
+                    "허브의 모델 파일이 바뀌었습니다: 이제 {now}을(를) 씁니다. 이전 파일을 쓰려면 --hf {older}"
+                ),
+                Locale::En => format!(
+                    "The model's file has changed on the hub: uses {now} now. For the one before: --hf {older}"
+                ),
+            },
+            Self::TokenKeptBack { host } => match locale {
+                Locale::Ko => format!(
+                    "{host}은(는) https가 아니어서 토큰을 보내지 않고 묻습니다. HF_ENDPOINT에 https 주소를 주세요."
+                ),
+                Locale::En => format!(
+                    "Asks {host} without the token, which anybody could read on the way: give an address with https in HF_ENDPOINT."
+                ),
             },
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",

@@ -7,7 +7,7 @@ use madang::{Decision, Digest, Locale, SessionId};
 
 use super::shared::{Database, ModelChoice, Person, Toolkits, Tuning, Zone, session};
 use crate::{
-    hub::HubName,
+    hub::{HubName, Sum},
     language::{Language, spoken},
     notes::Workspace,
 };
@@ -94,9 +94,12 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Options)]
 pub(crate) struct Fetch {
-    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF.
-    #[arg(value_name = "OWNER/REPO[:QUANT]")]
+    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, what is newest.
+    #[arg(value_name = "OWNER/REPO[:QUANT][@COMMIT]")]
     pub(crate) name: HubName,
+    /// The checksum that its (first) file must have.
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: Option<Sum>,
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,

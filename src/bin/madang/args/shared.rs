@@ -5,7 +5,7 @@ use std::{env, path::PathBuf, sync::Arc};
 use clap::{Args as Options, ValueEnum};
 use madang::{SessionId, UserId};
 
-use crate::hub::HubName;
+use crate::hub::{HubName, Sum};
 
 /// Which model answers, and where it runs.
 #[derive(Debug, Options)]
@@ -14,8 +14,11 @@ pub(crate) struct ModelChoice {
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
     /// The model by its name on Hugging Face: it is downloaded once, as `madang fetch` does.
-    #[arg(long, value_name = "OWNER/REPO[:QUANT]", conflicts_with_all = ["model", "script"])]
+    #[arg(long, value_name = "OWNER/REPO[:QUANT][@COMMIT]", conflicts_with_all = ["model", "script"])]
     pub(crate) hf: Option<HubName>,
+    /// The checksum that the (first) file of the model with --hf must have.
+    #[arg(long, value_name = "HEX", requires = "hf")]
+    pub(crate) sha256: Option<Sum>,
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
@@ -29,7 +32,7 @@ pub(crate) struct ModelChoice {
 impl ModelChoice {
     /// This file, or the bundled model.
     pub(crate) fn of_file(model: Option<PathBuf>, engine: EnginePlace) -> Self {
-        Self { model, hf: None, script: None, engine, tuning: Tuning::default() }
+        Self { model, hf: None, sha256: None, script: None, engine, tuning: Tuning::default() }
     }
 }
 

@@ -100,11 +100,12 @@ impl Client {
         Self { agent: config.into(), bounds, endpoint, token }
     }
 
-    /// What is in the repository's main branch, with checksums.
+    /// What is in the repository, at the commit that is wanted or else in its main branch, with checksums.
     pub(super) fn listing(&self, name: &HubName) -> Result<Listing, Trouble> {
+        let revision = name.commit().unwrap_or("main");
         let mut url = below(
             &self.endpoint,
-            &["api", "models", name.owner(), name.repository(), "revision", "main"],
+            &["api", "models", name.owner(), name.repository(), "revision", revision],
         );
         url.set_query(Some("blobs=true"));
         let (answer, url) = self.get(url, name, Wanted::Listing)?;
@@ -119,7 +120,14 @@ impl Client {
         if json.len() as u64 > MAX_LISTING_BYTES {
             return Err(Trouble::TooLong { name: name.clone(), max_bytes: MAX_LISTING_BYTES });
         }
-        Listing::read(&json).map_err(|cause| Trouble::Listing { host, cause })
+        let listing =
+            Listing::read(&json).map_err(|cause| Trouble::Listing { host: host.clone(), cause })?;
+        match name.commit() {
+            Some(wanted) if wanted != listing.commit => {
+                Err(Trouble::OtherCommit { host, name: name.clone() })
+            }
+            Some(_) | None => Ok(listing),
+        }
     }
 
     /// A file's bytes from this place on, or from the beginning where the hub cannot do that.

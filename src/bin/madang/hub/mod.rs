@@ -13,9 +13,13 @@ mod name;
 mod retry;
 mod settings;
 mod shelf;
+mod sum;
 mod trouble;
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use indicatif::HumanBytes;
 use madang::Locale;
@@ -29,27 +33,45 @@ pub(crate) use name::HubName;
 use retry::{Next, Retry};
 use settings::Settings;
 use shelf::Shelf;
+pub(crate) use sum::Sum;
 use trouble::Trouble;
 
 /// Brings the model into the cache, as far as it is not there, and gives the path of its (first) file.
 ///
 /// Without a network, or where the cache cannot be written, it is the one that is there. Blocks the thread, as loading a
 /// model does.
-pub(crate) async fn fetch(name: &HubName, locale: Locale) -> Result<PathBuf, Failure> {
+///
+/// A file whose checksum is not the one that is wanted is not given, wherever it comes from.
+pub(crate) async fn fetch(
+    name: &HubName,
+    wanted: Option<&Sum>,
+    locale: Locale,
+) -> Result<PathBuf, Failure> {
     let settings = Settings::of(|name| env::var_os(name)).map_err(Failure::of)?;
-    bring(settings, name, locale).await.map_err(Failure::of)
+    let path = bring(settings, name, locale).await.map_err(Failure::of)?;
+    let Some(wanted) = wanted else { return Ok(path) };
+    match Sum::of(&path) {
+        Ok(has) if has == *wanted => Ok(path),
+        Ok(has) => Err(Failure::of(Trouble::OtherSum { path, has })),
+        Err(cause) => Err(Failure::of(Trouble::Unread { path, cause })),
+    }
 }
 
 async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<PathBuf, Trouble> {
     let Settings { cache, endpoint, token, is_offline } = settings;
     let shelf = Shelf::new(&cache, name);
-    let kept = shelf.kept(name.quant());
+    let kept = shelf.kept(name);
     if is_offline {
         return kept.ok_or(Trouble::Offline { name: name.clone(), cache });
     }
-    let client = Client::new(endpoint, token, Bounds::USUAL);
+    let is_private = settings::is_private(&endpoint);
+    if token.is_some() && !is_private {
+        let host = address::host(&endpoint);
+        output::remark(&Text::TokenKeptBack { host: &host }.in_locale(locale));
+    }
+    let client = Client::new(endpoint, token.filter(|_| is_private), Bounds::USUAL);
     let retry = if kept.is_some() { Retry::once() } else { Retry::asking() };
-    match (update(&client, &shelf, name, retry, locale).await, kept) {
+    match (update(&client, &shelf, name, (retry, kept.as_deref()), locale).await, kept) {
         (Err(trouble), Some(kept)) if trouble.leaves_the_older() => {
             output::remark(&Text::OlderModel { why: &trouble.to_string() }.in_locale(locale));
             Ok(kept)
@@ -63,11 +85,18 @@ async fn update(
     client: &Client,
     shelf: &Shelf,
     name: &HubName,
-    retry: Retry,
+    (retry, kept): (Retry, Option<&Path>),
     locale: Locale,
 ) -> Result<PathBuf, Trouble> {
     let Listing { commit, files } = listing(client, name, retry).await?;
     let model = model(name, &files)?;
+    // Before it is used: somebody else may have written it, and the one that is here is still there by its commit.
+    if let Some((older, had)) = kept.and_then(|kept| shelf.origin(kept))
+        && had != model[0].1.sha256
+    {
+        let (now, older) = (name.at(&commit).to_string(), name.at(&older).to_string());
+        output::remark(&Text::ModelChanged { now: &now, older: &older }.in_locale(locale));
+    }
     let missing = model.iter().filter(|(file, content)| !shelf.has(&commit, &file.name, content));
     let missing: Vec<_> = missing.copied().collect();
     if !missing.is_empty() {
@@ -76,7 +105,9 @@ async fn update(
     let (first, _) = model[0];
     let path = shelf.link(&commit, &first.name);
     // Where a cache cannot be written and has the whole model, nothing is missing but what the next one asks the hub for.
-    if let Err(cause) = shelf.is_newest(&commit) {
+    if name.commit().is_none()
+        && let Err(cause) = shelf.is_newest(&commit)
+    {
         tracing::info!("failed to note the newest commit: {cause}");
     }
     Ok(path)

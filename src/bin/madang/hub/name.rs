@@ -1,25 +1,26 @@
-//! What a model is called on a hub: `OWNER/REPO`, or `OWNER/REPO:QUANT`.
+//! What a model is called on a hub: `OWNER/REPO[:QUANT][@COMMIT]`.
 
 use std::{fmt, str::FromStr};
 
 /// The hub gives out no longer names.
 const MAX_BYTES: usize = 96;
 
-/// A repository and, where somebody asked for one, a quantisation.
+/// A repository and, where somebody asked for one, a quantisation and a commit.
 ///
 /// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them, so that no name leaves
 /// its place in an address or a folder, and no two names share a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HubName {
-    owner: String,
-    repository: String,
-    quant: Option<String>,
+    owner: Box<str>,
+    repository: Box<str>,
+    quant: Option<Box<str>>,
+    commit: Option<Box<str>>,
 }
 
 /// Why a text names no model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "give OWNER/REPO or OWNER/REPO:QUANT as the hub writes them, for example ggml-org/gemma-3-1b-it-GGUF:Q4_K_M"
+    "give OWNER/REPO or OWNER/REPO:QUANT as the hub writes them, for example ggml-org/gemma-3-1b-it-GGUF:Q4_K_M, and behind it perhaps @ and a commit of 40 letters"
 )]
 pub(crate) struct NotAName;
 
@@ -35,29 +36,48 @@ impl HubName {
     pub(super) fn quant(&self) -> Option<&str> {
         self.quant.as_deref()
     }
+
+    /// The only commit that is wanted; without one, whatever is newest.
+    pub(super) fn commit(&self) -> Option<&str> {
+        self.commit.as_deref()
+    }
+
+    /// The same model as of this commit.
+    pub(super) fn at(&self, commit: &str) -> Self {
+        Self { commit: Some(commit.into()), ..self.clone() }
+    }
 }
 
 impl FromStr for HubName {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
+        let (text, commit) = match text.split_once('@') {
+            Some((text, commit)) => (text, Some(commit)),
+            None => (text, None),
+        };
         let (path, quant) = match text.split_once(':') {
             Some((path, quant)) => (path, Some(quant)),
             None => (text, None),
         };
         let (owner, repository) = path.split_once('/').ok_or(NotAName)?;
-        if !is_word(owner) || !is_word(repository) || !quant.is_none_or(is_quant) {
+        if !is_word(owner)
+            || !is_word(repository)
+            || !quant.is_none_or(is_quant)
+            || !commit.is_none_or(is_commit)
+        {
             return Err(NotAName);
         }
-        let quant = quant.map(str::to_owned);
-        Ok(Self { owner: owner.to_owned(), repository: repository.to_owned(), quant })
+        let [quant, commit] = [quant, commit].map(|part| part.map(Box::from));
+        Ok(Self { owner: owner.into(), repository: repository.into(), quant, commit })
     }
 }
 
 impl fmt::Display for HubName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.owner, self.repository)?;
-        self.quant.iter().try_for_each(|quant| write!(f, ":{quant}"))
+        self.quant.iter().try_for_each(|quant| write!(f, ":{quant}"))?;
+        self.commit.iter().try_for_each(|commit| write!(f, "@{commit}"))
     }
 }
 
@@ -76,13 +96,23 @@ fn is_quant(text: &str) -> bool {
     is_short && text.chars().all(|c| is_letter(c) || c == '-')
 }
 
+/// A commit as the hub writes it, whole: what is shorter could become another one's.
+fn is_commit(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_name_is_an_owner_a_repository_and_perhaps_a_quantisation() {
-        for text in ["ggml-org/gemma-3-1b-it-GGUF", "a/b", "a_b/c.d-e:Q4_K_M", "a/b:UD-Q4_K_XL"] {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let pinned = ["a/b", "a/b:Q8_0"].map(|name| format!("{name}@{commit}"));
+        let [one, other] = [&*pinned[0], &pinned[1]];
+        for text in
+            ["ggml-org/gemma-3-1b-it-GGUF", "a/b", "a_b/c.d-e:Q4_K_M", "a/b:UD-Q4_K_XL", one, other]
+        {
             assert_eq!(text.parse::<HubName>().unwrap().to_string(), text);
         }
     }
@@ -107,6 +137,11 @@ mod tests {
             "a/b:c:d",
             "a/b:../c",
             "a/b:c/d",
+            "a/b@",
+            "a/b@main",
+            "a/b@0123456",
+            "a/b@0123456789ABCDEF0123456789abcdef01234567",
+            "a/b@../../../../../../../../../../../../..",
             "a b/c",
             "a/b?c",
             "a/b%2e",

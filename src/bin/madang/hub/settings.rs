@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use url::Url;
+use url::{Host, Url};
 
 use super::{client::Token, shelf, trouble::Trouble};
 
@@ -60,6 +60,17 @@ fn endpoint(text: &str) -> Result<Url, Trouble> {
     if is_web { Ok(url) } else { Err(Trouble::Endpoint { cause: None }) }
 }
 
+/// Whether nobody on the way can read what is sent there.
+pub(super) fn is_private(endpoint: &Url) -> bool {
+    endpoint.scheme() == "https"
+        || match endpoint.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
+}
+
 fn is_yes(text: &str) -> bool {
     ["1", "on", "yes", "true"].iter().any(|yes| text.eq_ignore_ascii_case(yes))
 }
@@ -85,6 +96,22 @@ mod tests {
             assert!(matches!(found, Err(Trouble::Endpoint { .. })), "{wrong}: {found:?}");
         }
         assert!(matches!(of(&[]), Err(Trouble::NoCache)));
+    }
+
+    #[test]
+    fn only_a_safe_connection_or_this_machine_is_private() {
+        for (endpoint, expected) in [
+            ("https://hub.example", true),
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]/hf", true),
+            ("http://localhost:80", true),
+            ("http://hub.example", false),
+            ("http://192.168.0.7:8080", false),
+            ("http://localhost.example", false),
+            ("http://127.0.0.1.example", false),
+        ] {
+            assert_eq!(is_private(&Url::parse(endpoint).unwrap()), expected, "{endpoint}");
+        }
     }
 
     #[test]

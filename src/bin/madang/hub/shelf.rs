@@ -77,17 +77,30 @@ impl Shelf {
     }
 
     /// The model that is here as a whole, by its first file; `None` if there is none. Asks nobody.
-    pub(super) fn kept(&self, quant: Option<&str>) -> Option<PathBuf> {
+    pub(super) fn kept(&self, name: &HubName) -> Option<PathBuf> {
         let snapshots = self.folder.join("snapshots");
         let newest = fs::read_to_string(self.newest()).ok();
         let newest = newest.and_then(|commit| Some(snapshots.join(only_hash(commit.trim())?)));
-        newest.into_iter().chain(latest_first(&snapshots)).find_map(|snapshot| {
+        let all = match name.commit() {
+            Some(commit) => vec![snapshots.join(commit)],
+            None => newest.into_iter().chain(latest_first(&snapshots)).collect(),
+        };
+        all.into_iter().find_map(|snapshot| {
             let mut names = Vec::new();
             names_below(&snapshot, "", &mut names);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let chosen = choose(&names, quant).ok()?;
+            let chosen = choose(&names, name.quant()).ok()?;
             Some(snapshot.join(chosen.first()?))
         })
+    }
+
+    /// Of which commit a file is, and its checksum as its blob is named; `None` where it is no link to a blob.
+    pub(super) fn origin(&self, file: &Path) -> Option<(String, String)> {
+        let below = file.strip_prefix(self.folder.join("snapshots")).ok()?;
+        let commit = below.components().next()?.as_os_str().to_str()?;
+        let blob = fs::canonicalize(file).ok()?;
+        let sum = only_hash(blob.file_name()?.to_str()?)?;
+        Some((commit.to_owned(), sum.to_owned()))
     }
 
     /// Whether the content is there, whole, under whatever name.
@@ -273,8 +286,12 @@ mod tests {
         for (quant, commit) in [("Q4_K_M", &older), ("Q8_0", &newer)] {
             let shelf = shelf(quant);
             let file = format!("m-{quant}.gguf");
-            assert_eq!(shelf.kept(Some(quant)), Some(shelf.link(commit, &file)));
+            let name = format!("some-one/a_model:{quant}").parse::<HubName>().unwrap();
+            assert_eq!(shelf.kept(&name), Some(shelf.link(commit, &file)));
+            assert_eq!(shelf.kept(&name.at(commit)), Some(shelf.link(commit, &file)));
+            let other = if *commit == older { &newer } else { &older };
+            assert_eq!(shelf.kept(&name.at(other)), None, "that commit is not here");
         }
-        assert_eq!(shelf("Q2_K").kept(Some("Q2_K")), None);
+        assert_eq!(shelf("Q2_K").kept(&"some-one/a_model:Q2_K".parse().unwrap()), None);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use indicatif::HumanBytes;
 
-use super::{choice::NoChoice, listing::BadListing, name::HubName};
+use super::{choice::NoChoice, listing::BadListing, name::HubName, sum::Sum};
 
 /// What a connection, a reader or a parser below says.
 pub(super) type Cause = Box<dyn Error + Send + Sync>;
@@ -101,6 +101,24 @@ pub(super) enum Trouble {
         "{host} has {file} in another length than its own listing says ({has} instead of {should} bytes): try again later, or give another model"
     )]
     Length { host: String, file: String, has: u64, should: u64 },
+    /// It answers for another commit than was asked for.
+    #[error(
+        "{host} answers with another commit than the one in {name}: give another, or leave it out"
+    )]
+    OtherCommit { host: String, name: HubName },
+    /// The file is not the one that the person means.
+    #[error(
+        "{} has the checksum {has} and not the one that was given with --sha256: it is not used; check which file you mean",
+        .path.display()
+    )]
+    OtherSum { path: PathBuf, has: Sum },
+    /// The file cannot be read to compare it.
+    #[error("failed to read {}: check the cache", .path.display())]
+    Unread {
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
     /// What came is something else.
     #[error(
         "what came as {file} has another checksum than the hub promised, and was deleted: try again, and give another model if it stays so"

@@ -2,6 +2,7 @@
 
 mod broken;
 mod cache;
+mod pinned;
 mod safety;
 mod server;
 mod whole;

@@ -47,10 +47,16 @@ pub(super) struct Asked {
     pub(super) sent: usize,
 }
 
+/// Names and bytes.
+type Files = Vec<(String, Arc<[u8]>)>;
+
 /// What the hub answers to its next questions.
 #[derive(Default)]
 struct Book {
-    files: Vec<(String, Arc<[u8]>)>,
+    commit: String,
+    files: Files,
+    /// What older commits had.
+    before: Vec<(String, Files)>,
     /// In place of the listing.
     answers: VecDeque<(u16, &'static str, String)>,
     plans: VecDeque<Plan>,
@@ -58,6 +64,15 @@ struct Book {
     asked: Vec<Asked>,
     /// Who sent which token: `hub` or `bytes`.
     tokens: Vec<(&'static str, Option<String>)>,
+}
+
+impl Book {
+    /// Of the file with this name, in the newest commit that has one.
+    fn bytes(&self, file: &str) -> Arc<[u8]> {
+        let older = self.before.iter().rev().flat_map(|(_, files)| files);
+        let mut all = self.files.iter().chain(older);
+        all.find(|(name, _)| name == file).unwrap().1.clone()
+    }
 }
 
 /// A hub that serves until it is dropped.
@@ -77,7 +92,11 @@ impl Hub {
     /// A hub whose only repository has these files. Its name does not matter.
     pub(super) fn with(files: &[(&str, &[u8])]) -> Self {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
-        let book = Arc::new(Mutex::new(Book { files: files.collect(), ..Book::default() }));
+        let book = Arc::new(Mutex::new(Book {
+            commit: COMMIT.to_owned(),
+            files: files.collect(),
+            ..Book::default()
+        }));
         let bytes = TcpListener::bind("127.0.0.1:0").unwrap();
         let serving = Serving { book: book.clone(), bytes_at: bytes.local_addr().unwrap() };
         let to_send = book.clone();
@@ -88,7 +107,7 @@ impl Hub {
             }
         });
         let routes = Router::new()
-            .route("/api/models/{owner}/{name}/revision/main", get(listing))
+            .route("/api/models/{owner}/{name}/revision/{revision}", get(listing))
             .route("/{owner}/{name}/resolve/{commit}/{*file}", get(resolve))
             .route("/api/resolve-cache/{*file}", get(resolved))
             .with_state(serving);
@@ -127,6 +146,17 @@ impl Hub {
         self.book.lock().unwrap().files = files.collect();
     }
 
+    /// Its main branch moves to another commit, with other files.
+    pub(super) fn moves_to(&self, commit: &str, files: &[(&str, &[u8])]) {
+        {
+            let mut book = self.book.lock().unwrap();
+            let older =
+                (std::mem::replace(&mut book.commit, commit.to_owned()), book.files.clone());
+            book.before.push(older);
+        }
+        self.has(files);
+    }
+
     pub(super) fn listings(&self) -> usize {
         self.book.lock().unwrap().listings
     }
@@ -150,27 +180,37 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The listing of these files, as the hub writes it.
-fn listed(files: &[(String, Arc<[u8]>)]) -> Value {
+fn listed(commit: &str, files: &[(String, Arc<[u8]>)]) -> Value {
     let files = files.iter().map(|(name, bytes)| {
         let (sha256, size) = (sha256(bytes), bytes.len());
         json!({ "rfilename": name, "size": size, "lfs": { "sha256": sha256, "size": size, "pointerSize": 134 } })
     });
     let readme = json!({ "rfilename": "README.md", "size": 5, "blobId": "a", "lfs": null });
     let siblings: Vec<Value> = [readme].into_iter().chain(files).collect();
-    json!({ "id": "a/b", "sha": COMMIT, "siblings": siblings })
+    json!({ "id": "a/b", "sha": commit, "siblings": siblings })
 }
 
 fn token(headers: &HeaderMap) -> Option<String> {
     Some(headers.get(header::AUTHORIZATION)?.to_str().unwrap().to_owned())
 }
 
-async fn listing(State(serving): State<Serving>, request: Request) -> Response {
+async fn listing(
+    State(serving): State<Serving>,
+    Path((_, _, revision)): Path<(String, String, String)>,
+    request: Request,
+) -> Response {
     let mut book = serving.book.lock().unwrap();
     book.listings += 1;
     book.tokens.push(("hub", token(request.headers())));
     assert_eq!(request.uri().query(), Some("blobs=true"));
     let Some((status, header, text)) = book.answers.pop_front() else {
-        return listed(&book.files).to_string().into_response();
+        let older = book.before.iter().find(|(commit, _)| *commit == revision);
+        let (commit, files) =
+            older.map_or((&book.commit, &book.files), |(commit, files)| (commit, files));
+        if revision != "main" && revision != *commit {
+            return StatusCode::NOT_FOUND.into_response();
+        }
+        return listed(commit, files).to_string().into_response();
     };
     let status = StatusCode::from_u16(status).unwrap();
     let (name, value) = header.split_once(": ").unwrap_or(("X-None", "none"));
@@ -184,18 +224,21 @@ async fn resolve(
     headers: HeaderMap,
 ) -> Redirect {
     serving.book.lock().unwrap().tokens.push(("hub", token(&headers)));
-    assert_eq!(commit, COMMIT);
+    let book = serving.book.lock().unwrap();
+    let is_known = book.before.iter().any(|(older, _)| *older == commit);
+    assert!(commit == book.commit || is_known, "{commit}");
+    drop(book);
     Redirect::temporary(&format!("/api/resolve-cache/{file}"))
 }
 
 async fn resolved(State(serving): State<Serving>, Path(file): Path<String>) -> Response {
     let book = serving.book.lock().unwrap();
-    let (_, bytes) = book.files.iter().find(|(name, _)| *name == file).unwrap();
+    let bytes = book.bytes(&file);
     let to = format!("http://{}/{file}?Signature=for-a-while", serving.bytes_at);
     let headers = [
         ("Location", to),
         ("X-Repo-Commit", COMMIT.to_owned()),
-        ("X-Linked-Etag", format!("\"{}\"", sha256(bytes))),
+        ("X-Linked-Etag", format!("\"{}\"", sha256(&bytes))),
         ("X-Linked-Size", bytes.len().to_string()),
     ];
     (StatusCode::FOUND, headers).into_response()
@@ -220,7 +263,7 @@ fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
         let mut book = book.lock().unwrap();
         book.tokens.push(("bytes", token));
         book.asked.push(Asked { file: file.clone(), from, sent: 0 });
-        let bytes = book.files.iter().find(|(name, _)| *name == file).unwrap().1.clone();
+        let bytes = book.bytes(&file);
         (book.plans.pop_front(), bytes, book.asked.len() - 1)
     };
     let mut bytes = bytes.to_vec();

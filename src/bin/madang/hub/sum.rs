@@ -1,0 +1,91 @@
+//! The checksum of a file that a person says beforehand.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+    str::FromStr,
+};
+
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sum([u8; 32]);
+
+/// Why a text is no checksum.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give a SHA-256 as sha256sum writes it: 64 hexadecimal digits")]
+pub(crate) struct NotASum;
+
+/// Read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+impl Sum {
+    /// The checksum of what a file has now.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let (mut file, mut sum) = (File::open(path)?, Sha256::new());
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(Self(sum.finalize().into())),
+                Ok(read) => sum.update(&piece[..read]),
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return Err(cause),
+            }
+        }
+    }
+}
+
+impl FromStr for Sum {
+    type Err = NotASum;
+
+    fn from_str(text: &str) -> Result<Self, NotASum> {
+        let mut sum = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(NotASum);
+        }
+        for (byte, digits) in sum.iter_mut().zip(text.as_bytes().chunks(2)) {
+            let digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
+            let [Some(high), Some(low)] = digits.collect::<Vec<_>>()[..] else {
+                return Err(NotASum);
+            };
+            *byte = u8::try_from(16 * high + low).map_err(|_| NotASum)?;
+        }
+        Ok(Self(sum))
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_is_read_in_letters_of_both_sizes_and_nothing_else_is_one() {
+        let text = "0123456789abcdef".repeat(4);
+        for written in [text.clone(), text.to_uppercase()] {
+            assert_eq!(written.parse::<Sum>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "abc", &"g".repeat(64), &"0".repeat(65), &"가".repeat(32)] {
+            assert_eq!(wrong.parse::<Sum>(), Err(NotASum), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_checksum_of_a_file_is_that_of_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(
+            Sum::of(&path).unwrap().to_string(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}
