@@ -40,7 +40,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
-        Some(report) => output::line(&report.map_err(Failure::of)?.envelope)?,
+        Some(report) => output::foreign(&report.map_err(Failure::of)?.envelope)?,
         None if is_down.is_ok() => output::remark(&Text::NotBegun.in_locale(locale)),
         None => {}
     }

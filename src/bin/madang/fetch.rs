@@ -5,5 +5,5 @@ use crate::{args::Fetch, failure::Failure, hub, output};
 /// Brings the model, and prints the path of its (first) file.
 pub(crate) async fn run(wanted: &Fetch) -> Result<(), Failure> {
     let path = hub::fetch(&wanted.name, wanted.sha256.as_ref(), wanted.locale()).await?;
-    output::line(&path.display().to_string())
+    output::foreign(&path.display().to_string())
 }

@@ -27,7 +27,7 @@ async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {
         let row = serde_json::to_string(&row).map_err(|cause| {
             Failure::because("failed to write a call of the ledger as JSON", cause)
         })?;
-        output::line(&row)?;
+        output::foreign(&row)?;
     }
     Ok(())
 }

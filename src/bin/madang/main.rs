@@ -15,6 +15,7 @@ mod ledger;
 mod model;
 mod notes;
 mod output;
+mod printable;
 #[cfg(feature = "llama")]
 mod progress;
 mod setup;

@@ -22,6 +22,7 @@ use crate::{
     args::{EnginePlace, ModelChoice, Tuning},
     failure::Failure,
     hub::{HubName, Sum},
+    printable::printable,
     whole::{self, Unusable},
 };
 
@@ -84,7 +85,8 @@ impl Model {
 
     /// What it is called.
     pub(crate) fn name(&self) -> String {
-        self.model.info().name.into_owned()
+        // A file says what it likes of itself.
+        printable(&self.model.info().name).into_owned()
     }
 
     /// Puts it into a runtime.

@@ -2,12 +2,20 @@
 
 use std::io::{self, ErrorKind, Write};
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    printable::{printable, printable_json},
+};
 
 /// Prints a line.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     heard(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Prints a line of which a part comes from elsewhere: from a model, a database, a file or a hub.
+pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
+    line(&printable_json(text))
 }
 
 /// Prints a piece of a line, at once.
@@ -19,12 +27,12 @@ pub(crate) fn piece(text: &str) -> Result<(), Failure> {
 /// Says a sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
     // If standard error is closed too, there is nobody left to tell.
-    drop(writeln!(io::stderr().lock(), "madang: {sentence}"));
+    drop(writeln!(io::stderr().lock(), "madang: {}", printable(sentence)));
 }
 
 /// Says a line on standard error that is no complaint.
 pub(crate) fn remark(text: &str) {
-    drop(writeln!(io::stderr().lock(), "{text}"));
+    drop(writeln!(io::stderr().lock(), "{}", printable(text)));
 }
 
 fn heard(result: io::Result<()>) -> Result<(), Failure> {

@@ -15,5 +15,5 @@ pub(crate) fn run(wanted: &Tools) -> Result<(), Failure> {
         Format::Anthropic => registry.to_anthropic(),
     };
     let tools = serde_json::Value::from(tools);
-    output::line(&format!("{tools:#}"))
+    output::foreign(&format!("{tools:#}"))
 }

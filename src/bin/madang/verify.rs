@@ -24,7 +24,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         match audit(store, session, wanted).await? {
             Ok(audited) => {
                 vouched_for += audited.vouched_for;
-                output::line(&line(session, &audited))?;
+                output::foreign(&line(session, &audited))?;
             }
             Err(sentence) => broken.push(sentence),
         }

@@ -37,6 +37,22 @@ fn tools_are_printed_in_the_form_that_an_api_asks_for() {
 }
 
 #[test]
+fn what_came_from_elsewhere_is_printed_without_letters_that_a_terminal_obeys() {
+    let home = Home::new();
+    let hostile = "a\u{9b}2J\u{202e}b";
+    let call = home.run(&["call", hostile, "{}", "--locale", "en"], "");
+    let ledger = home.run(&["ledger"], "");
+    for printed in [&call.out, &ledger.out] {
+        let is_obeyed =
+            |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
+        assert!(!printed.contains(is_obeyed), "{printed:?}");
+        assert!(printed.contains(r"a\u009b2J\u202eb"), "{printed:?}");
+    }
+    let row: Value = serde_json::from_str(&ledger.out).unwrap();
+    assert_eq!(row["name"], hostile, "it is the same text");
+}
+
+#[test]
 fn a_call_prints_the_envelope_whatever_its_outcome() {
     let home = Home::new();
     let called = |arguments: &[&str], input: &str| -> Value {

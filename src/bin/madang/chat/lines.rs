@@ -4,12 +4,11 @@ use madang::{EventKind, Item, Limits, Locale, Notice, plain};
 
 use super::{
     input::{Line, Lines},
-    printable::printable,
     screen::Screen,
     summary::summary,
     talk::{Next, Talk},
 };
-use crate::{failure::Failure, output, signals::Asked, texts::Text};
+use crate::{failure::Failure, output, printable::printable, signals::Asked, texts::Text};
 
 /// Takes one turn after the other until the input ends.
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {

@@ -8,7 +8,6 @@ mod input;
 mod json;
 mod lines;
 mod pages;
-mod printable;
 mod prompts;
 mod screen;
 mod streamed;

@@ -14,7 +14,6 @@ use super::{
     editor::{Editor, Typed},
     flow::Flow,
     pages::Pages,
-    printable::printable,
     prompts,
     screen::Screen,
     streamed::Streamed,
@@ -22,7 +21,7 @@ use super::{
     talk::{Next, Talk},
     wrap::{Gutter, Size, rows},
 };
-use crate::{args::Toolkits, failure::Failure, output, texts::Text};
+use crate::{args::Toolkits, failure::Failure, output, printable::printable, texts::Text};
 
 /// Takes turns until the person leaves.
 pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Result<(), Failure> {

@@ -194,7 +194,7 @@ fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure
     if wanted.is_json {
         let json = serde_json::to_string(report);
         let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        return output::line(&json);
+        return output::foreign(&json);
     }
     output::piece(&report.to_string())?;
     if !wanted.shows_details {
@@ -208,10 +208,10 @@ fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure
         }
         output::line(&format!("\n{}", verdict.id))?;
         for turn in &placed.case.turns {
-            output::line(&format!("    > {}", turn.user))?;
+            output::foreign(&format!("    > {}", turn.user))?;
         }
         for complaint in &verdict.complaints {
-            output::line(&format!("    {complaint}"))?;
+            output::foreign(&format!("    {complaint}"))?;
         }
     }
     Ok(())

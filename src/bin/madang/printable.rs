@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Shows control characters and those that turn the direction of text as what they are, so that no text can move the
 /// cursor, rewrite what a person was shown, or hide a part of it. Line breaks and tabs stay.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -13,6 +13,19 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
         if is_harmful(letter) { shown.extend(letter.escape_unicode()) } else { shown.push(letter) }
     }
     Cow::Owned(shown)
+}
+
+/// The same in a text that is JSON or stands beside some: written so that a reader of JSON gets the text as it was.
+pub(crate) fn printable_json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let write = |letter: char| {
+        let mut units = [0; 2];
+        let escaped = letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+        if is_harmful(letter) { escaped.collect() } else { letter.to_string() }
+    };
+    Cow::Owned(text.chars().map(write).collect())
 }
 
 fn is_harmful(letter: char) -> bool {
@@ -27,6 +40,11 @@ mod tests {
     #[test]
     fn nothing_moves_the_cursor_or_turns_the_text() {
         assert_eq!(printable("습관\n\t✅ done"), "습관\n\t✅ done");
+        let text = "a\u{7f}\u{9b}\u{202e}c";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = printable_json(&json);
+        assert_eq!(shown, r#""a\u007f\u009b\u202ec""#);
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         assert_eq!(printable("a\u{1b}[2Kb\r\u{9b}\u{202e}c"), r"a\u{1b}[2Kb\u{d}\u{9b}\u{202e}c");
     }
 }
