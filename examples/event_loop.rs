@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
             Err(why) => println!("refused: {why}"),
             Ok(event) => {
                 if let EventKind::ConfirmationAsked { question } = &event.kind {
-                    println!("{}", question.plain_text());
+                    println!("{}", question.text);
                     commands.send(Command::Answer(question.clone().into(), Decision::Approve))?;
                 } else if let EventKind::ModelMessage { text, .. } = &event.kind {
                     println!("{text}");

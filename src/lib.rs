@@ -24,9 +24,10 @@ pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
+    ledger::{KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
         AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
-        ModelError, ModelInfo, SessionLedger, Shares, Store, StoreError, SystemClock,
+        ModelError, ModelInfo, Owner, SessionLedger, Shares, Store, StoreError, SystemClock,
         Unconstrained,
     },
     protocol::{
@@ -35,9 +36,9 @@ pub use madang_actors::{
         Content, Decision, Digest, Effect, EffectPolicy, Ending, EventKind, EventPlace,
         FinishReason, Grant, IdempotencyKey, InvalidId, Limits, Locale, NoPlace, Notice, OnDismiss,
         Problem, PromptMessage, Question, Refusal, Scope, SessionEvent, SessionId, SettledBy,
-        SettledCall, Settlement, Text, Timestamp, ToolCancelled, ToolErr, ToolOk, ToolOutcome,
-        ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId, WantedCall,
-        call_envelope, editable, envelope, plain, quoted, quoted_up_to,
+        SettledCall, Settlement, Shown, Text, Timestamp, ToolCancelled, ToolErr, ToolOk,
+        ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
+        WantedCall, call_envelope, editable, envelope, plain, quoted, quoted_up_to,
     },
     registry::{Problems, ToolRegistry},
     session::{

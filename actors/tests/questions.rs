@@ -17,6 +17,7 @@ fn question(arguments: Value, consequence: &str) -> Question {
         tool: "save".into(),
         arguments,
         consequence: consequence.to_owned(),
+        text: "".into(),
         digest: Digest::new([0; 32]),
         expires_at: Timestamp::from_millis(0),
     }

@@ -122,7 +122,14 @@ fn every_text_is_there_in_both_languages() {
         Text::LeftOut,
         Text::Notice(Notice::Unreadable),
         Text::RunTool("x"),
+        Text::NotSealed,
     ];
+    for (seconds, uses, resource) in
+        [(86_400, 32, None), (90, 1, None), (3_600, 2, Some("account/7")), (0, 0, Some("a\"b"))]
+    {
+        let lifetime = Duration::from_secs(seconds);
+        texts.push(Text::Standing { lifetime, uses, resource });
+    }
     for effect in [Effect::None, Effect::Committed, Effect::Unknown] {
         texts.push(Text::TimedOut { seconds: 0.25, effect });
         texts.push(Text::Discarded { tool: "x", effect });
@@ -159,7 +166,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
-            Text::Settled { .. } => {}
+            Text::Settled { .. } | Text::NotSealed | Text::Standing { .. } => {}
         }
         let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");
@@ -169,6 +176,29 @@ fn every_text_is_there_in_both_languages() {
         );
         assert!(seen.insert(ko.clone()) && seen.insert(en), "{text:?} reads like another: {ko}");
     }
+}
+
+#[test]
+fn a_standing_approval_says_how_far_it_reaches() {
+    let told = |seconds, uses, resource, locale| {
+        let lifetime = Duration::from_secs(seconds);
+        Text::Standing { lifetime, uses, resource }.in_locale(locale)
+    };
+    for (seconds, uses, resource, en) in [
+        (86_400, 32, None, "\"Always\" holds for 24 hours, at most 32 times."),
+        (3_600, 1, None, "\"Always\" holds for 1 hour, once."),
+        (
+            5_400,
+            2,
+            Some("a\"b"),
+            "\"Always\" holds for 90 minutes, at most 2 times, for \"a\\\"b\" only.",
+        ),
+        (1, 2, None, "\"Always\" holds for 1 minute, at most 2 times."),
+    ] {
+        assert_eq!(told(seconds, uses, resource, Locale::En), en);
+    }
+    let ko = told(86_400, 32, Some("account/7"), Locale::Ko);
+    assert_eq!(ko, "\"항상\"은 24시간 동안 최대 32번, \"account/7\"에만 적용됩니다.");
 }
 
 #[test]

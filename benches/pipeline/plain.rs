@@ -11,7 +11,7 @@ use madang::{
 };
 use madang_actors::{
     admission::Admission,
-    ledger::{Ended, Proposal, Transition, digest, text_digest},
+    ledger::{Ended, Proposal, Transition, digest, schema_digest, text_digest},
     port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Feed, Told},
@@ -165,7 +165,8 @@ impl Chat {
         self.feed.tell(turn, at, Told::Progress, proposed);
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
-        let approved = digest(tool.spec(), &checked.arguments, &user, &session, call);
+        let approved =
+            digest(&schema_digest(tool.spec()), &checked.arguments, &user, &session, call, None);
         let place = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
         let whose = Whose { session: &session, user: &user, turn, call };
         let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
@@ -185,7 +186,8 @@ impl Chat {
             };
             let arguments = checked.arguments;
             // What runs is what was checked.
-            let digest = digest(tool.spec(), &arguments, &user, &session, call);
+            let digest =
+                digest(&schema_digest(tool.spec()), &arguments, &user, &session, call, None);
             assert_eq!(digest, approved);
             let prepared =
                 timeout(plain.limits.tool_timeout, tool.tool().prepare(&arguments, &ctx));

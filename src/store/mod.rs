@@ -2,4 +2,7 @@
 
 pub mod sql;
 
-pub use sql::{OpenError, SqliteOptions, SqliteStore, Trouble, savepoint};
+pub use sql::{
+    OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, Trouble,
+    savepoint,
+};

@@ -100,7 +100,13 @@ async fn is_readable(path: &Path, calls: usize) {
         assert!(!session.state().await.unwrap().messages.is_empty());
     }
     for session in store.recorded_sessions().await.unwrap() {
-        store.session_ledger(&session).await.unwrap().unwrap().audit(None).unwrap();
+        store
+            .session_ledger(&session)
+            .await
+            .unwrap()
+            .unwrap()
+            .audit(None, Some(madang::Store::keys(&store)))
+            .unwrap();
     }
     runtime.shutdown().await.unwrap();
 }

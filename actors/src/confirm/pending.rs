@@ -109,6 +109,7 @@ mod tests {
             tool: "add_habit".into(),
             arguments: serde_json::json!({}),
             consequence: String::new(),
+            text: "".into(),
             digest: Digest::new([7; 32]),
             expires_at: Timestamp::from_millis(0),
         }

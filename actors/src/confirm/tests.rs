@@ -30,6 +30,7 @@ fn question(call: u128) -> Question {
         tool: "add_habit".into(),
         arguments: json!({}),
         consequence: String::new(),
+        text: "".into(),
         digest: Digest::new([7; 32]),
         expires_at: Timestamp::from_millis(0),
     }

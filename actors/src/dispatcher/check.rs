@@ -7,8 +7,8 @@ use tracing::{info, warn};
 
 use super::{Around, msg::DispatchRequest};
 use crate::{
-    ledger::digest,
-    protocol::{Digest, Text, ToolOutcome},
+    ledger::{digest, schema_digest},
+    protocol::{Digest, Shown, Text, ToolOutcome},
     registry::{CheckedArguments, RegisteredTool},
 };
 
@@ -18,6 +18,10 @@ pub(super) struct CheckedCall {
     request: Arc<DispatchRequest>,
     tool: Arc<RegisteredTool>,
     arguments: Value,
+    /// Of the tool's name and schema.
+    schema: Digest,
+    /// What a person is shown of it, or was.
+    shown: Option<Box<Shown>>,
     digest: Digest,
 }
 
@@ -38,16 +42,34 @@ impl CheckedCall {
         self.digest
     }
 
-    /// The hash of these arguments in place of this call's.
-    pub(super) fn digest_of(&self, arguments: &Value) -> Digest {
-        let Self { request, tool, .. } = self;
-        digest(tool.spec(), arguments, &request.user, &request.session, request.call.id)
+    pub(super) const fn schema(&self) -> Digest {
+        self.schema
     }
 
-    /// The same call with arguments that the ledger has: they fit the schema that their digest names, and no other
-    /// schema gives that digest.
-    pub(super) fn with(self, arguments: Value) -> Self {
-        Self { digest: self.digest_of(&arguments), arguments, ..self }
+    pub(super) const fn shown(&self) -> Option<&Shown> {
+        match &self.shown {
+            Some(shown) => Some(&**shown),
+            None => None,
+        }
+    }
+
+    /// The hash of these arguments in place of this call's.
+    pub(super) fn digest_of(&self, arguments: &Value) -> Digest {
+        let DispatchRequest { user, session, call, .. } = &*self.request;
+        digest(&self.schema, arguments, user, session, call.id, self.shown())
+    }
+
+    /// The same call with what the ledger has of it: arguments that fit the schema which their digest names, and what
+    /// was shown. No other schema and no other text give that digest.
+    pub(super) fn with(self, arguments: Value, shown: Option<Box<Shown>>) -> Self {
+        let shown = Self { shown, ..self };
+        Self { digest: shown.digest_of(&arguments), arguments, ..shown }
+    }
+
+    /// The same call, with every byte of the question that is asked about it.
+    pub(super) fn asked_with(&mut self, shown: Shown) {
+        self.shown = Some(Box::new(shown));
+        self.digest = self.digest_of(&self.arguments);
     }
 
     /// The same call with the arguments that the user typed.
@@ -57,6 +79,8 @@ impl CheckedCall {
             arguments: typed.arguments,
             request: self.request.clone(),
             tool: self.tool.clone(),
+            schema: self.schema,
+            shown: self.shown.clone(),
         }
     }
 
@@ -93,7 +117,8 @@ pub(super) fn check(
     if !checked.removed.is_empty() {
         info!(call = %request.call.id, tool = %name, removed = ?checked.removed, "removed arguments that the schema does not know");
     }
-    let digest =
-        digest(tool.spec(), &checked.arguments, &request.user, &request.session, request.call.id);
-    Ok(CheckedCall { request, tool, arguments: checked.arguments, digest })
+    let schema = schema_digest(tool.spec());
+    let DispatchRequest { user, session, call, .. } = &*request;
+    let digest = digest(&schema, &checked.arguments, user, session, call.id, None);
+    Ok(CheckedCall { request, tool, arguments: checked.arguments, schema, shown: None, digest })
 }

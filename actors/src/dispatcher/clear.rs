@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
-use tracing::{debug, info};
+use tracing::{debug, error, info};
 
 use super::{
     Around,
@@ -16,12 +16,12 @@ use super::{
 use crate::{
     confirm::CheckedDecision,
     failpoint::{failpoint, is_planted},
-    ledger::{CallState, Transition, schema_digest},
+    ledger::{CallState, Transition, text_digest},
     mailbox::answer,
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
         AnswerError, Approval, Asker, CancelReason, ConfirmationEnd, Digest, EffectPolicy, Grant,
-        Text, Timestamp, ToolOutcome, UserId,
+        SessionId, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -99,7 +99,8 @@ pub(super) async fn clear(
         debug!(call = %request.call.id, "nobody can be asked");
         return Err((checked, NotCleared::because(CancelReason::Unreachable)));
     }
-    match Box::pin(ask(&checked, record, around)).await {
+    let mut checked = checked;
+    match Box::pin(ask(&mut checked, record, around)).await {
         Ok((edited, usable_until)) => {
             Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
         }
@@ -204,8 +205,15 @@ async fn go_on(
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
         return Err((checked, NotCleared::because(reason)));
     }
+    // Whatever the tables say: an approval counts only where it was decided.
+    if let Err(error) = asked.check_seal(around.store.store().keys()) {
+        error!(call = %asked.call, %error, "an approval in the ledger does not count");
+        let reason = Text::NotSealed.in_locale(checked.request().locale);
+        let unsealed = ToolOutcome::error("approval_not_sealed", reason);
+        return Err((checked, NotCleared::unrun(unsealed)));
+    }
     // What was shown, or what the user made of it.
-    let checked = checked.with(asked.arguments.clone());
+    let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
     if asked.digest != Some(checked.digest()) {
         // What would run is not what was shown.
         let reason = Text::ToolChanged.in_locale(checked.request().locale);
@@ -245,17 +253,23 @@ async fn by_grant(
     record: &mut Record,
     around: &Around,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let Some(Grant { schema, call, .. }) = grant(checked, around).await? else { return Ok(None) };
     let at = around.clock.now();
+    let Some((Grant { schema, resource, call, .. }, number)) = grant(checked, at, around).await?
+    else {
+        return Ok(None);
+    };
     let usable_until = at.after(around.limits.approval_timeout);
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
+        schema: checked.schema(),
+        shown: None,
         digest: checked.digest(),
         expires_at: at.after(around.limits.confirmation_timeout),
     };
     let by = checked.request().user.clone();
-    let approval = Approval::Granted { by_call: call, schema };
-    let steps = vec![awaiting, approved(checked, by, approval, usable_until)];
+    let approval = Approval::Granted { by_call: call, schema, resource, number };
+    let approved = approved(checked, by, approval, usable_until);
+    let steps = vec![awaiting, sealed(checked, at, approved, around)];
     failpoint("clear.granted").await?;
     match record.write_at(at, steps).await {
         Ok(()) => Ok(Some(usable_until)),
@@ -267,25 +281,56 @@ async fn by_grant(
     }
 }
 
-async fn grant(checked: &CheckedCall, around: &Around) -> Result<Option<Grant>, StoreError> {
+/// A standing approval that covers the call, and which of its uses this one would be.
+async fn grant(
+    checked: &CheckedCall,
+    at: Timestamp,
+    around: &Around,
+) -> Result<Option<(Grant, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
-    let filter = LedgerFilter {
-        session: Some(request.session.clone()),
-        only_grants: true,
-        ..LedgerFilter::default()
-    };
+    let filter = LedgerFilter { only_grants: true, ..filter_of(&request.session) };
     failpoint("clear.grants").await?;
-    let rows = around.store.store().calls(&filter).await?;
-    let mut grants = rows.iter().filter_map(|row| row.grant());
-    Ok(grants.find(|grant| {
-        grant.tool == spec.name && grant.user == request.user && grant.schema == schema_digest(spec)
-    }))
+    let store = around.store.store();
+    let rows = store.calls(&filter).await?;
+    let resource = resource(checked, around);
+    let covers = |grant: &Grant| {
+        grant.tool == spec.name
+            && grant.user == request.user
+            && grant.schema == checked.schema()
+            && grant.resource == resource
+            && at < grant.until
+    };
+    for row in rows {
+        let Some(grant) = row.grant().filter(covers) else { continue };
+        if let Err(error) = row.check_seal(store.keys()) {
+            error!(call = %row.call, %error, "a standing approval in the ledger does not count");
+            continue;
+        }
+        let used = LedgerFilter { rests_on: Some(grant.call), ..filter_of(&request.session) };
+        let used = store.calls(&used).await?.len();
+        let number = u32::try_from(used).unwrap_or(u32::MAX).saturating_add(1);
+        if number <= grant.uses {
+            return Ok(Some((grant, number)));
+        }
+    }
+    Ok(None)
+}
+
+fn filter_of(session: &SessionId) -> LedgerFilter {
+    LedgerFilter { session: Some(session.clone()), ..LedgerFilter::default() }
+}
+
+/// What a standing approval about this call is bound to, where the tool names something.
+fn resource(checked: &CheckedCall, around: &Around) -> Option<Digest> {
+    let tool = checked.tool().tool();
+    let resource = tool.resource(checked.arguments(), &around.context(checked.request()))?;
+    Some(text_digest(&resource.key))
 }
 
 /// Asks, and records what was decided. Gives the call with other arguments where the user typed some, and until when
 /// the approval can be used.
 async fn ask(
-    checked: &CheckedCall,
+    checked: &mut CheckedCall,
     record: &mut Record,
     around: &Around,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
@@ -310,9 +355,7 @@ async fn decide(
         Answered::Decided { decision, by, at, recorded } => {
             let (approval, edited) = match decision {
                 CheckedDecision::Approve => (Approval::Once, None),
-                CheckedDecision::ApproveAlways => {
-                    (Approval::Always { schema: schema_digest(checked.tool().spec()) }, None)
-                }
+                CheckedDecision::ApproveAlways => (always(checked, at, around), None),
                 CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
                 CheckedDecision::Deny { .. } if is_planted("a no counts as a yes") => {
                     (Approval::Once, None)
@@ -323,6 +366,7 @@ async fn decide(
             };
             let usable_until = at.after(around.limits.approval_timeout);
             let step = approved(edited.as_ref().unwrap_or(checked), by, approval, usable_until);
+            let step = sealed(checked, at, step, around);
             let written = record.write_at(at, vec![step]).await;
             answer(recorded, written.as_ref().copied().map_err(not_counted));
             question_ended(request, end, written.is_ok());
@@ -358,5 +402,33 @@ fn approved(
     expires_at: Timestamp,
 ) -> Transition {
     let arguments = (approval == Approval::Edited).then(|| checked.arguments().clone());
-    Transition::Approved { digest: checked.digest(), by, approval, arguments, expires_at }
+    Transition::Approved {
+        digest: checked.digest(),
+        by,
+        approval,
+        arguments,
+        expires_at,
+        seal: None,
+    }
+}
+
+/// The step, with the seal that shows later that it was decided here.
+fn sealed(
+    checked: &CheckedCall,
+    at: Timestamp,
+    approved: Transition,
+    around: &Around,
+) -> Transition {
+    let request = checked.request();
+    around.store.store().keys().sealed(&request.session, request.call.id, at, approved)
+}
+
+/// What "always" means, as the question says.
+fn always(checked: &CheckedCall, at: Timestamp, around: &Around) -> Approval {
+    Approval::Always {
+        schema: checked.schema(),
+        until: at.after(around.limits.standing_approval_lifetime),
+        uses: around.limits.max_standing_uses,
+        resource: resource(checked, around),
+    }
 }

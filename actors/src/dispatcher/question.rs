@@ -16,8 +16,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerRow, StoreError, ToolFault},
     protocol::{
-        AnswerError, Bound, CancelReason, ConfirmationEnd, Question, Refusal, Text, Timestamp,
-        UserId,
+        AnswerError, Bound, CancelReason, ConfirmationEnd, Question, Refusal, Shown, Text,
+        Timestamp, UserId, plain,
     },
 };
 
@@ -64,19 +64,23 @@ impl Answered {
 /// # Errors
 /// [`StoreError`] if the question could not be stored and read back; nobody was asked then.
 pub(super) async fn ask(
-    checked: &CheckedCall,
+    checked: &mut CheckedCall,
     record: &mut Record,
     around: &Around,
 ) -> Result<Answered, StoreError> {
     // Before the question is stored: what is durable is asked.
-    let user = &checked.request().user;
-    let place = match around.admission.admit(Bound::OpenQuestions, user, 1) {
+    let admitted = around.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
+    let place = match admitted {
         Ok(place) => place,
         Err(refusal) => return Ok(Answered::Overloaded(refusal)),
     };
+    let shown = shown(checked, around).await;
+    checked.asked_with(shown);
     let at = around.clock.now();
     let awaiting = Transition::Awaiting {
         arguments: checked.arguments().clone(),
+        schema: checked.schema(),
+        shown: checked.shown().cloned().map(Box::new),
         digest: checked.digest(),
         expires_at: at.after(around.limits.confirmation_timeout),
     };
@@ -117,7 +121,7 @@ async fn asked(
     around: &Around,
 ) -> Result<Answered, StoreError> {
     failpoint("question.read").await?;
-    let question = question(record.row().await?, checked, around).await?;
+    let question = question(record.row().await?, checked)?;
     failpoint("question.asked").await?;
     let (decision, by, recorded) = match verdict(&question, checked, around).await {
         Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
@@ -139,35 +143,62 @@ async fn asked(
 }
 
 /// The question as the ledger has it: what is shown is what is stored.
-async fn question(
-    stored: LedgerRow,
-    checked: &CheckedCall,
-    around: &Around,
-) -> Result<Question, StoreError> {
-    let (Some(digest), Some(expires_at)) = (stored.digest, stored.expires_at) else {
+fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
+    let (Some(digest), Some(expires_at), Some(shown)) =
+        (stored.digest, stored.expires_at, stored.shown)
+    else {
         return Err(StoreError::refused("the ledger has no question about the call"));
     };
-    if digest != checked.digest() || checked.digest_of(&stored.arguments) != digest {
+    if digest != checked.digest()
+        || checked.digest_of(&stored.arguments) != digest
+        || checked.shown() != Some(&shown)
+    {
         return Err(StoreError::refused("the ledger has other arguments than the call"));
     }
-    let (locale, tool) = (checked.request().locale, checked.tool());
-    let consequence = match seen(&stored.arguments, checked, around).await {
-        Some(consequence) => consequence,
-        None => tool
-            .tool()
-            .consequence(&stored.arguments, locale)
-            .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale)),
-    };
     Ok(Question {
         call: stored.call,
         session: stored.session,
         user: stored.user,
         tool: stored.name,
         arguments: stored.arguments,
-        consequence,
+        consequence: shown.consequence.to_string(),
+        text: shown.text,
         digest,
         expires_at,
     })
+}
+
+/// Writes down what a person will be shown: the call, what it will do by what the store has now, and how far "always"
+/// would reach.
+async fn shown(checked: &CheckedCall, around: &Around) -> Shown {
+    let (request, tool) = (checked.request(), checked.tool());
+    let locale = request.locale;
+    let consequence = match seen(checked.arguments(), checked, around).await {
+        Some(consequence) => consequence,
+        None => tool
+            .tool()
+            .consequence(checked.arguments(), locale)
+            .unwrap_or_else(|| Text::RunTool(&tool.spec().name).in_locale(locale)),
+    };
+    let written = Question {
+        call: request.call.id,
+        session: request.session.clone(),
+        user: request.user.clone(),
+        tool: tool.spec().name.clone(),
+        arguments: checked.arguments().clone(),
+        consequence,
+        text: "".into(),
+        digest: checked.digest(),
+        expires_at: around.clock.now(),
+    };
+    let resource = tool.tool().resource(checked.arguments(), &around.context(request));
+    let standing = Text::Standing {
+        lifetime: around.limits.standing_approval_lifetime,
+        uses: around.limits.max_standing_uses,
+        resource: resource.as_ref().map(|resource| &*resource.key),
+    };
+    let text = format!("{}\n  {}", written.plain_text(), plain(&standing.in_locale(locale)));
+    Shown { text: text.into(), consequence: written.consequence.into() }
 }
 
 /// What will happen, by what the store has now. A question is asked all the same where that cannot be read.

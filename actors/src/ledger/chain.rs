@@ -115,6 +115,7 @@ mod tests {
                     approval: crate::protocol::Approval::Once,
                     arguments: None,
                     expires_at: Timestamp::from_millis(0),
+                    seal: None,
                 };
                 let (call, at) =
                     (CallId::new(Uuid::from_u128(n.into())), Timestamp::from_millis(n.into()));
@@ -135,6 +136,16 @@ mod tests {
         let mut changed = links.clone();
         changed[1].at = Timestamp::from_millis(99);
         assert_eq!(verify(&session, &changed, &end), Err(ChainError::Changed { position: 2 }));
+
+        let mut of_another_call = links.clone();
+        of_another_call[1].call = links[2].call;
+        let found = verify(&session, &of_another_call, &end);
+        assert_eq!(found, Err(ChainError::Changed { position: 2 }));
+
+        let mut another_step = links.clone();
+        another_step[1].transition = links[2].transition.clone();
+        let found = verify(&session, &another_step, &end);
+        assert_eq!(found, Err(ChainError::Changed { position: 2 }));
 
         let mut removed = links.clone();
         removed.remove(1);

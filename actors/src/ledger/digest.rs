@@ -3,26 +3,32 @@
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::protocol::{CallId, Digest, SessionId, ToolSpec, UserId};
+use crate::protocol::{CallId, Digest, SessionId, Shown, ToolSpec, UserId};
 
-/// Hashes what a person is shown and what is run: tool, schema, arguments, user, session and call.
+/// Hashes what a person is shown and what is run: the tool with its schema (as [`schema_digest`] hashes them), arguments,
+/// user, session and call, and every byte of the question where one was asked.
 #[must_use]
 pub fn digest(
-    spec: &ToolSpec,
+    schema: &Digest,
     arguments: &Value,
     user: &UserId,
     session: &SessionId,
     call: CallId,
+    shown: Option<&Shown>,
 ) -> Digest {
     let mut hash = Sha256::new();
-    let call = call.to_string();
+    let (call, schema) = (call.to_string(), schema.to_string());
+    let (text, consequence) = shown.map_or(("", ""), |shown| (&shown.text, &shown.consequence));
+    let is_shown = if shown.is_some() { "shown" } else { "not shown" };
     let parts = [
-        &*spec.name,
-        &canonical(&spec.parameters),
+        &*schema,
         &canonical(arguments),
         user.as_str(),
         session.as_str(),
         &call,
+        is_shown,
+        text,
+        consequence,
     ];
     for part in parts {
         // The length first, so that no two lists of parts read alike.
@@ -38,10 +44,14 @@ pub fn text_digest(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
-/// Hashes what a standing approval is bound to beside the tool's name: its schema.
+/// Hashes a tool's name and schema: with another of either, an approval is for another tool.
 #[must_use]
 pub fn schema_digest(spec: &ToolSpec) -> Digest {
-    Digest::new(Sha256::digest(canonical(&spec.parameters)).into())
+    let mut hash = Sha256::new();
+    hash.update((spec.name.len() as u64).to_be_bytes());
+    hash.update(spec.name.as_bytes());
+    hash.update(canonical(&spec.parameters).as_bytes());
+    Digest::new(hash.finalize().into())
 }
 
 /// JSON in one form: keys sorted, no spaces.
@@ -90,22 +100,47 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    fn of(arguments: &Value, user: &str) -> Digest {
-        let spec = ToolSpec::new("add", "adds", json!({ "type": "object" }));
-        let (user, session) = (UserId::new(user).unwrap(), SessionId::new("s").unwrap());
-        digest(&spec, arguments, &user, &session, CallId::new(Uuid::nil()))
+    fn spec(name: &str, schema: Value) -> Digest {
+        schema_digest(&ToolSpec::new(name.to_owned(), "adds", schema))
+    }
+
+    fn shown(text: &str, consequence: &str) -> Option<Shown> {
+        Some(Shown { text: text.into(), consequence: consequence.into() })
     }
 
     #[test]
-    fn the_order_of_keys_does_not_matter_and_everything_else_does() {
-        let one = of(&json!({ "a": 1, "b": [1, 2] }), "kim");
-        assert_eq!(one, of(&json!({ "b": [1, 2], "a": 1 }), "kim"));
-        for other in
-            [json!({ "a": 1, "b": [2, 1] }), json!({ "a": 1 }), json!({ "a": "1", "b": [1, 2] })]
-        {
-            assert_ne!(one, of(&other, "kim"));
+    fn the_digest_covers_every_part_of_what_is_shown_and_run() {
+        let of = |schema: Digest, arguments: &Value, user, session, call, shown: Option<Shown>| {
+            let (user, session) = (UserId::new(user).unwrap(), SessionId::new(session).unwrap());
+            let call = CallId::new(Uuid::from_u128(call));
+            digest(&schema, arguments, &user, &session, call, shown.as_ref())
+        };
+        let (schema, arguments) = (json!({ "type": "object" }), json!({ "a": 1, "b": [1, 2] }));
+        let tool = || spec("add", schema.clone());
+        let one = of(tool(), &arguments, "kim", "s", 1, shown("Add?", "Adds."));
+        let reordered = json!({ "b": [1, 2], "a": 1 });
+        assert_eq!(one, of(tool(), &reordered, "kim", "s", 1, shown("Add?", "Adds.")));
+        let others = [
+            of(spec("sum", schema.clone()), &arguments, "kim", "s", 1, shown("Add?", "Adds.")),
+            of(spec("add", json!({})), &arguments, "kim", "s", 1, shown("Add?", "Adds.")),
+            of(tool(), &json!({ "a": 1, "b": [2, 1] }), "kim", "s", 1, shown("Add?", "Adds.")),
+            of(tool(), &json!({ "a": "1", "b": [1, 2] }), "kim", "s", 1, shown("Add?", "Adds.")),
+            of(tool(), &json!({ "a": 1 }), "kim", "s", 1, shown("Add?", "Adds.")),
+            of(tool(), &arguments, "lee", "s", 1, shown("Add?", "Adds.")),
+            of(tool(), &arguments, "kim", "t", 1, shown("Add?", "Adds.")),
+            of(tool(), &arguments, "kim", "s", 2, shown("Add?", "Adds.")),
+            of(tool(), &arguments, "kim", "s", 1, shown("Add? ", "Adds.")),
+            of(tool(), &arguments, "kim", "s", 1, shown("Add?", "Adds")),
+            of(tool(), &arguments, "kim", "s", 1, shown("Add?A", "dds.")),
+            of(tool(), &arguments, "kim", "s", 1, shown("", "")),
+            of(tool(), &arguments, "kim", "s", 1, None),
+        ];
+        for (index, other) in others.iter().enumerate() {
+            assert_ne!(one, *other, "{index}");
+            assert!(!others[..index].contains(other), "{index}");
         }
-        assert_ne!(one, of(&json!({ "a": 1, "b": [1, 2] }), "lee"));
+        // A name cannot be moved into a schema.
+        assert_ne!(spec("a", json!("b")), spec("a\"b\"", json!("")));
     }
 
     #[test]

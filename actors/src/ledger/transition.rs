@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    Approval, CallId, CallResult, Digest, Effect, SessionId, SettledBy, Settlement, Timestamp,
-    ToolOutcome, TurnId, UserId,
+    Approval, CallId, CallResult, Digest, Effect, SessionId, SettledBy, Settlement, Shown,
+    Timestamp, ToolOutcome, TurnId, UserId,
 };
+
+use super::Seal;
 
 /// Where a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +61,11 @@ pub enum Transition {
     Awaiting {
         /// The validated arguments.
         arguments: Value,
+        /// The tool with its schema.
+        schema: Digest,
+        /// Every byte that the person is shown; none where a standing approval spares the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<Box<Shown>>,
         /// What the answer will be bound to.
         digest: Digest,
         /// When the question expires.
@@ -77,6 +84,9 @@ pub enum Transition {
         arguments: Option<Value>,
         /// Until when it can be used.
         expires_at: Timestamp,
+        /// Shows that it was decided here. Without one that fits it counts for nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<Seal>,
     },
     /// The handler begins with these arguments.
     Running {
@@ -227,6 +237,8 @@ mod tests {
             }),
             Awaiting => Transition::Awaiting {
                 arguments: Value::Null,
+                schema: digest,
+                shown: None,
                 digest,
                 expires_at: Timestamp::from_millis(0),
             },
@@ -236,6 +248,7 @@ mod tests {
                 approval: Approval::Once,
                 arguments: None,
                 expires_at: Timestamp::from_millis(0),
+                seal: None,
             },
             Running => Transition::Running { arguments: Value::Null, digest },
             End => ended(Effect::None),

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::LedgerRow;
 use crate::{
-    ledger::{ChainEnd, ChainError, Link, verify},
-    protocol::{CallId, Digest, SessionId},
+    ledger::{ChainEnd, ChainError, Link, Seal, SealError, SealKeys, digest, verify},
+    protocol::{Approval, CallId, Digest, SessionId, Timestamp, UserId},
 };
 
 /// All that a store has about the calls of a session, read in one moment.
@@ -19,8 +19,21 @@ pub struct SessionLedger {
     pub end: ChainEnd,
     /// Where each call stands.
     pub calls: Vec<Result<LedgerRow, Damaged>>,
+    /// Whose it is, as its row says; `None` where there is no such row.
+    pub owner: Option<Result<Owner, Damaged>>,
     /// The places that calls have in the transcript.
     pub entries: BTreeSet<(u64, CallId)>,
+}
+
+/// Whose a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The user.
+    pub user: UserId,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// Shows that it was opened by this user.
+    pub seal: Option<Seal>,
 }
 
 /// Something that no store has written like this.
@@ -67,6 +80,40 @@ pub enum AuditError {
         /// The call.
         call: CallId,
     },
+    /// An approval was not given where the keys are, or was changed.
+    #[error("transition {position} is no approval of call {call}: {cause}")]
+    Approval {
+        /// Counted from 1.
+        position: u64,
+        /// The call.
+        call: CallId,
+        /// Why.
+        cause: SealError,
+    },
+    /// The approval in a call's row was not given where the keys are, or was changed.
+    #[error("the row of call {call} has no approval that counts: {cause}")]
+    ApprovalRow {
+        /// The call.
+        call: CallId,
+        /// Why.
+        cause: SealError,
+    },
+    /// A question's text, or what was run, is not what the digest says.
+    #[error("transition {position} is not what call {call} was asked, approved or run with")]
+    Shown {
+        /// Counted from 1.
+        position: u64,
+        /// The call.
+        call: CallId,
+    },
+    /// The session is not surely its user's.
+    #[error("the session is not surely {user}'s: {cause}")]
+    Owner {
+        /// The user in its row.
+        user: UserId,
+        /// Why.
+        cause: SealError,
+    },
     /// A call's row is not what its transitions say, or stands without them, or is missing.
     #[error("call {call} does not stand where its transitions say")]
     Row {
@@ -85,17 +132,46 @@ impl SessionLedger {
     /// Checks the chain, each step, each call's row and its place in the transcript. `kept` is the head of an earlier
     /// audit, kept elsewhere: what came before it is then surely what was written. Without one, a ledger that was
     /// rewritten from the first change to its end, session row included, cannot be told from a true one; nor can one
-    /// that lost its end.
+    /// that lost its end. `keys` are those of the database: without them approvals and owners are not checked, for anybody
+    /// who can write a chain can write them; with them each approval was given, and the session opened, where the keys are.
     ///
     /// # Errors
     /// [`AuditError`] names the first place that does not fit.
-    pub fn audit(&self, kept: Option<&Digest>) -> Result<Audited, AuditError> {
+    pub fn audit(
+        &self,
+        kept: Option<&Digest>,
+        keys: Option<&SealKeys>,
+    ) -> Result<Audited, AuditError> {
+        if let Some(Err(damaged)) = &self.owner {
+            return Err(damaged.clone().into());
+        }
+        if let Some(fault) = keys.and_then(|keys| self.seal_faults(keys).next()) {
+            return Err(fault);
+        }
         let links = self.links.iter().cloned().collect::<Result<Vec<_>, _>>()?;
         verify(&self.session, &links, &self.end)?;
         let vouched_for = kept.map_or(Ok(0), |head| vouched_for(&links, head))?;
-        let rows = replay(&self.session, &links)?;
+        let rows = replay(&self.session, &links, keys)?;
         self.compare(rows)?;
         Ok(Audited { end: self.end, calls: self.calls.len(), vouched_for })
+    }
+
+    /// Finds each approval, in the chain and in the rows, and the owner, that were not sealed with one of the keys.
+    pub fn seal_faults<'a>(&'a self, keys: &'a SealKeys) -> impl Iterator<Item = AuditError> + 'a {
+        let owner = self.owner.iter().flatten().filter_map(|Owner { user, opened_at, seal }| {
+            let checked = keys.check_owner(&self.session, user, *opened_at, seal.as_ref());
+            checked.err().map(|cause| AuditError::Owner { user: user.clone(), cause })
+        });
+        let links = self.links.iter().zip(1..).filter_map(|(link, position)| {
+            let Link { call, at, transition, .. } = link.as_ref().ok()?;
+            let checked = keys.check(&self.session, *call, *at, transition);
+            checked.err().map(|cause| AuditError::Approval { position, call: *call, cause })
+        });
+        let rows = self.calls.iter().flatten().filter_map(|row| {
+            let cause = row.check_seal(keys).err()?;
+            Some(AuditError::ApprovalRow { call: row.call, cause })
+        });
+        owner.chain(links).chain(rows)
     }
 
     fn compare(&self, mut expected: HashMap<CallId, LedgerRow>) -> Result<(), AuditError> {
@@ -126,15 +202,38 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     place.map(|place| place as u64 + 1).ok_or(AuditError::OtherHead { length })
 }
 
+/// Whether the digest covers what the row has: its arguments, and every byte that was shown. Of a call that was never asked
+/// about there is no schema here to hash again.
+fn is_what_its_digest_says(row: &LedgerRow) -> bool {
+    let (Some(schema), Some(found)) = (row.schema, row.digest) else { return true };
+    let shown = row.shown.as_deref();
+    digest(&schema, &row.arguments, &row.user, &row.session, row.call, shown) == found
+}
+
 /// Where each call stands after all of these steps.
-fn replay(session: &SessionId, links: &[Link]) -> Result<HashMap<CallId, LedgerRow>, AuditError> {
+fn replay(
+    session: &SessionId,
+    links: &[Link],
+    keys: Option<&SealKeys>,
+) -> Result<HashMap<CallId, LedgerRow>, AuditError> {
     let mut rows: HashMap<CallId, LedgerRow> = HashMap::new();
+    let mut uses = BTreeSet::new();
     for (Link { call, at, transition, .. }, position) in links.iter().zip(1..) {
         // A standing approval was given in a call of the same session.
         let grant = transition.rests_on().and_then(|granting| rows.get(&granting));
-        let row = LedgerRow::after(rows.get(call), grant, session, *call, *at, transition);
-        let row = row.map_err(|_| AuditError::Step { position, call: *call })?;
-        rows.insert(*call, row);
+        let call = *call;
+        let row = LedgerRow::after(rows.get(&call), grant, keys, session, call, *at, transition);
+        let row = row.map_err(|_| AuditError::Step { position, call })?;
+        if let Some(Approval::Granted { by_call, number, .. }) = row.approval
+            && transition.rests_on().is_some()
+            && !uses.insert((by_call, number))
+        {
+            return Err(AuditError::Step { position, call });
+        }
+        if !is_what_its_digest_says(&row) {
+            return Err(AuditError::Shown { position, call });
+        }
+        rows.insert(call, row);
     }
     Ok(rows)
 }
@@ -198,7 +297,8 @@ mod tests {
             let (call, at) = (call(*number), Timestamp::from_millis(5));
             let hash = next_hash(&end.head, &session, call, at, transition);
             end = ChainEnd { length: end.length + 1, head: hash };
-            if let Ok(row) = LedgerRow::after(rows.get(&call), None, &session, call, at, transition)
+            if let Ok(row) =
+                LedgerRow::after(rows.get(&call), None, None, &session, call, at, transition)
             {
                 rows.insert(call, row);
             }
@@ -207,7 +307,7 @@ mod tests {
         let links = steps.iter().map(&mut link).collect();
         let entries = rows.values().map(|row| (row.seq, row.call)).collect();
         let calls = rows.into_values().map(Ok).collect();
-        SessionLedger { session, links, end, calls, entries }
+        SessionLedger { session, links, end, calls, owner: None, entries }
     }
 
     fn sound() -> SessionLedger {
@@ -219,10 +319,10 @@ mod tests {
         let ledger = sound();
         let hash = |place: usize| ledger.links[place].as_ref().unwrap().hash;
         for (kept, vouched_for) in [(None, 0), (Some(hash(1)), 2), (Some(hash(3)), 4)] {
-            let audited = ledger.audit(kept.as_ref());
+            let audited = ledger.audit(kept.as_ref(), None);
             assert_eq!(audited, Ok(Audited { end: ledger.end, calls: 2, vouched_for }));
         }
-        let other = ledger.audit(Some(&Digest::new([9; 32])));
+        let other = ledger.audit(Some(&Digest::new([9; 32])), None);
         assert_eq!(other, Err(AuditError::OtherHead { length: 4 }));
     }
 
@@ -239,7 +339,7 @@ mod tests {
             ([unknown(), vec![(1, settled("lee"))]].concat(), 4, 1),
             ([unknown(), vec![(1, settled("kim")), (1, settled("kim"))]].concat(), 5, 1),
         ] {
-            let found = ledger(&steps).audit(None);
+            let found = ledger(&steps).audit(None, None);
             assert_eq!(found, Err(AuditError::Step { position, call: call(number) }), "{steps:?}");
         }
     }
@@ -250,29 +350,29 @@ mod tests {
         for row in changed.calls.iter_mut().flatten().filter(|row| row.call == call(1)) {
             row.state = CallState::Approved;
         }
-        assert_eq!(changed.audit(None), Err(AuditError::Row { call: call(1) }));
+        assert_eq!(changed.audit(None, None), Err(AuditError::Row { call: call(1) }));
 
         let mut lost = sound();
         lost.calls.retain(|row| row.as_ref().is_ok_and(|row| row.call == call(1)));
         lost.entries.retain(|(_, entry)| *entry == call(1));
-        assert_eq!(lost.audit(None), Err(AuditError::Row { call: call(2) }));
+        assert_eq!(lost.audit(None, None), Err(AuditError::Row { call: call(2) }));
 
         let mut moved = sound();
         moved.entries.remove(&(1, call(1)));
-        assert_eq!(moved.audit(None), Err(AuditError::Entry { call: call(1) }));
+        assert_eq!(moved.audit(None, None), Err(AuditError::Entry { call: call(1) }));
 
         let settled = ledger(&[unknown(), vec![(1, settled("kim"))]].concat());
-        assert!(settled.audit(None).is_ok());
+        assert!(settled.audit(None, None).is_ok());
         let by = |row: &mut LedgerRow| row.settled_by = Some(SettledBy::Handler);
         let taken_back = |row: &mut LedgerRow| row.effect = Some(Effect::None);
         for change in [&by as &dyn Fn(&mut LedgerRow), &taken_back] {
             let mut changed = settled.clone();
             changed.calls.iter_mut().flatten().for_each(change);
-            assert_eq!(changed.audit(None), Err(AuditError::Row { call: call(1) }));
+            assert_eq!(changed.audit(None, None), Err(AuditError::Row { call: call(1) }));
         }
 
         let mut invented = sound();
         invented.entries.insert((9, call(9)));
-        assert_eq!(invented.audit(None), Err(AuditError::Entry { call: call(9) }));
+        assert_eq!(invented.audit(None, None), Err(AuditError::Entry { call: call(9) }));
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{LedgerRow, StoreError};
 use crate::{
-    ledger::{CallState, Ended, IllegalTransition, Transition},
+    ledger::{CallState, Ended, IllegalTransition, SealError, SealKeys, Transition},
     protocol::{
         self, Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect,
         Grant, MAX_BYTES, SessionId, SettledBy, Timestamp, Unstorable, UserId, storable_text,
@@ -18,9 +18,14 @@ fn storable(step: &Transition) -> Result<(), Unstorable> {
             storable_text(&proposal.name, MAX_BYTES)?;
             storable_text(&proposal.arguments, MAX_BYTES)
         }
-        Transition::Awaiting { arguments, .. } | Transition::Running { arguments, .. } => {
-            protocol::storable(arguments, MAX_BYTES)
+        Transition::Awaiting { arguments, shown, .. } => {
+            protocol::storable(arguments, MAX_BYTES)?;
+            shown.as_ref().map_or(Ok(()), |shown| {
+                storable_text(&shown.text, MAX_BYTES)?;
+                storable_text(&shown.consequence, MAX_BYTES)
+            })
         }
+        Transition::Running { arguments, .. } => protocol::storable(arguments, MAX_BYTES),
         Transition::Approved { arguments, .. } => {
             arguments.as_ref().map_or(Ok(()), |typed| protocol::storable(typed, MAX_BYTES))
         }
@@ -32,6 +37,14 @@ fn storable(step: &Transition) -> Result<(), Unstorable> {
     }
 }
 
+/// A use of a standing approval.
+struct Use<'a> {
+    schema: &'a Digest,
+    resource: &'a Option<Digest>,
+    number: u32,
+    at: Timestamp,
+}
+
 impl LedgerRow {
     /// The row of a call after a step, given its row before. The caller has ruled out that the step is the one that the
     /// call took last.
@@ -39,6 +52,8 @@ impl LedgerRow {
     /// An approval counts where it is bound to what was shown, or to what the user typed instead; is given by the call's
     /// user; and comes before its question has expired. One that rests on a standing approval names that one's call,
     /// whose row is `grant`. An approved call begins to run before its approval expires, with exactly these arguments.
+    /// Whatever an approval says, it counts only where it was sealed with one of the keys: `keys` is `None` only for an
+    /// audit by somebody who has none.
     ///
     /// # Errors
     /// [`StoreError::Illegal`] for a step that the call cannot take, [`StoreError::Refused`] for one that contradicts
@@ -46,6 +61,7 @@ impl LedgerRow {
     pub fn after(
         before: Option<&Self>,
         grant: Option<&Self>,
+        keys: Option<&SealKeys>,
         session: &SessionId,
         call: CallId,
         at: Timestamp,
@@ -68,6 +84,8 @@ impl LedgerRow {
                 arguments: Value::String(proposal.arguments.to_string()),
                 asked: None,
                 raw_arguments: proposal.arguments.clone(),
+                schema: None,
+                shown: None,
                 digest: None,
                 state: CallState::Proposed,
                 outcome: None,
@@ -75,6 +93,7 @@ impl LedgerRow {
                 result: None,
                 decided_by: None,
                 approval: None,
+                seal: None,
                 approved_at: None,
                 expires_at: None,
                 revoked_at: None,
@@ -84,7 +103,12 @@ impl LedgerRow {
                 ended_at: None,
                 unreadable: Vec::new(),
             }),
-            (Some(row), _) => row.clone().step(grant, at, step),
+            (Some(row), _) => {
+                if let Some(keys) = keys {
+                    row.must_be_sealed(grant, keys, at, step)?;
+                }
+                row.clone().step(grant, at, step)
+            }
             (None, _) => unreachable!("only a proposal may come first"),
         }
     }
@@ -123,7 +147,9 @@ impl LedgerRow {
     /// The standing approval that was given about this call, unless it was revoked.
     #[must_use]
     pub fn grant(&self) -> Option<Grant> {
-        let Some(Approval::Always { schema }) = self.approval else { return None };
+        let Some(Approval::Always { schema, until, uses, resource }) = self.approval else {
+            return None;
+        };
         if self.revoked_at.is_some() {
             return None;
         }
@@ -131,10 +157,64 @@ impl LedgerRow {
             session: self.session.clone(),
             tool: self.name.clone(),
             schema,
+            resource,
             user: self.user.clone(),
             call: self.call,
             at: self.approved_at?,
+            until,
+            uses,
         })
+    }
+
+    /// Whether the approval that the row tells of was decided where the keys are. A row without an approval has none to
+    /// check.
+    ///
+    /// # Errors
+    /// [`SealError`] says why it counts for nothing.
+    pub fn check_seal(&self, keys: &SealKeys) -> Result<(), SealError> {
+        let (Some(approval), Some(at)) = (self.approval, self.approved_at) else {
+            return if self.approval.is_none() { Ok(()) } else { Err(SealError::Broken) };
+        };
+        let (Some(digest), Some(expires_at)) = (self.digest, self.expires_at) else {
+            return Err(SealError::Broken);
+        };
+        let step = Transition::Approved {
+            digest,
+            // Nobody else can have decided.
+            by: self.user.clone(),
+            approval,
+            arguments: self.asked.is_some().then(|| self.arguments.clone()),
+            expires_at,
+            seal: self.seal,
+        };
+        keys.check(&self.session, self.call, at, &step)
+    }
+
+    /// An approval is sealed when it is written, when it is used, and when another rests on it.
+    fn must_be_sealed(
+        &self,
+        grant: Option<&Self>,
+        keys: &SealKeys,
+        at: Timestamp,
+        step: &Transition,
+    ) -> Result<(), StoreError> {
+        let unsealed = |error: SealError| self.refused(&format!("is not approved: {error}"));
+        match step {
+            Transition::Approved { .. } => {
+                keys.check(&self.session, self.call, at, step).map_err(unsealed)?;
+                let granting = grant.filter(|_| step.rests_on().is_some());
+                granting.map_or(Ok(()), |row| row.check_seal(keys)).map_err(unsealed)
+            }
+            Transition::Running { .. } if self.state == CallState::Approved => {
+                self.check_seal(keys).map_err(unsealed)
+            }
+            Transition::Proposed(_)
+            | Transition::Awaiting { .. }
+            | Transition::Running { .. }
+            | Transition::Ended(_)
+            | Transition::Settled { .. }
+            | Transition::Revoked { .. } => Ok(()),
+        }
     }
 
     /// Whether the step can be the one that the call took last, so that writing it again changes nothing. The beginning
@@ -154,12 +234,14 @@ impl LedgerRow {
     ) -> Result<Self, StoreError> {
         match step {
             Transition::Proposed(_) => unreachable!("a proposal comes first"),
-            Transition::Awaiting { arguments, digest, expires_at } => {
+            Transition::Awaiting { arguments, schema, shown, digest, expires_at } => {
                 self.arguments = arguments.clone();
+                self.schema = Some(*schema);
+                self.shown = shown.clone();
                 self.digest = Some(*digest);
                 self.expires_at = Some(*expires_at);
             }
-            Transition::Approved { digest, by, approval, arguments, expires_at } => {
+            Transition::Approved { digest, by, approval, arguments, expires_at, seal } => {
                 self.decided(by)?;
                 self.in_time(at)?;
                 match (approval, arguments) {
@@ -167,9 +249,9 @@ impl LedgerRow {
                         self.asked = Some(std::mem::replace(&mut self.arguments, typed.clone()));
                     }
                     (Approval::Once | Approval::Always { .. }, None) => self.bound_to(digest)?,
-                    (Approval::Granted { schema, .. }, None) => {
+                    (Approval::Granted { schema, resource, number, .. }, None) => {
                         self.bound_to(digest)?;
-                        self.rests_on(grant, schema)?;
+                        self.rests_on(grant, &Use { schema, resource, number: *number, at })?;
                     }
                     (Approval::Edited, None)
                     | (
@@ -179,6 +261,7 @@ impl LedgerRow {
                 }
                 self.digest = Some(*digest);
                 self.approval = Some(*approval);
+                self.seal = *seal;
                 self.approved_at = Some(at);
                 self.expires_at = Some(*expires_at);
             }
@@ -249,13 +332,17 @@ impl LedgerRow {
         Err(self.refused("was approved too late, or too long ago"))
     }
 
-    /// A standing approval covers this tool with this schema, for its user, in its session, until it is revoked.
-    fn rests_on(&self, grant: Option<&Self>, schema: &Digest) -> Result<(), StoreError> {
+    /// A standing approval covers this tool with this schema, for its user, in its session, on its resource, for a while
+    /// and so many calls, until it is revoked.
+    fn rests_on(&self, grant: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
         let covers = |grant: &Grant| {
             grant.session == self.session
                 && grant.user == self.user
                 && grant.tool == self.name
-                && grant.schema == *schema
+                && grant.schema == *its.schema
+                && grant.resource == *its.resource
+                && its.at < grant.until
+                && (1..=grant.uses).contains(&its.number)
         };
         if grant.and_then(Self::grant).as_ref().is_some_and(covers) {
             return Ok(());

@@ -16,7 +16,7 @@ mod turn;
 
 use std::{future::Future, pin::Pin};
 
-pub use audit::{AuditError, Audited, Damaged, SessionLedger};
+pub use audit::{AuditError, Audited, Damaged, Owner, SessionLedger};
 pub use clock::{Clock, SystemClock};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};

@@ -15,11 +15,11 @@ use super::{
     TurnStep,
 };
 use crate::{
-    ledger::{CallState, ChainEnd, Link, Transition},
+    ledger::{CallState, ChainEnd, Link, Seal, SealKeys, Transition},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
-        SettledBy, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
-        UserId,
+        SettledBy, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions,
+        Usage, UserId,
     },
 };
 
@@ -27,6 +27,11 @@ use crate::{
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// The type behind [`Transaction::connection`] and [`Reader::connection`].
     fn connection_type(&self) -> ConnectionType;
+
+    /// The keys under which what persons decided, and whose a session is, are sealed. An approval that none of them sealed
+    /// counts for nothing, and [`owner`](Self::owner) and [`session`](Self::session) fail where the owner's seal does not
+    /// fit. Where the tables outlive the process, so must the keys, and whoever can write the tables must not have them.
+    fn keys(&self) -> &SealKeys;
 
     /// How many transactions may be open at once. SQLite: 1.
     fn writers(&self) -> usize {
@@ -242,8 +247,9 @@ pub enum Write {
     /// A step of a tool call. Writing the step that the call took last again changes nothing; an illegal one is
     /// refused. With `Ended` the call becomes an entry of the transcript, under the number it was proposed with.
     ///
-    /// The store itself holds what an approval is bound to (see [`LedgerRow::after`]): digest, arguments, user, the time
-    /// of its question and its own, that it is used once, and the standing approval it may rest on.
+    /// The store itself holds what an approval is bound to (see [`LedgerRow::after`]): seal, digest, arguments, user, the
+    /// time of its question and its own, that it is used once, and the standing approval it may rest on, of which each use
+    /// has a number of its own.
     Call {
         /// The session.
         session: SessionId,
@@ -305,6 +311,8 @@ pub struct LedgerFilter {
     pub only_grants: bool,
     /// Only calls of which nobody can tell whether they took effect.
     pub only_unknown: bool,
+    /// Only calls that rest on the standing approval that was given about this one.
+    pub rests_on: Option<CallId>,
 }
 
 /// All that the ledger says of a call.
@@ -329,6 +337,12 @@ pub struct LedgerRow {
     pub asked: Option<Value>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
+    /// The tool with its schema, as the person was asked about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Digest>,
+    /// Every byte that the person was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Box<Shown>>,
     /// What the approval and the run are bound to.
     pub digest: Option<Digest>,
     /// Where it stands.
@@ -344,6 +358,9 @@ pub struct LedgerRow {
     /// How it was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Shows that the approval was decided where the keys are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Seal>,
     /// When it was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<Timestamp>,

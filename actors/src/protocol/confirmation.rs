@@ -30,7 +30,7 @@ pub enum OnDismiss {
     Finish,
 }
 
-/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call.
+/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the question's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
@@ -83,6 +83,15 @@ impl TryFrom<String> for Digest {
     }
 }
 
+/// Every byte that a person is shown before they decide. It is kept with the question, and what they decide is bound to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The question in full, in the language of its turn.
+    pub text: Arc<str>,
+    /// The part of it that says what will happen.
+    pub consequence: Arc<str>,
+}
+
 /// What a person is asked before a destructive call runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
@@ -98,6 +107,8 @@ pub struct Question {
     pub arguments: Value,
     /// What will happen, in the session's language; from the tool, never from the model.
     pub consequence: String,
+    /// The question in full: exactly these bytes are stored, and the digest covers them. Show this.
+    pub text: Arc<str>,
     /// Binds the answer to all of the above.
     pub digest: Digest,
     /// After this the call is cancelled as expired.

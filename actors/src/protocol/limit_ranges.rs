@@ -71,6 +71,8 @@ ranges! {
     transaction_deadline: SHORTEST, LONGEST;
     confirmation_timeout: SHORTEST, LONGEST;
     approval_timeout: SHORTEST, LONGEST;
+    standing_approval_lifetime: SHORTEST, LONGEST;
+    max_standing_uses: 0, u32::MAX; // none: "always" is a plain yes
     max_denial_bytes: 0, usize::MAX;
     max_awake_sessions: 1, usize::MAX;
     max_awake_sessions_per_user: 1, usize::MAX;

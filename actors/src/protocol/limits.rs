@@ -40,6 +40,10 @@ pub struct Limits {
     pub confirmation_timeout: Duration,
     /// How long an approval waits to be used: for a place of its tool, its slow work and the store, each at its default.
     pub approval_timeout: Duration,
+    /// How long a standing approval lasts: a day, for whoever says "always" means what they are at.
+    pub standing_approval_lifetime: Duration,
+    /// Calls that a standing approval covers: a list worked off; more than that is worth another look.
+    pub max_standing_uses: u32,
     /// Bytes, as JSON, of what a person tells the model beside a no: some sentences, which leave the envelope within its
     /// own bound.
     pub max_denial_bytes: usize,
@@ -126,6 +130,8 @@ impl Default for Limits {
             transaction_deadline: Duration::from_millis(250),
             confirmation_timeout: Duration::from_secs(10 * 60),
             approval_timeout: Duration::from_secs(2 * 60),
+            standing_approval_lifetime: Duration::from_secs(24 * 60 * 60),
+            max_standing_uses: 32,
             max_denial_bytes: 1_024,
             max_awake_sessions: 32_768,
             max_awake_sessions_per_user: 4_096,

@@ -25,7 +25,7 @@ mod turn;
 pub use approval::{Approval, Grant};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
-pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question};
+pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question, Shown};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
     ConfirmationEnd, EventKind, EventPlace, NoPlace, SessionEvent, TurnEnding, TurnError,

@@ -1,6 +1,6 @@
 //! The one table of every text that a person sees, in Korean and English. Strings in the seeds are exact.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,17 @@ pub enum Text<'a> {
     StoreFailed,
     /// The tool is not the one any more about which the person was asked.
     ToolChanged,
+    /// The approval in the ledger was not sealed here, or was changed.
+    NotSealed,
+    /// How far "always" would reach.
+    Standing {
+        /// How long.
+        lifetime: Duration,
+        /// How many calls.
+        uses: u32,
+        /// The resource that it is bound to.
+        resource: Option<&'a str>,
+    },
     /// The call was recorded as begun, and nobody can tell how it ended.
     EndUnknown,
     /// What is stored of a call cannot be read.
@@ -199,6 +210,13 @@ impl fmt::Display for Words<'_> {
                 "물어본 뒤에 도구가 바뀌어 실행하지 않았습니다.",
                 "Not run, because the tool has changed since the question was asked.",
             )),
+            Text::NotSealed => f.write_str(pick(
+                "기록된 승인이 이 프로그램의 것이 아니거나 바뀌어 실행하지 않았습니다.",
+                "Not run, because the recorded approval was not given here, or was changed.",
+            )),
+            Text::Standing { lifetime, uses, resource } => {
+                write_standing(f, *lifetime, *uses, *resource, self.locale)
+            }
             Text::EndUnknown => f.write_str(pick(
                 "실행이 시작되었지만 결과를 확인할 수 없습니다. 적용되었을 수도 있습니다.",
                 "It had begun, but how it ended is not known. It may have taken effect.",
@@ -312,6 +330,44 @@ impl fmt::Display for Words<'_> {
                 Locale::Ko => write!(f, "도구 {name}을(를) 실행합니다."),
                 Locale::En => write!(f, "Runs the tool {name}."),
             },
+        }
+    }
+}
+
+fn write_standing(
+    f: &mut fmt::Formatter<'_>,
+    lifetime: Duration,
+    uses: u32,
+    resource: Option<&str>,
+    locale: Locale,
+) -> fmt::Result {
+    let minutes = lifetime.as_secs().div_ceil(60);
+    let is_whole_hours = minutes >= 60 && minutes.is_multiple_of(60);
+    let count = if is_whole_hours { minutes / 60 } else { minutes };
+    let resource = resource.map(|resource| serde_json::Value::from(resource).to_string());
+    match locale {
+        Locale::Ko => {
+            let unit = if is_whole_hours { "시간" } else { "분" };
+            write!(f, "\"항상\"은 {count}{unit} 동안 최대 {uses}번")?;
+            resource.map_or(Ok(()), |resource| write!(f, ", {resource}에만"))?;
+            f.write_str(" 적용됩니다.")
+        }
+        Locale::En => {
+            let unit = match (is_whole_hours, count) {
+                (true, 1) => "hour",
+                (true, _) => "hours",
+                (false, 1) => "minute",
+                (false, _) => "minutes",
+            };
+            let times = if uses == 1 { "once" } else { "times" };
+            write!(f, "\"Always\" holds for {count} {unit}, ")?;
+            if uses == 1 {
+                write!(f, "{times}")?
+            } else {
+                write!(f, "at most {uses} {times}")?
+            }
+            resource.map_or(Ok(()), |resource| write!(f, ", for {resource} only"))?;
+            f.write_str(".")
         }
     }
 }

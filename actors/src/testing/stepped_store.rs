@@ -3,7 +3,7 @@
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use crate::{
-    ledger::{ChainEnd, Link},
+    ledger::{ChainEnd, Link, SealKeys},
     port::{
         BoxFuture, CallKey, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy,
         Reader, Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
@@ -86,6 +86,10 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 
     fn occupancy(&self) -> Option<&Occupancy> {
         self.store.occupancy()
+    }
+
+    fn keys(&self) -> &SealKeys {
+        self.store.keys()
     }
 
     fn writers(&self) -> usize {

@@ -1,11 +1,15 @@
 //! `madang ledger`: the recorded tool calls, read beside whoever holds the database.
 
-use madang::{LedgerFilter, SessionId, Store, StoreError};
+use madang::{LedgerFilter, SessionId, Store, StoreError, store::SealKeyFile};
+use serde_json::json;
 
 use crate::{args::Ledger, failure::Failure, output, setup, verify};
 
 /// Prints the calls as JSON lines, in the order in which they were proposed, or verifies them.
 pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
+    if wanted.is_to_rotate {
+        return rotate();
+    }
     let store = setup::store_to_read(&wanted.database).await?;
     let result = if wanted.is_to_verify {
         verify::run(&store, &wanted).await
@@ -14,6 +18,14 @@ pub(crate) async fn run(wanted: Ledger) -> Result<(), Failure> {
     };
     store.close().await;
     result
+}
+
+/// Prints the names of the keys, the newest first.
+fn rotate() -> Result<(), Failure> {
+    let file = SealKeyFile::usual().map_err(Failure::of)?;
+    let keys = file.rotate().map_err(Failure::of)?;
+    let ids: Vec<_> = keys.ids().map(|id| id.to_string()).collect();
+    output::line(&json!({ "file": file.path(), "keys": ids }).to_string())
 }
 
 async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {

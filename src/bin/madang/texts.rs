@@ -105,6 +105,8 @@ pub(crate) enum Text<'a> {
     TokenKeptBack { host: &'a str },
     /// What a verification of the ledger cannot tell.
     NotChecked { has_head: bool, vouched_for: u64 },
+    /// What a verification without the seal keys cannot tell.
+    NoSealKeys,
 }
 
 impl Text<'_> {
@@ -314,6 +316,10 @@ impl Text<'_> {
                     "Asks {host} without the token, which anybody could read on the way: give an address with https in HF_ENDPOINT."
                 ),
             },
+            Self::NoSealKeys => pick(
+                "봉인 키가 없어 확인하지 못한 것: 승인이 정말 그 사람의 것인지, 대화가 정말 그 사람의 것인지.",
+                "Not checked, for want of the seal keys: whether approvals were given, and sessions opened, by those whom the tables name.",
+            ),
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
                 "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",

@@ -1,6 +1,6 @@
 //! `madang ledger --verify`: whether the ledger is what was written, and what nobody can tell from the file alone.
 
-use madang::{Audited, SessionId, store::SqliteStore};
+use madang::{Audited, SessionId, Store as _, store::SqliteStore};
 use serde_json::json;
 
 use crate::{
@@ -11,14 +11,17 @@ use crate::{
     texts::Text,
 };
 
-/// Prints a line of JSON for each session whose ledger holds, with its head; then says what was not checked. Each
-/// session whose ledger does not hold is told in one sentence.
+/// Prints a line of JSON for each session whose ledger holds, with its head; then says what was not checked. Whatever does
+/// not hold is told in one sentence each: the store's triggers and indexes, approvals and owners without a seal that fits,
+/// and the ledgers of sessions.
 pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Failure> {
     let sessions = match &wanted.session {
         Some(session) => vec![session.clone()],
         None => store.recorded_sessions().await.map_err(unreadable)?,
     };
-    let mut broken = Vec::new();
+    let faults = store.schema_faults().await.map_err(unreadable)?;
+    let mut broken: Vec<_> =
+        faults.into_iter().map(|fault| format!("the tables do not hold: {fault}")).collect();
     let mut vouched_for = 0;
     for session in &sessions {
         match audit(store, session, wanted).await? {
@@ -26,17 +29,19 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
                 vouched_for += audited.vouched_for;
                 output::foreign(&line(session, &audited))?;
             }
-            Err(sentence) => broken.push(sentence),
+            Err(sentences) => broken.extend(sentences),
         }
+    }
+    if store.keys().is_empty() {
+        output::remark(&Text::NoSealKeys.in_locale(wanted.locale()));
     }
     if broken.len() > 1 {
         for sentence in &broken {
             output::complain(sentence);
         }
         return Err(Failure::new(format!(
-            "{} of {} sessions do not hold: restore them from a backup",
-            broken.len(),
-            sessions.len()
+            "{} things do not hold: restore the database from a backup",
+            broken.len()
         )));
     }
     if let Some(sentence) = broken.pop() {
@@ -47,23 +52,31 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
     Ok(())
 }
 
-/// What the audit says; the sentence for the person where the ledger does not hold.
+/// What the audit says; the sentences for the person where the ledger does not hold.
 async fn audit(
     store: &SqliteStore,
     session: &SessionId,
     wanted: &Ledger,
-) -> Result<Result<Audited, String>, Failure> {
+) -> Result<Result<Audited, Vec<String>>, Failure> {
     let name = session.as_str();
     let Some(ledger) = store.session_ledger(session).await.map_err(unreadable)? else {
         return match wanted.head {
-            Some(_) => Ok(Err(format!(
+            Some(_) => Ok(Err(vec![format!(
                 "there is nothing of session {name:?} in this database although a head of it was kept: it was removed"
-            ))),
+            )])),
             None => Err(no_session(session)),
         };
     };
+    let keys = Some(store.keys()).filter(|keys| !keys.is_empty());
+    let unsealed: Vec<_> = keys.iter().flat_map(|keys| ledger.seal_faults(keys)).collect();
+    let audited = if unsealed.is_empty() {
+        ledger.audit(wanted.head.as_ref(), keys).map_err(|error| vec![error])
+    } else {
+        // Each of them is named; the audit would name the first.
+        Err(unsealed)
+    };
     let broken = |error| format!("the ledger of session {name:?} does not hold: {error}");
-    Ok(ledger.audit(wanted.head.as_ref()).map_err(broken))
+    Ok(audited.map_err(|errors| errors.into_iter().map(broken).collect()))
 }
 
 fn line(session: &SessionId, audited: &Audited) -> String {

@@ -12,6 +12,7 @@ use sqlx::{SqliteConnection, sqlite::SqliteRow};
 use super::{
     SqliteStore,
     row::{self, column},
+    schema::{self, SchemaFault},
 };
 
 impl SqliteStore {
@@ -25,6 +26,16 @@ impl SqliteStore {
         let mut reader = self.0.own_reader().await?;
         let ids = sqlx::query_scalar::<_, String>(sql).fetch_all(reader.db()).await;
         ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
+    }
+
+    /// What of the store's own tables, indexes, views and triggers is missing, changed, or added to them. What is written
+    /// while a trigger is missing is not held to the ledger's rules by the tables.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn schema_faults(&self) -> Result<Vec<SchemaFault>, StoreError> {
+        let mut reader = self.0.own_reader().await?;
+        schema::faults(reader.db()).await.map_err(StoreError::unavailable)
     }
 
     /// All that there is about the calls of a session, at one moment; `None` if there is nothing of it. Audit it with
@@ -50,15 +61,12 @@ async fn read(
     db: &mut SqliteConnection,
     session: &SessionId,
 ) -> Result<Option<SessionLedger>, StoreError> {
-    let end = rows(
-        db,
-        session,
-        "SELECT chain_length, chain_head FROM madang_sessions WHERE session = $1",
-    )
-    .await?
-    .first()
-    .map(row::chain_end)
-    .transpose()?;
+    let its = "SELECT chain_length, chain_head, user AS owner, opened_at, seal AS owner_seal \
+               FROM madang_sessions WHERE session = $1";
+    let its = rows(db, session, its).await?;
+    let end = its.first().map(row::chain_end).transpose()?;
+    let damaged = |_| Damaged { what: "the row of the session".to_owned() };
+    let owner = its.first().map(|row| row::owner(row).map_err(damaged));
     let links =
         rows(db, session, "SELECT * FROM madang_transitions WHERE session = $1 ORDER BY position")
             .await?;
@@ -73,7 +81,8 @@ async fn read(
         return Ok(None);
     }
     let end = end.unwrap_or(ChainEnd::EMPTY);
-    Ok(Some(SessionLedger { session: session.clone(), links, end, calls, entries }))
+    let session = session.clone();
+    Ok(Some(SessionLedger { session, links, end, calls, owner, entries }))
 }
 
 async fn rows(

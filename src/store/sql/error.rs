@@ -10,7 +10,7 @@ use std::{
 use madang_actors::port::StoreError;
 use sqlx::migrate::MigrateError;
 
-use super::writer::ControlError;
+use super::{key_file::SealKeyError, writer::ControlError};
 
 /// Why a database cannot be opened. Each sentence says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -108,12 +108,41 @@ pub enum OpenError {
         #[source]
         cause: Box<MigrateError>,
     },
+    /// The keys of its seals cannot be read or made.
+    #[error("failed to get the seal keys of the database {}", path.display())]
+    SealKeys {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: SealKeyError,
+    },
+    /// What persons decided there was sealed with other keys than those that were given.
+    #[error(
+        "the database {} was sealed with key {key}, which is not {}; restore the file of its keys, or name it with MADANG_SEAL_KEYS",
+        path.display(), place(keys.as_deref())
+    )]
+    SealKeyMissing {
+        /// The file.
+        path: PathBuf,
+        /// The newest key that is missing.
+        key: String,
+        /// Where keys were looked for; `None` where they were given.
+        keys: Option<PathBuf>,
+    },
     /// SQLite before 3.51.3 may corrupt a database in WAL mode.
     #[error("the program was built with SQLite {found}; build it with 3.51.3 or later")]
     OldSqlite {
         /// The version that was found.
         found: String,
     },
+}
+
+fn place(keys: Option<&Path>) -> String {
+    keys.map_or_else(
+        || "among those that were given".to_owned(),
+        |keys| format!("in {}", keys.display()),
+    )
 }
 
 impl OpenError {

@@ -8,6 +8,7 @@ mod authorizer;
 mod cut_off;
 mod error;
 mod inspect;
+mod key_file;
 mod lock;
 mod options;
 mod own;
@@ -32,8 +33,10 @@ mod tests;
 use std::time::Duration;
 
 pub use error::{OpenError, Trouble};
+pub use key_file::{SealKeyError, SealKeyFile};
 pub use options::SqliteOptions;
 pub use savepoint::savepoint;
+pub use schema::SchemaFault;
 pub use store::SqliteStore;
 
 /// How long a statement waits for another process that has the file, such as a backup.

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use madang_actors::ledger::SealKeys;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     migrate::Migrator,
@@ -17,6 +18,7 @@ use super::{
     OpenError, SqliteStore,
     error::ResultCode,
     inspect::{self, Found, Sharing},
+    key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
     place, private, readers, schema,
     store::{Claim, Shared},
@@ -33,6 +35,16 @@ pub struct SqliteOptions {
     readers: usize,
     writer: Option<Change>,
     busy_timeout: Duration,
+    keys: Keys,
+}
+
+/// Where the keys of seals come from.
+#[derive(Debug)]
+enum Keys {
+    /// Where the user's configuration is.
+    Usual,
+    File(SealKeyFile),
+    Given(SealKeys),
 }
 
 /// Another way to open the connection that writes.
@@ -56,6 +68,7 @@ impl SqliteOptions {
             readers: READERS,
             writer: None,
             busy_timeout: super::BUSY_TIMEOUT,
+            keys: Keys::Usual,
         }
     }
 
@@ -67,7 +80,24 @@ impl SqliteOptions {
             readers: READERS,
             writer: None,
             busy_timeout: super::BUSY_TIMEOUT,
+            keys: Keys::Usual,
         }
+    }
+
+    /// Takes the keys under which what persons decide, and whose a session is, are sealed, instead of those in a file. They
+    /// must come again at each opening, and must not be where the database is.
+    #[must_use]
+    pub fn seal_keys(mut self, keys: SealKeys) -> Self {
+        self.keys = Keys::Given(keys);
+        self
+    }
+
+    /// Keeps these keys in another file than the usual one ([`SealKeyFile::usual`]). It is made where there is none, unless
+    /// the database was sealed before.
+    #[must_use]
+    pub fn seal_key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.keys = Keys::File(SealKeyFile::at(path));
+        self
     }
 
     /// Makes the tables of a toolkit, or of the embedder, after the store's own. Each must keep its versions in a table
@@ -114,7 +144,7 @@ impl SqliteOptions {
     /// # Errors
     /// [`OpenError`] says in one sentence what to do. Nothing was changed then, unless the tables were being made.
     pub async fn open(self) -> Result<SqliteStore, OpenError> {
-        let Self { place, migrations, sharing, readers, writer: change, busy_timeout } = self;
+        let Self { place, migrations, sharing, readers, writer: change, busy_timeout, keys } = self;
         match place {
             Place::File(path) => {
                 let path =
@@ -128,7 +158,7 @@ impl SqliteOptions {
                 private::tighten(&path, sharing);
                 let options = writer::connect_options(&path).busy_timeout(busy_timeout);
                 let options = change.unwrap_or(|options| options)(options);
-                open(&path, options, &migrations, Claim::new(lock, None), readers).await
+                open(&path, options, &migrations, Claim::new(lock, None), readers, keys).await
             }
             Place::Memory => {
                 let path = PathBuf::from("in memory");
@@ -136,9 +166,16 @@ impl SqliteOptions {
                     TemporaryFolder::new().map_err(|cause| OpenError::of_io(&path, cause))?;
                 let path = folder.path().join("madang.db");
                 let lock = Lock::take(&path)?;
+                // So is what was decided there.
+                let keys = match keys {
+                    Keys::Usual => SealKeys::for_this_process().map(Keys::Given),
+                    given @ (Keys::File(_) | Keys::Given(_)) => Ok(given),
+                };
+                let keys = keys.map_err(|cause| key_trouble(&path, cause.into()))?;
                 // Nothing of it survives the process, so nothing of it must survive a lost power supply.
                 let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
-                open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers).await
+                open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers, keys)
+                    .await
             }
         }
     }
@@ -178,7 +215,13 @@ impl SqliteOptions {
             return Err(OpenError::Foreign { path });
         }
         close(db).await;
-        Ok(SqliteStore::new(Shared::read_only(options, self.readers)))
+        // Who only reads can do without: then seals are not checked.
+        let keys = self.keys.read(&path).unwrap_or_else(|error| {
+            tracing::warn!(error = &error as &dyn std::error::Error, "seals are not checked");
+            None
+        });
+        let keys = keys.unwrap_or_default();
+        Ok(SqliteStore::new(Shared::read_only(options, self.readers, keys)))
     }
 }
 
@@ -219,6 +262,7 @@ async fn open(
     migrations: &[(&'static str, &'static Migrator)],
     claim: Claim,
     readers: usize,
+    keys: Keys,
 ) -> Result<SqliteStore, OpenError> {
     let unusable = |cause| OpenError::of_sql(path, cause);
     let mut db = connect(path, &options).await?;
@@ -229,14 +273,80 @@ async fn open(
     let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
     sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
     schema::migrate(path, &mut db, migrations).await?;
-    let writer = Writer::new(db).await.map_err(unusable)?;
+    let keys = keys_of(path, &mut db, &keys).await?;
+    let writer = Writer::new(db, keys.clone()).await.map_err(unusable)?;
     Ok(SqliteStore::new(Shared::writing(
         options,
         writer,
         claim,
         readers::connect_options(path),
         readers,
+        keys,
     )))
+}
+
+impl Keys {
+    /// What was given, or is there; `None` where there is no file.
+    fn read(&self, path: &Path) -> Result<Option<SealKeys>, OpenError> {
+        match self {
+            Self::Given(keys) => Ok(Some(keys.clone())),
+            Self::Usual | Self::File(_) => match self.file() {
+                Ok(file) => file.read().map_err(|cause| key_trouble(path, cause)),
+                Err(_) => Ok(None),
+            },
+        }
+    }
+
+    fn file(&self) -> Result<SealKeyFile, SealKeyError> {
+        match self {
+            Self::File(file) => Ok(file.clone()),
+            Self::Usual | Self::Given(_) => SealKeyFile::usual(),
+        }
+    }
+}
+
+/// The keys of a database: those that have sealed it, or fresh ones where nothing is sealed yet.
+async fn keys_of(
+    path: &Path,
+    db: &mut SqliteConnection,
+    keys: &Keys,
+) -> Result<SealKeys, OpenError> {
+    let unusable = |cause| OpenError::of_sql(path, cause);
+    let sealed = "SELECT key FROM madang_seal_keys ORDER BY since DESC, key";
+    let known: Vec<String> =
+        sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
+    let found = match keys {
+        Keys::Given(keys) => keys.clone(),
+        Keys::Usual | Keys::File(_) if known.is_empty() => {
+            let made = keys.file().and_then(|file| file.read_or_create());
+            made.map_err(|cause| key_trouble(path, cause))?
+        }
+        Keys::Usual | Keys::File(_) => keys.read(path)?.unwrap_or_default(),
+    };
+    let is_there = |key: &String| found.ids().any(|id| id.to_string() == *key);
+    if let Some(newest) = known.first()
+        && !known.iter().any(is_there)
+    {
+        let keys = if let Keys::Given(_) = keys { None } else { keys.file().ok() };
+        return Err(OpenError::SealKeyMissing {
+            path: path.to_owned(),
+            key: newest.clone(),
+            keys: keys.map(|file| file.path().to_owned()),
+        });
+    }
+    for key in known.iter().filter(|key| !is_there(key)) {
+        tracing::warn!(database = %path.display(), %key, "a seal key is missing: what it sealed counts for nothing");
+    }
+    if let Some(newest) = found.ids().next() {
+        let note = "INSERT INTO madang_seal_keys (key, since) VALUES ($1, unixepoch()) ON CONFLICT DO NOTHING";
+        let noted = sqlx::query(note).bind(newest.to_string()).execute(db).await;
+        noted.map_err(unusable)?;
+    }
+    Ok(found)
+}
+
+fn key_trouble(path: &Path, cause: SealKeyError) -> OpenError {
+    OpenError::SealKeys { path: path.to_owned(), cause }
 }
 
 async fn connect(

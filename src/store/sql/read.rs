@@ -1,9 +1,9 @@
 //! Rows become answers. Each question is one statement, so that it sees one moment.
 
 use madang_actors::{
-    ledger::{ChainEnd, Link},
+    ledger::{ChainEnd, Link, SealError, SealKeys},
     port::{
-        InterruptedSession, LedgerFilter, LedgerRow, SessionRow, StoreError, StoredSession,
+        InterruptedSession, LedgerFilter, LedgerRow, Owner, SessionRow, StoreError, StoredSession,
         SubmittedTurn, TranscriptPart, TranscriptRow,
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
@@ -18,29 +18,58 @@ use super::{
 
 /// Whose session it is.
 pub(super) async fn owner(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<UserId>, StoreError> {
-    let found =
-        sqlx::query_scalar::<_, String>("SELECT user FROM madang_sessions WHERE session = $1")
-            .bind(session.as_str())
-            .fetch_optional(db)
-            .await
-            .map_err(StoreError::unavailable)?;
-    found.as_deref().map(row::user).transpose()
+    let found = sqlx::query(
+        "SELECT user AS owner, opened_at, seal AS owner_seal FROM madang_sessions WHERE session = $1",
+    )
+    .bind(session.as_str())
+    .fetch_optional(&mut *own.db)
+    .await
+    .map_err(StoreError::unavailable)?;
+    found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
+}
+
+/// The owner in a row, if its seal fits: nobody becomes the owner of another's chat by writing so into the table. A store
+/// without keys can only be read, and says whose a session is as far as its table tells.
+fn sealed_owner(
+    row: &SqliteRow,
+    session: &SessionId,
+    keys: &SealKeys,
+) -> Result<UserId, StoreError> {
+    let Owner { user, opened_at, seal } = row::owner(row)?;
+    if !keys.is_empty() {
+        let checked = keys.check_owner(session, &user, opened_at, seal.as_ref());
+        checked.map_err(|cause| {
+            StoreError::unavailable(NotTheOwner { session: session.clone(), cause })
+        })?;
+    }
+    Ok(user)
+}
+
+/// The owner of a session is not surely its owner.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the owner of session {session} is not the one who opened it, as far as the seal keys tell"
+)]
+struct NotTheOwner {
+    session: SessionId,
+    #[source]
+    cause: SealError,
 }
 
 /// A session with its transcript.
 pub(super) async fn session(
-    db: &mut SqliteConnection,
+    own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
     // A session without messages gives one row. The session's own columns come again with each message, which costs
     // little beside a second moment in time.
     let rows = sqlx::query(
-        "SELECT s.user AS owner, s.opened_at, o.turn AS open_turn, o.options, o.key, o.text, o.round, o.round_from, \
-         o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, m.content, \
-         m.session AS of_session, c.* \
+        "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, o.turn AS open_turn, o.options, o.key, o.text, \
+         o.round, o.round_from, o.usage, o.dismissed_at, o.resumes, m.seq AS place, m.turn AS message_turn, m.at, \
+         m.content, m.session AS of_session, c.* \
          FROM madang_sessions AS s \
          LEFT JOIN madang_turns AS o ON o.session = s.session AND o.ended_at IS NULL \
          LEFT JOIN madang_messages AS m ON m.session = s.session \
@@ -48,11 +77,11 @@ pub(super) async fn session(
          WHERE s.session = $1 ORDER BY m.seq",
     )
     .bind(session.as_str())
-    .fetch_all(db)
+    .fetch_all(&mut *own.db)
     .await
     .map_err(StoreError::unavailable)?;
     let Some(first) = rows.first() else { return Ok(None) };
-    let user = row::user(column(first, "owner")?)?;
+    let user = sealed_owner(first, session, own.keys)?;
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
     let open_turn = row::open_turn(first)?;
     let mut messages = Vec::with_capacity(rows.len());
@@ -166,6 +195,9 @@ pub(super) async fn calls(
     }
     if filter.only_grants {
         query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL");
+    }
+    if let Some(granting) = &filter.rests_on {
+        query.push(" AND approval ->> '$.by_call' = ").push_bind(granting.to_string());
     }
     if filter.only_unknown {
         query.push(" AND effect = 'unknown'");

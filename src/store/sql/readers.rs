@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use madang_actors::port::Reader;
+use madang_actors::{ledger::SealKeys, port::Reader};
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::{
     runtime::Handle,
@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::{authorizer::Authorizer, cut_off::CutOff};
+use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
 
 /// A few connections that cannot write, opened when they are needed.
 #[derive(Debug)]
@@ -140,6 +140,11 @@ impl Reading {
 }
 
 impl Lent {
+    /// The connection, for the store's own reads.
+    pub(super) const fn own<'r>(&'r mut self, keys: &'r SealKeys) -> Own<'r> {
+        Own::unmarked(self.db(), keys)
+    }
+
     pub(super) const fn db(&mut self) -> &mut SqliteConnection {
         &mut self.out.as_mut().expect("a connection is lent until it is dropped").reading.db
     }

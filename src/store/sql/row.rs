@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, Link, Transition},
-    port::{LedgerRow, OpenTurn, StoreError, StoredEnd, SubmittedTurn},
+    ledger::{CallState, ChainEnd, Link, Seal, Transition},
+    port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, SubmittedTurn},
     protocol::{
         CallId, Content, Digest, IdempotencyKey, Locale, Notice, SessionId, Text, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
@@ -100,6 +100,20 @@ pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
     UserId::new(text).map_err(|cause| unreadable("a user", cause))
 }
 
+/// The columns `owner`, `opened_at` and `owner_seal`.
+pub(super) fn owner(row: &SqliteRow) -> Result<Owner, StoreError> {
+    Ok(Owner {
+        user: user(column(row, "owner")?)?,
+        opened_at: Timestamp::from_millis(column(row, "opened_at")?),
+        seal: seal(column(row, "owner_seal")?)?,
+    })
+}
+
+fn seal(text: Option<&str>) -> Result<Option<Seal>, StoreError> {
+    let seal = text.map(|text| Seal::try_from(text.to_owned())).transpose();
+    seal.map_err(|cause| unreadable("a seal", cause))
+}
+
 /// The turn that is open, from the columns of `madang_turns`; `None` where an outer join found none.
 pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError> {
     let Some(id) = column::<Option<&str>>(row, "open_turn")? else { return Ok(None) };
@@ -153,6 +167,10 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         None if values.unreadable.contains(&"outcome") => Some(unreadable_outcome()),
         outcome => outcome,
     };
+    let seal = seal(column(row, "seal")?).unwrap_or_else(|_| {
+        values.unreadable.push("seal");
+        None
+    });
     Ok(Some(LedgerRow {
         session: self::session(column(row, "session")?)?,
         call: call_id(column(row, "call")?)?,
@@ -163,6 +181,8 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         arguments: arguments.unwrap_or_else(|| Value::String(raw_arguments.to_string())),
         asked: values.json("asked")?,
         raw_arguments,
+        schema: column::<Option<&[u8]>>(row, "schema")?.map(digest).transpose()?,
+        shown: values.json("shown")?,
         digest: column::<Option<&[u8]>>(row, "digest")?.map(digest).transpose()?,
         state: CallState::from_name(state).ok_or_else(|| damaged("state"))?,
         outcome,
@@ -170,6 +190,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         result: column::<Option<&str>>(row, "result")?.map(from_name).transpose()?,
         decided_by: column::<Option<&str>>(row, "decided_by")?.map(user).transpose()?,
         approval: values.json("approval")?,
+        seal,
         approved_at: moment(row, "approved_at")?,
         expires_at: moment(row, "expires_at")?,
         revoked_at: moment(row, "revoked_at")?,

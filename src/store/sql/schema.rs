@@ -1,10 +1,11 @@
 //! The tables, made by migrations in a private table: an embedder may have migrations in the same file.
 
-use std::{path::Path, sync::LazyLock};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use sqlx::{
-    SqliteConnection,
+    ConnectOptions, Connection, SqliteConnection,
     migrate::{MigrateError, Migrator},
+    sqlite::SqliteConnectOptions,
 };
 
 use super::{OpenError, Trouble};
@@ -32,6 +33,73 @@ pub(super) async fn migrate(
         made.map_err(|cause| refusal(path, name, cause))?;
     }
     Ok(())
+}
+
+/// A table, index, view or trigger of the store's that is not as its migrations make it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaFault {
+    /// It is not there.
+    #[error("the {kind} {name} is missing")]
+    Missing {
+        /// What it is.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// It is another.
+    #[error("the {kind} {name} was changed")]
+    Changed {
+        /// What it is.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// Somebody put it onto a table of the store's, or gave it such a name.
+    #[error("the {kind} {name} is not the store's own")]
+    Added {
+        /// What it is.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// By kind and name, the words that made it.
+type Objects = BTreeMap<(String, String), String>;
+
+/// What of the store's tables, indexes, views and triggers is not as its migrations make it. A trigger of another
+/// application's is its own as long as it is on a table of its own.
+pub(super) async fn faults(db: &mut SqliteConnection) -> Result<Vec<SchemaFault>, FaultsUnknown> {
+    let mut fresh = SqliteConnectOptions::new().in_memory(true).connect().await?;
+    MIGRATIONS.run_direct(None, &mut fresh, false).await?;
+    let (expected, mut found) = (objects(&mut fresh).await?, objects(db).await?);
+    fresh.close().await?;
+    let mut faults = Vec::new();
+    for ((kind, name), words) in expected {
+        match found.remove(&(kind.clone(), name.clone())) {
+            None => faults.push(SchemaFault::Missing { kind, name }),
+            Some(other) if other != words => faults.push(SchemaFault::Changed { kind, name }),
+            Some(_) => {}
+        }
+    }
+    faults.extend(found.into_keys().map(|(kind, name)| SchemaFault::Added { kind, name }));
+    Ok(faults)
+}
+
+async fn objects(db: &mut SqliteConnection) -> sqlx::Result<Objects> {
+    let ours = "SELECT type, name, coalesce(sql, '') FROM sqlite_schema \
+                WHERE lower(substr(name, 1, 7)) = 'madang_' OR lower(substr(tbl_name, 1, 7)) = 'madang_'";
+    let rows: Vec<(String, String, String)> = sqlx::query_as(ours).fetch_all(db).await?;
+    Ok(rows.into_iter().map(|(kind, name, words)| ((kind, name), words)).collect())
+}
+
+/// The tables could not be compared.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to compare the tables of the store")]
+pub(super) enum FaultsUnknown {
+    Sql(#[from] sqlx::Error),
+    Made(#[from] MigrateError),
 }
 
 fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {

@@ -7,7 +7,7 @@ use std::{
 
 use madang_actors::{
     failpoint::failpoint,
-    ledger::{ChainEnd, Link},
+    ledger::{ChainEnd, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
         Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
@@ -22,7 +22,6 @@ use tokio::sync::{Mutex, watch};
 use super::{
     OpenError, SqliteOptions, Trouble, error,
     lock::Lock,
-    own::Own,
     place::Home,
     read,
     readers::{Lent, LentTo, Readers},
@@ -42,6 +41,7 @@ pub struct SqliteStore(pub(super) Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Shared {
     writing: Option<Writing>,
+    keys: SealKeys,
     /// For the store's own reads, which never wait for a tool.
     own: Readers,
     tools: Readers,
@@ -167,17 +167,19 @@ impl Shared {
         claim: Claim,
         reading: SqliteConnectOptions,
         readers: usize,
+        keys: SealKeys,
     ) -> Self {
         let slot = Arc::new(Mutex::new(Some(writer)));
         let (claim, commits) = (Cell::new(Some(claim)), watch::Sender::new(0));
         let writing = Writing { options, slot, claim, commits };
-        Self { writing: Some(writing), ..Self::read_only(reading, readers) }
+        Self { writing: Some(writing), ..Self::read_only(reading, readers, keys) }
     }
 
-    pub(super) fn read_only(options: SqliteConnectOptions, readers: usize) -> Self {
+    pub(super) fn read_only(options: SqliteConnectOptions, readers: usize, keys: SealKeys) -> Self {
         Self {
             writing: None,
             occupancy: Occupancy::default(),
+            keys,
             own: Readers::new(options.clone(), OWN_READERS, LentTo::Store),
             tools: Readers::new(options, readers, LentTo::Tools),
         }
@@ -190,7 +192,7 @@ impl Shared {
 }
 
 impl Writing {
-    async fn begin(&self) -> Result<SqliteTransaction, StoreError> {
+    async fn begin(&self, keys: &SealKeys) -> Result<SqliteTransaction, StoreError> {
         let mut slot = self.slot.clone().lock_owned().await;
         match &*self.claim.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(claim) => claim.home().must_be_there().map_err(Trouble::moved)?,
@@ -198,13 +200,13 @@ impl Writing {
         }
         if slot.is_none() {
             failpoint("sqlite.connect").await?;
-            *slot = Some(self.connect().await.map_err(error::unavailable)?);
+            *slot = Some(self.connect(keys).await.map_err(error::unavailable)?);
         }
         SqliteTransaction::begin(slot, self.commits.clone()).await
     }
 
-    async fn connect(&self) -> sqlx::Result<Writer> {
-        Writer::new(self.options.connect().await?).await
+    async fn connect(&self, keys: &SealKeys) -> sqlx::Result<Writer> {
+        Writer::new(self.options.connect().await?, keys.clone()).await
     }
 
     async fn close(&self) {
@@ -229,11 +231,15 @@ impl Store for SqliteStore {
         ConnectionType::of::<SqliteConnection>()
     }
 
+    fn keys(&self) -> &SealKeys {
+        &self.0.keys
+    }
+
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
         Box::pin(async {
             let writing =
                 self.0.writing.as_ref().ok_or_else(|| StoreError::unavailable(OpenedToRead))?;
-            Ok(Box::new(writing.begin().await?) as Box<dyn Transaction>)
+            Ok(Box::new(writing.begin(&self.0.keys).await?) as Box<dyn Transaction>)
         })
     }
 
@@ -249,14 +255,18 @@ impl Store for SqliteStore {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
-        Box::pin(async { read::owner(self.0.own_reader().await?.db(), session).await })
+        Box::pin(async {
+            read::owner(&mut self.0.own_reader().await?.own(&self.0.keys), session).await
+        })
     }
 
     fn session<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        Box::pin(async { read::session(self.0.own_reader().await?.db(), session).await })
+        Box::pin(async {
+            read::session(&mut self.0.own_reader().await?.own(&self.0.keys), session).await
+        })
     }
 
     fn transcript<'a>(
@@ -287,7 +297,7 @@ impl Store for SqliteStore {
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
         Box::pin(async {
-            read::calls(&mut Own::unmarked(self.0.own_reader().await?.db()), filter).await
+            read::calls(&mut self.0.own_reader().await?.own(&self.0.keys), filter).await
         })
     }
 

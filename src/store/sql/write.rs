@@ -8,7 +8,7 @@ use super::{
     step::{Known, STANDS, Step, place, stands, take},
 };
 use madang_actors::{
-    ledger::Transition,
+    ledger::{SealKeys, Transition},
     port::{CallKey, LedgerFilter, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
@@ -91,7 +91,7 @@ async fn add_all(
             sent = index;
         }
         let added = match fact {
-            Fact::Plain => add(script, write),
+            Fact::Plain => add(script, write, own.keys),
             Fact::Step(step) => take(own, &step, last.take(), script).await.map(|known| {
                 last = Some(known);
             }),
@@ -153,15 +153,16 @@ fn describe(writes: &[Write]) -> String {
 }
 
 /// Adds a fact for which nothing must be read.
-fn add(script: &mut Script, write: &Write) -> Result<(), StoreError> {
+fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreError> {
     match write {
         Write::Session { session, user, at } => {
             // Opened again by its user, it changes nothing; by another, no row matches.
             script.search(
-                "INSERT INTO madang_sessions (session, user, opened_at) VALUES ($1, $2, $3) \
+                "INSERT INTO madang_sessions (session, user, opened_at, seal) VALUES ($1, $2, $3, $4) \
                  ON CONFLICT (session) DO UPDATE SET chain_length = chain_length WHERE user = excluded.user",
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
+            script.bind(keys.owner(session, user, *at).map(String::from));
         }
         Write::TurnStarted { session, turn, at, options, text } => {
             script.statements(

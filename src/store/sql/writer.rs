@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use madang_actors::ledger::SealKeys;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
@@ -29,6 +30,7 @@ pub(super) struct Writer {
     prefix: String,
     /// Begins each statement of the store's own.
     mark: String,
+    keys: SealKeys,
 }
 
 /// What the hooks know.
@@ -60,7 +62,7 @@ pub(super) enum ControlError {
 impl Writer {
     /// Watches over a connection whose tables are made. `SQLITE_FULL` rolls a transaction back by itself, and the next
     /// statement would then commit alone; a handler can say `COMMIT`. The hooks make both show.
-    pub(super) async fn new(mut db: SqliteConnection) -> sqlx::Result<Self> {
+    pub(super) async fn new(mut db: SqliteConnection, keys: SealKeys) -> sqlx::Result<Self> {
         let watch = Arc::new(Watch::default());
         let prefix = format!("madang_{}", Uuid::now_v7().simple());
         let cut_off = CutOff::watch(&mut db).await?;
@@ -76,7 +78,7 @@ impl Writer {
         // What opened the file and made its tables was prepared before anybody was asked.
         db.clear_cached_statements().await?;
         let mark = format!("/*{prefix}*/");
-        Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark })
+        Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark, keys })
     }
 
     /// Lends the connection: what is said on it from here on is a borrower's, and is cut off so long from now; later where
@@ -96,7 +98,7 @@ impl Writer {
         if std::mem::take(&mut self.is_lent) {
             self.take_back();
         }
-        Own::marked(&mut self.db, &self.mark)
+        Own::marked(&mut self.db, &self.keys, &self.mark)
     }
 
     /// One poll puts the statement into the queue of SQLite's thread, behind all that a borrower left there and before what

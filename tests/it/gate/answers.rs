@@ -240,9 +240,12 @@ async fn a_question_shows_what_is_stored_and_the_answer_is_bound_to_it() {
     );
     assert_eq!(Some(question.expires_at), stored.expires_at);
     assert_eq!(
-        question.plain_text(),
-        "save\n  name: \"a\\u{202e}b\\nc\"\n  Saves: a\\u{202e}b\\u{a}c"
+        &*question.text,
+        "save\n  name: \"a\\u{202e}b\\nc\"\n  Saves: a\\u{202e}b\\u{a}c\n  \
+         \"Always\" holds for 24 hours, at most 32 times."
     );
+    let shown = stored.shown.expect("what is shown is stored");
+    assert_eq!((&shown.text, &*shown.consequence), (&question.text, &*question.consequence));
     gate.session.answer(&question, Decision::Deny).await.unwrap();
     gate.told(turn).await;
     gate.shutdown().await;

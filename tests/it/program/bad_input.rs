@@ -66,7 +66,11 @@ fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
         if is_root {
             let mut other = std::process::Command::new(&program);
             other.args(arguments).current_dir(home.folder.path()).uid(NOBODY).gid(NOBODY);
-            other.env_clear().env("XDG_DATA_HOME", home.path("data")).env("USER", "kim");
+            other
+                .env_clear()
+                .env("XDG_DATA_HOME", home.path("data"))
+                .env("XDG_CONFIG_HOME", home.path("config"))
+                .env("USER", "kim");
             command = other;
         }
         Running::start(command).ended()

@@ -109,6 +109,8 @@ impl Home {
         command
             .env_clear()
             .env("XDG_DATA_HOME", self.path("data"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env_remove("MADANG_SEAL_KEYS")
             .env("USER", "kim")
             .env("LANG", "en_US.UTF-8");
         command

@@ -32,7 +32,8 @@ pub(super) fn start(
     let mut terminal = Command::new("script");
     terminal.args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"]);
     terminal.current_dir(home.folder.path());
-    terminal.env("XDG_DATA_HOME", home.path("data")).envs([
+    terminal.env("XDG_DATA_HOME", home.path("data"));
+    terminal.env("XDG_CONFIG_HOME", home.path("config")).env_remove("MADANG_SEAL_KEYS").envs([
         ("USER", "kim"),
         ("LC_ALL", "C.UTF-8"),
         ("TERM", "xterm"),

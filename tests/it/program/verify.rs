@@ -4,7 +4,9 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, sqlite::SqliteConnectOptions};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions,
+};
 
 use super::{Home, Running, add_habit};
 
@@ -31,16 +33,24 @@ fn verified(home: &Home, options: &[&str]) -> Value {
     ended.events().remove(0)
 }
 
-/// Changes the file as somebody would who wants nobody to see it: without the triggers.
-async fn tamper(path: &Path, sql: &str) {
+/// Changes the file as somebody would who wants nobody to see it: without the triggers, which are there again then.
+pub(super) async fn tamper(path: &Path, sql: &str) {
     let mut db =
         SqliteConnectOptions::new().filename(path).foreign_keys(false).connect().await.unwrap();
-    let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
-    for trigger in sqlx::query(triggers).fetch_all(&mut db).await.unwrap() {
-        let drop = format!("DROP TRIGGER {}", trigger.get::<String, _>(0));
-        sqlx::query(AssertSqlSafe(drop)).execute(&mut db).await.unwrap();
+    let triggers =
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
+    let triggers: Vec<(String, String)> =
+        sqlx::query_as(triggers).fetch_all(&mut db).await.unwrap();
+    let run = async |db: &mut SqliteConnection, sql: String| {
+        sqlx::query(AssertSqlSafe(sql)).execute(db).await.unwrap();
+    };
+    for (name, _) in &triggers {
+        run(&mut db, format!("DROP TRIGGER {name}")).await;
     }
-    sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut db).await.unwrap();
+    run(&mut db, sql.to_owned()).await;
+    for (_, sql) in triggers {
+        run(&mut db, sql).await;
+    }
     db.close().await.unwrap();
 }
 
@@ -84,6 +94,12 @@ async fn every_change_is_found_and_named() {
         ("a call's outcome", format!("UPDATE madang_calls SET outcome = '{{\"status\":\"ok\",\"data\":1}}' WHERE call = {second}"), "does not stand where its transitions say".to_owned()),
         ("a call's outcome that is none", format!("UPDATE madang_calls SET outcome = '{{' WHERE call = {second}"), "the row of call".to_owned()),
         ("who decided", format!("UPDATE madang_calls SET decided_by = 'lee' WHERE call = {second}"), "does not stand".to_owned()),
+        ("another owner", "UPDATE madang_sessions SET user = 'lee' WHERE session = 'one'".to_owned(), "is not surely lee's".to_owned()),
+        ("no owner's seal", "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'".to_owned(), "it has no seal".to_owned()),
+        ("an approval without its seal", "UPDATE madang_transitions SET transition = json_remove(transition, '$.seal') WHERE step = 'approved'".to_owned(), "is no approval of call".to_owned()),
+        ("an approval for longer", "UPDATE madang_transitions SET transition = json_set(transition, '$.expires_at', 9000000000000000) WHERE step = 'approved'".to_owned(), "is not what was decided".to_owned()),
+        ("a row without its seal", format!("UPDATE madang_calls SET seal = NULL WHERE call = {second}"), "has no approval that counts".to_owned()),
+        ("what was shown", format!("UPDATE madang_calls SET shown = replace(shown, 'add_habit', 'nothing') WHERE call = {second}"), "does not stand".to_owned()),
         ("a call's arguments", format!("UPDATE madang_calls SET arguments = '{{}}' WHERE call = {second}"), "does not stand".to_owned()),
         ("a call's effect", format!("UPDATE madang_calls SET effect = 'none' WHERE call = {second}"), "does not stand".to_owned()),
         ("a deleted call", format!("DELETE FROM madang_calls WHERE call = {second}"), "does not stand".to_owned()),
@@ -157,6 +173,54 @@ fn a_head_that_was_kept_vouches_for_what_came_before_it() {
     let other = "0".repeat(63) + "1";
     home.run(&["ledger", "--verify", "--session", "one", "--head", &other], "")
         .failed_with(&["none of the 6"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_and_added_triggers_and_indexes_are_named() {
+    let home = written();
+    for (sql, words) in [
+        ("DROP TRIGGER madang_transitions_stay", "the trigger madang_transitions_stay is missing"),
+        ("DROP INDEX madang_calls_run_once", "the index madang_calls_run_once is missing"),
+        (
+            "CREATE TRIGGER helper AFTER INSERT ON madang_transitions BEGIN SELECT 1; END",
+            "the trigger helper is not the store's own",
+        ),
+        (
+            "DROP TRIGGER madang_calls_stay; CREATE TRIGGER madang_calls_stay BEFORE DELETE ON madang_calls BEGIN SELECT 1; END",
+            "the trigger madang_calls_stay was changed",
+        ),
+    ] {
+        let copy = home.path("copy.db");
+        fs::copy(home.database(), &copy).unwrap();
+        let mut db = SqliteConnectOptions::new().filename(&copy).connect().await.unwrap();
+        sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut db).await.unwrap();
+        db.close().await.unwrap();
+        let told = home.run(&["ledger", "--verify", "--db", copy.to_str().unwrap()], "");
+        assert!(told.code == Some(1) && told.err.contains(words), "{sql}: {told:?}");
+    }
+}
+
+#[test]
+fn without_the_seal_keys_a_verification_says_what_it_cannot_tell() {
+    let home = written();
+    let keys = home.path("config/madang/seal.keys");
+    let before = fs::read_to_string(&keys).unwrap();
+    let rotated = home.run(&["ledger", "--rotate-seal-key"], "");
+    assert_eq!(rotated.code, Some(0), "{rotated:?}");
+    assert_eq!(rotated.events()[0]["keys"].as_array().unwrap().len(), 2);
+    assert!(fs::read_to_string(&keys).unwrap().ends_with(&before), "the older key is kept");
+    verified(&home, &[]);
+    chat(&home, "one", &add_habit()["tool_calls"][0]);
+    verified(&home, &[]);
+
+    fs::remove_file(&keys).unwrap();
+    let without = home.run(&["ledger", "--verify"], "");
+    assert_eq!(without.code, Some(0), "{without:?}");
+    assert!(without.err.contains("for want of the seal keys"), "{without:?}");
+    let script = home.script(&[json!({ "text": "Hello." })]);
+    let chat = home.run(&["chat", "--script", script.to_str().unwrap()], "hi\n");
+    chat.failed_with(&["was sealed with key", "seal.keys; restore the file of its keys"]);
+    assert!(!keys.exists(), "a fresh key would vouch for nothing");
 }
 
 #[test]

@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 use super::everywhere::copy;
 use crate::support::{PATIENCE, wanted};
 
-static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
+pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
     let table = "CREATE TABLE notes (id INTEGER PRIMARY KEY, call TEXT NOT NULL) STRICT";
     let first =
         Migration::new(1, "notes".into(), MigrationType::Simple, table.into_sql_str(), false);

@@ -7,7 +7,7 @@ use madang::{
     AnswerError, Asker, Call, Completion, Confirm, Decision, Effect, Locale, Question, Store,
     TurnOptions, UserId,
 };
-use madang_actors::ledger::{CallState, Transition, digest};
+use madang_actors::ledger::{CallState, Transition, digest, schema_digest};
 use serde_json::json;
 
 use super::life::{World, ask, changed_save, read, slow_send, tools};
@@ -192,7 +192,9 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
         );
         let bound_to = |to| {
             let spec = &life.runtime.registry().get("slow_send").unwrap().spec().clone();
-            digest(spec, &letter(to), &row.user, &row.session, row.call)
+            let shown = row.shown.as_deref();
+            let schema = schema_digest(spec);
+            digest(&schema, &letter(to), &row.user, &row.session, row.call, shown)
         };
         assert_eq!(row.digest, Some(bound_to("my friend")));
         assert_eq!(asked.digest, bound_to("the model's choice"));

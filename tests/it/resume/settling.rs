@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use madang::{Effect, SessionId, SettleError, SettledBy, Settlement, UserId, testing::Probe};
+use madang::{
+    Effect, SessionId, SettleError, SettledBy, Settlement, Store as _, UserId, testing::Probe,
+};
 
 use super::life::{Life, World, ask, read};
 
@@ -22,7 +24,7 @@ fn cut_off_in_a_mail(world: &World) {
 async fn verified(life: &Life) {
     let id = SessionId::new("s").unwrap();
     let ledger = life.store.session_ledger(&id).await.unwrap().unwrap();
-    ledger.audit(None).unwrap();
+    ledger.audit(None, Some(life.store.keys())).unwrap();
 }
 
 #[test]

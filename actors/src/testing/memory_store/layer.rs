@@ -14,7 +14,9 @@ use crate::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,
         StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
-    protocol::{CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
+    protocol::{
+        Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
+    },
 };
 
 /// What is committed, or what one savepoint changes.
@@ -146,6 +148,9 @@ impl Layer {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
                 && !(filter.only_open && row.ended_at.is_some())
                 && !(filter.only_grants && row.grant().is_none())
+                && filter.rests_on.is_none_or(|granting| {
+                    matches!(row.approval, Some(Approval::Granted { by_call, .. }) if by_call == granting)
+                })
                 && !(filter.only_unknown && row.effect != Some(Effect::Unknown))
         };
         let row = |call| self.calls.get(call);

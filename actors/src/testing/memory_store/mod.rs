@@ -19,7 +19,7 @@ use layer::Layer;
 use transaction::MemoryTransaction;
 
 use crate::{
-    ledger::{ChainEnd, Link},
+    ledger::{ChainEnd, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
         Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
@@ -32,8 +32,10 @@ use crate::{
 pub struct MemoryStore(Arc<Shared>);
 
 /// What all clones and connections share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    /// Known to nobody: what is in memory needs none for longer.
+    keys: SealKeys,
     committed: RwLock<Layer>,
     /// Held by the open transaction.
     writer: Arc<Turnstile<()>>,
@@ -44,6 +46,21 @@ struct Shared {
     occupancy: Occupancy,
     /// The answers about keys that come late, in the order in which they are asked for.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            keys: SealKeys::for_this_process().expect("the system has random numbers"),
+            committed: RwLock::default(),
+            writer: Arc::default(),
+            gate: Arc::default(),
+            faults: Mutex::default(),
+            commits: AtomicU64::default(),
+            late: Mutex::default(),
+            occupancy: Occupancy::default(),
+        }
+    }
 }
 
 /// What fails next.
@@ -73,6 +90,12 @@ impl MemoryStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store with these keys, as another store has them.
+    #[must_use]
+    pub fn with_keys(keys: SealKeys) -> Self {
+        Self(Arc::new(Shared { keys, ..Shared::default() }))
     }
 
     /// Lets commits wait until the answer is dropped: what is being written hangs there, and reads go on.
@@ -148,6 +171,10 @@ impl Store for MemoryStore {
 
     fn connection_type(&self) -> ConnectionType {
         ConnectionType::of::<MemoryConnection>()
+    }
+
+    fn keys(&self) -> &SealKeys {
+        &self.0.keys
     }
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {

@@ -11,7 +11,9 @@ use super::{
 use crate::{
     ledger::{ChainEnd, Link, Transition, next_hash},
     port::{BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write},
-    protocol::{CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId},
+    protocol::{
+        Approval, CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId,
+    },
 };
 
 pub(super) struct MemoryTransaction {
@@ -234,7 +236,11 @@ impl MemoryTransaction {
             .rests_on()
             .and_then(|granting| self.connection.find(|layer| layer.calls.get(&granting).cloned()));
         let (before, grant) = (before.as_deref(), grant.as_deref());
-        let row = LedgerRow::after(before, grant, session, call, at, step)?;
+        let row =
+            LedgerRow::after(before, grant, Some(&self.shared.keys), session, call, at, step)?;
+        if let Some(use_of) = row.approval.filter(|_| step.rests_on().is_some()) {
+            self.must_be_unused(session, &use_of)?;
+        }
         if before.is_none() {
             self.take_place(session, row.turn, row.seq, Entry::Call(call, row.turn))?;
             self.top().proposed.push(call);
@@ -243,6 +249,29 @@ impl MemoryTransaction {
         let hash = next_hash(&head.unwrap_or(ChainEnd::EMPTY.head), session, call, at, step);
         self.table(session).links.push(Link { call, at, transition: step.clone(), hash });
         self.top().calls.insert(call, row.into());
+        Ok(())
+    }
+
+    /// Each use of a standing approval has a number of its own.
+    fn must_be_unused(&self, session: &SessionId, use_of: &Approval) -> Result<(), StoreError> {
+        let (Approval::Granted { by_call: its, number: nth, .. }, proposed) =
+            (use_of, |layer: &Layer| layer.proposed.clone())
+        else {
+            return Ok(());
+        };
+        let is_same = |call: &CallId| {
+            let row = self.connection.find(|layer| layer.calls.get(call).cloned());
+            row.is_some_and(|row| {
+                row.session == *session
+                    && matches!(row.approval, Some(Approval::Granted { by_call, number, .. })
+                        if by_call == *its && number == *nth)
+            })
+        };
+        if self.connection.of_all_layers(proposed).iter().any(is_same) {
+            return Err(StoreError::refused(format!(
+                "use {nth} of standing approval {its} was made"
+            )));
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use super::facts::{
 use crate::{
     ledger::{CallState, Transition, verify},
     port::{LedgerFilter, Store, Write},
-    protocol::{Approval, CallId, Grant},
+    protocol::{Approval, Grant},
 };
 
 /// A call of session `s` at a question that expires at 600.
@@ -18,16 +18,17 @@ async fn asked(store: &dyn Store, number: u128, seq: u64) {
 }
 
 fn always(byte: u8) -> Approval {
-    Approval::Always { schema: digest(byte) }
+    Approval::Always { schema: digest(byte), until: at(550), uses: 3, resource: None }
 }
 
+/// The first use of the standing approval about this call.
 fn granted(number: u128, byte: u8) -> Transition {
-    granted_by(call(number), byte)
+    approved_as(7, "kim", granting(number, byte, 1), None)
 }
 
-fn granted_by(by_call: CallId, byte: u8) -> Transition {
-    let approval = Approval::Granted { by_call, schema: digest(byte) };
-    approved_as(7, "kim", approval, None)
+fn granting(number: u128, byte: u8, nth: u32) -> Approval {
+    let (by_call, schema) = (call(number), digest(byte));
+    Approval::Granted { by_call, schema, resource: None, number: nth }
 }
 
 fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
@@ -149,13 +150,16 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
         user: user("kim"),
         call: call(1),
         at: at(4),
+        resource: None,
+        until: at(550),
+        uses: 3,
     };
     assert_eq!(grants(store, "s").await, [grant]);
     asked(store, 2, 2).await;
     written(store, &[step("s", 2, 5, granted(1, 9)), step("s", 2, 6, running(7))]).await;
     let found = row(store, 2).await;
     assert_eq!((found.decided_by, found.approved_at), (Some(user("kim")), Some(at(5))));
-    assert_eq!(found.approval, Some(Approval::Granted { by_call: call(1), schema: digest(9) }));
+    assert_eq!(found.approval, Some(granting(1, 9, 1)));
     assert_eq!(grants(store, "s").await.len(), 1, "what rests on it is none itself");
 
     // Given and used in one job, in which nothing is on the disk yet.
@@ -185,8 +189,7 @@ pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     for foreign in [granted(1, 8), granted(2, 9), granted(3, 9), granted(77, 9)] {
         refused(store, &[step("s", 3, 5, foreign)]).await;
     }
-    let other_digest =
-        approved_as(6, "kim", Approval::Granted { by_call: call(1), schema: digest(9) }, None);
+    let other_digest = approved_as(6, "kim", granting(1, 9, 1), None);
     refused(store, &[step("s", 3, 5, other_digest)]).await;
     refused(store, &[step("s", 3, 600, granted(1, 9))]).await;
 

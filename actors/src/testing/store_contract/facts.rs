@@ -124,6 +124,8 @@ fn proposal(owner: &str, tool: &str, number: u128, seq: u64) -> Proposal {
 pub(super) fn awaiting(byte: u8) -> Transition {
     Transition::Awaiting {
         arguments: json!({ "id": "수면" }),
+        schema: digest(byte),
+        shown: None,
         digest: digest(byte),
         expires_at: at(600),
     }
@@ -141,7 +143,7 @@ pub(super) fn approved_as(
     arguments: Option<Value>,
 ) -> Transition {
     let (digest, by) = (digest(byte), user(by));
-    Transition::Approved { digest, by, approval, arguments, expires_at: at(500) }
+    Transition::Approved { digest, by, approval, arguments, expires_at: at(500), seal: None }
 }
 
 pub(super) fn running(byte: u8) -> Transition {
@@ -161,6 +163,18 @@ pub(super) fn ok(data: &str) -> Ended {
 
 /// Writes facts in a transaction of their own, as one job.
 pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
+    let writes: Vec<_> = writes.iter().map(|write| sealed(store, write)).collect();
+    write_as_it_is(store, &writes).await
+}
+
+/// The fact with the seal that whoever decided would have given it.
+pub(super) fn sealed(store: &dyn Store, write: &Write) -> Write {
+    let Write::Call { session, call, at, transition } = write else { return write.clone() };
+    let transition = store.keys().sealed(session, *call, *at, transition.clone());
+    Write::Call { session: session.clone(), call: *call, at: *at, transition }
+}
+
+pub(super) async fn write_as_it_is(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let mut transaction = store.begin().await?;
     transaction.savepoint().await?;
     transaction.write_all(writes).await?;

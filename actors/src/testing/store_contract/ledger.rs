@@ -29,6 +29,8 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         arguments: json!(r#"{"id": "수면"}"#),
         asked: None,
         raw_arguments: r#"{"id": "수면"}"#.into(),
+        schema: None,
+        shown: None,
         digest: None,
         state: CallState::Proposed,
         outcome: None,
@@ -36,6 +38,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         result: None,
         decided_by: None,
         approval: None,
+        seal: None,
         approved_at: None,
         expires_at: None,
         revoked_at: None,
@@ -51,6 +54,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     written(store, &[step("s", 1, 11, awaiting(7))]).await;
     expected.state = CallState::Awaiting;
     expected.arguments = json!({ "id": "수면" });
+    expected.schema = Some(digest(7));
     expected.digest = Some(digest(7));
     expected.expires_at = Some(at(600));
     assert_eq!(row(store, 1).await, expected);
@@ -61,6 +65,8 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
     expected.approval = Some(Approval::Once);
     expected.approved_at = Some(at(12));
     expected.expires_at = Some(at(500));
+    expected.seal = row(store, 1).await.seal;
+    assert!(expected.seal.is_some() && expected.check_seal(store.keys()).is_ok());
     assert_eq!(row(store, 1).await, expected);
 
     written(store, &[step("s", 1, 13, running(7))]).await;
@@ -114,7 +120,9 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
         if matches!(again, Transition::Running { .. }) {
             refused(store, &[step("s", 1, 10, again)]).await;
         } else {
-            written(store, &[step("s", 1, 99, again)]).await;
+            // An approval is sealed with its moment.
+            let at = if matches!(again, Transition::Approved { .. }) { 10 } else { 99 };
+            written(store, &[step("s", 1, at, again)]).await;
         }
         assert_eq!(
             (row(store, 1).await, store.links(&session("s")).await.expect("readable")),
@@ -134,9 +142,15 @@ pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
         approval: Approval::Edited,
         arguments: Some(typed),
         expires_at: at(500),
+        seal: None,
     };
-    let awaiting =
-        |arguments| Transition::Awaiting { arguments, digest: digest(7), expires_at: at(600) };
+    let awaiting = |arguments| Transition::Awaiting {
+        arguments,
+        schema: digest(7),
+        shown: None,
+        digest: digest(7),
+        expires_at: at(600),
+    };
     let deep = || lists(MAX_LEVELS + 1);
     let long = || json!("x".repeat(MAX_BYTES));
     written(store, &[step("s", 1, 2, proposed(1)), step("s", 2, 2, proposed(2))]).await;

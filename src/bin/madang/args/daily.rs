@@ -85,6 +85,10 @@ pub(crate) struct Ledger {
     /// The head of this chat that an earlier check printed: nothing before it has changed since.
     #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
     pub(crate) head: Option<Digest>,
+    /// Add a fresh seal key before those that there are: it seals from the next start on, and they still vouch for what
+    /// they sealed.
+    #[arg(long = "rotate-seal-key", conflicts_with_all = ["is_to_verify", "session"])]
+    pub(crate) is_to_rotate: bool,
     #[command(flatten)]
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.

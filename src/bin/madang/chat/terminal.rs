@@ -312,7 +312,7 @@ impl Terminal {
             EventKind::ConfirmationAsked { question } => {
                 self.below()?;
                 let Size { rows: height, .. } = Size::now();
-                let all = rows(&question.plain_text(), Size::now().writable(), Gutter::QUESTION);
+                let all = rows(&question.text, Size::now().writable(), Gutter::QUESTION);
                 self.question = Pages::new(all, height);
                 self.page(false)
             }

@@ -35,7 +35,7 @@ impl Kept {
             let Some(ledger) = store.session_ledger(&session).await.map_err(unreadable)? else {
                 continue;
             };
-            if let Err(error) = ledger.audit(None) {
+            if let Err(error) = ledger.audit(None, Some(store.keys())) {
                 damaged.push(format!("the ledger of {session} does not hold: {error}"));
             }
         }

@@ -4,9 +4,17 @@ CREATE TABLE madang_sessions (
     session      TEXT    NOT NULL PRIMARY KEY,
     user         TEXT    NOT NULL,
     opened_at    INTEGER NOT NULL,
+    -- Shows that it was opened by this user, to whoever has the key.
+    seal         TEXT,
     -- The end of the session's chain of transitions.
     chain_length INTEGER NOT NULL DEFAULT 0,
     chain_head   BLOB    NOT NULL DEFAULT (zeroblob(32)) CHECK (length(chain_head) = 32)
+) STRICT, WITHOUT ROWID;
+
+-- The keys that have sealed anything here, by their names: whoever opens the file needs them, and they are kept elsewhere.
+CREATE TABLE madang_seal_keys (
+    key   TEXT    NOT NULL PRIMARY KEY,
+    since INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE madang_turns (
@@ -67,6 +75,10 @@ CREATE TABLE madang_transitions (
 -- One answer a call wins, and what it approves begins once.
 CREATE UNIQUE INDEX madang_calls_are_approved_once ON madang_transitions (call) WHERE step = 'approved';
 CREATE UNIQUE INDEX madang_calls_run_once ON madang_transitions (call) WHERE step = 'running';
+-- A standing approval is used so many times, each with a number of its own.
+CREATE UNIQUE INDEX madang_grants_are_used_once ON madang_transitions (
+    transition ->> '$.approval.by_call', transition ->> '$.approval.number'
+) WHERE step = 'approved' AND transition ->> '$.approval.kind' = 'granted';
 
 -- Where every call stands: follows from the transitions and is kept for questions.
 CREATE TABLE madang_calls (
@@ -82,6 +94,9 @@ CREATE TABLE madang_calls (
     arguments     TEXT,
     -- What was shown, where the user changed it.
     asked         TEXT,
+    -- The tool with its schema, and every byte that was shown.
+    schema        BLOB    CHECK (length(schema) = 32),
+    shown         TEXT,
     digest        BLOB    CHECK (length(digest) = 32),
     state         TEXT    NOT NULL CHECK (state IN ('proposed', 'awaiting', 'approved', 'running', 'ended')),
     outcome       TEXT,
@@ -90,6 +105,8 @@ CREATE TABLE madang_calls (
     decided_by    TEXT,
     -- How it was approved, when, and until when its question can be answered or its approval used.
     approval      TEXT,
+    -- Shows that it was decided where the keys are.
+    seal          TEXT,
     approved_at   INTEGER,
     expires_at    INTEGER,
     -- When the standing approval that was given about it ended.
@@ -111,6 +128,8 @@ CREATE TABLE madang_calls (
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
 CREATE INDEX madang_grants ON madang_calls (session, number)
 WHERE approval ->> '$.kind' = 'always' AND revoked_at IS NULL;
+CREATE INDEX madang_uses_of_grants ON madang_calls (approval ->> '$.by_call')
+WHERE approval ->> '$.by_call' IS NOT NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
 
@@ -154,7 +173,10 @@ WHEN NEW.step = 'approved' AND NOT coalesce((
             WHERE granting.call = NEW.transition ->> '$.approval.by_call'
                 AND granting.session = asked.session AND granting.user = asked.user AND granting.name = asked.name
                 AND granting.approval ->> '$.kind' = 'always' AND granting.revoked_at IS NULL
-                AND granting.approval ->> '$.schema' = NEW.transition ->> '$.approval.schema'))
+                AND granting.approval ->> '$.schema' = NEW.transition ->> '$.approval.schema'
+                AND granting.approval ->> '$.resource' IS NEW.transition ->> '$.approval.resource'
+                AND granting.approval ->> '$.until' > NEW.at
+                AND NEW.transition ->> '$.approval.number' BETWEEN 1 AND granting.approval ->> '$.uses'))
     FROM madang_calls AS asked WHERE asked.call = NEW.call), FALSE)
 BEGIN
     SELECT raise(ABORT, 'the approval is not bound to its question');
@@ -242,7 +264,7 @@ BEGIN
     SELECT raise(ABORT, 'sessions are not deleted');
 END;
 
-CREATE TRIGGER madang_sessions_keep_their_user BEFORE UPDATE OF session, user, opened_at ON madang_sessions
+CREATE TRIGGER madang_sessions_keep_their_user BEFORE UPDATE OF session, user, opened_at, seal ON madang_sessions
 BEGIN
     SELECT raise(ABORT, 'a session keeps its user');
 END;

@@ -41,6 +41,8 @@ fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
     };
     let awaiting = Transition::Awaiting {
         arguments: json!({ "a": 1 }),
+        schema: digest(9),
+        shown: None,
         digest: digest(7),
         expires_at: moment(600),
     };
@@ -51,15 +53,26 @@ fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
 fn approved(byte: u8, by: &str, approval: Approval) -> Transition {
     let by = UserId::new(by).unwrap();
     let arguments = (approval == Approval::Edited).then(|| json!({ "a": 2 }));
-    Transition::Approved { digest: digest(byte), by, approval, arguments, expires_at: moment(500) }
+    Transition::Approved {
+        digest: digest(byte),
+        by,
+        approval,
+        arguments,
+        expires_at: moment(500),
+        seal: None,
+    }
 }
 
 fn always() -> Approval {
-    Approval::Always { schema: digest(9) }
+    Approval::Always { schema: digest(9), until: moment(550), uses: 2, resource: Some(digest(3)) }
 }
 
 fn granted(number: u64, byte: u8) -> Approval {
-    Approval::Granted { by_call: call(number), schema: digest(byte) }
+    granting(number, byte, 1, Some(digest(3)))
+}
+
+fn granting(number: u64, byte: u8, nth: u32, resource: Option<Digest>) -> Approval {
+    Approval::Granted { by_call: call(number), schema: digest(byte), resource, number: nth }
 }
 
 fn running(byte: u8) -> Transition {
@@ -104,7 +117,7 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
         vec![step(7, 4, approved(7, "kim", always()))],
         vec![step(7, 5, Transition::Revoked { by: user() })],
     ];
-    house.handle.write(facts.concat()).await.unwrap();
+    house.handle.write(house.sealed(facts.concat())).await.unwrap();
     {
         let db = &mut house.other_program().await;
         let table = [
@@ -124,6 +137,13 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
             (2, 5, approved(7, "kim", granted(5, 9)), false),
             (2, 5, approved(7, "kim", granted(7, 9)), false),
             (2, 5, approved(7, "kim", granted(99, 9)), false),
+            (2, 5, approved(7, "kim", granting(1, 9, 2, Some(digest(3)))), true),
+            (2, 5, approved(7, "kim", granting(1, 9, 3, Some(digest(3)))), false),
+            (2, 5, approved(7, "kim", granting(1, 9, 0, Some(digest(3)))), false),
+            (2, 5, approved(7, "kim", granting(1, 9, 1, Some(digest(4)))), false),
+            (2, 5, approved(7, "kim", granting(1, 9, 1, None)), false),
+            (2, 549, approved(7, "kim", granted(1, 9)), true),
+            (2, 550, approved(7, "kim", granted(1, 9)), false),
             (3, 5, approved(7, "kim", granted(1, 9)), false),
             (4, 5, approved(7, "lee", granted(1, 9)), false),
             // An approved call runs what was approved, in time, once; it is approved once.

@@ -32,7 +32,7 @@ fn proposed() -> Transition {
 
 fn awaiting() -> Transition {
     let (digest, expires_at) = (Digest::new([1; 32]), Timestamp::from_millis(1_000));
-    Transition::Awaiting { arguments: json!({}), digest, expires_at }
+    Transition::Awaiting { arguments: json!({}), schema: digest, shown: None, digest, expires_at }
 }
 
 fn approved() -> Transition {
@@ -42,6 +42,7 @@ fn approved() -> Transition {
         approval: Approval::Once,
         arguments: None,
         expires_at: Timestamp::from_millis(1_000),
+        seal: None,
     }
 }
 
@@ -116,7 +117,7 @@ async fn house(steps: &[Transition]) -> House {
         at: at(),
         transition: transition.clone(),
     };
-    house.handle.write(steps.iter().map(step).collect()).await.unwrap();
+    house.handle.write(house.sealed(steps.iter().map(step).collect())).await.unwrap();
     house
 }
 

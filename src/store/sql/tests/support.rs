@@ -87,6 +87,16 @@ impl House {
         count
     }
 
+    /// The same facts with the seals of whoever decided.
+    pub(super) fn sealed(&self, writes: Vec<Write>) -> Vec<Write> {
+        let seal = |write| {
+            let Write::Call { session, call, at, transition } = write else { return write };
+            let transition = self.store.keys().sealed(&session, call, at, transition);
+            Write::Call { session, call, at, transition }
+        };
+        writes.into_iter().map(seal).collect()
+    }
+
     /// Another program on the same file.
     pub(super) async fn other_program(&self) -> SqliteConnection {
         let file = SqliteConnectOptions::new().filename(self.folder.path().join("house.db"));

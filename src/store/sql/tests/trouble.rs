@@ -77,7 +77,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     assert_eq!(places(&path).await, acknowledged, "and by the next process");
     let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
     let ledger = store.session_ledger(&session("s")).await.unwrap().unwrap();
-    ledger.audit(None).unwrap();
+    ledger.audit(None, Some(store.keys())).unwrap();
     store.close().await;
     drop(folder);
 }

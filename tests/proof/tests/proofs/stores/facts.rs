@@ -194,11 +194,17 @@ fn settled() -> impl Strategy<Value = Transition> {
 fn approval() -> impl Strategy<Value = Approval> {
     prop_oneof![
         3 => Just(Approval::Once),
-        2 => (1..3_u8).prop_map(|byte| Approval::Always { schema: digest(byte) }),
-        1 => (1..=CALLS, 1..3_u8)
-            .prop_map(|(number, byte)| Approval::Granted { by_call: call(number), schema: digest(byte) }),
+        2 => (1..3_u8, select(vec![9, 600]), resource())
+            .prop_map(|(byte, until, resource)| Approval::Always { schema: digest(byte), until: at(until), uses: 1, resource }),
+        1 => (1..=CALLS, 1..3_u8, 1..3_u32, resource())
+            .prop_map(|(by, byte, number, resource)| Approval::Granted { by_call: call(by), schema: digest(byte), resource, number }),
         1 => Just(Approval::Edited),
     ]
+}
+
+/// What a standing approval is bound to.
+fn resource() -> impl Strategy<Value = Option<Digest>> {
+    select(vec![None, None, Some(digest(3))])
 }
 
 /// The arguments that a person typed in place of those that were shown.
@@ -250,6 +256,8 @@ fn proposed(user: UserId, number: u64, seq: u64) -> Transition {
 fn awaiting(byte: u8) -> Transition {
     Transition::Awaiting {
         arguments: json!({ "id": byte }),
+        schema: digest(1),
+        shown: None,
         digest: digest(byte),
         expires_at: at(600),
     }
@@ -262,7 +270,8 @@ fn approved(
     arguments: Option<Value>,
     until: i64,
 ) -> Transition {
-    Transition::Approved { digest: digest(byte), by, approval, arguments, expires_at: at(until) }
+    let (digest, expires_at) = (digest(byte), at(until));
+    Transition::Approved { digest, by, approval, arguments, expires_at, seal: None }
 }
 
 fn running(byte: u8) -> Transition {

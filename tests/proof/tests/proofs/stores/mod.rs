@@ -42,7 +42,8 @@ fn the_memory_store_and_sqlite_answer_alike_whatever_is_done() {
         .run(&operations(), |operations| {
             runtime.block_on(async {
                 let sqlite = SqliteStore::in_memory([&*compare::VALUES]).await.unwrap();
-                let agreed = agree(&MemoryStore::new(), &sqlite, &operations).await;
+                let memory = MemoryStore::with_keys(sqlite.keys().clone());
+                let agreed = agree(&memory, &sqlite, &operations).await;
                 sqlite.close().await;
                 answers.borrow_mut().add(agreed.map_err(TestCaseError::fail)?);
                 Ok(())
@@ -58,7 +59,9 @@ fn the_memory_store_and_sqlite_answer_alike_whatever_is_done() {
 fn a_store_that_keeps_what_was_undone_is_found() {
     let runtime = runtime();
     let found = runner().run(&operations(), |operations| {
-        let (one, other) = (MemoryStore::new(), SteppedStore::new(MemoryStore::new(), Forgetful));
+        let one = MemoryStore::new();
+        let other = MemoryStore::with_keys(one.keys().clone());
+        let other = SteppedStore::new(other, Forgetful);
         let agreed = runtime.block_on(agree(&one, &other, &operations));
         agreed.map(drop).map_err(TestCaseError::fail)
     });

@@ -1,0 +1,391 @@
+//! Seals: a code beside what a person decided, and beside whose a session is, under a key that is not in the database.
+//!
+//! Whoever can write the tables and has no key can neither make an approval nor change one. What a seal cannot show is that
+//! the tables were put back to how they truly were before: for that a head of the chain is kept elsewhere.
+
+use std::{fmt, sync::Arc};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+use super::{Transition, canonical};
+use crate::protocol::{CallId, SessionId, Timestamp, UserId};
+
+/// The keys of a database, the newest first: that one seals, all of them vouch for what they sealed. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct SealKeys(Arc<[SealKey]>);
+
+/// A secret under which decisions are sealed. Its `Debug` shows its id only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SealKey {
+    id: KeyId,
+    secret: [u8; 32],
+}
+
+/// Names a key without telling it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyId([u8; 8]);
+
+/// A code (HMAC-SHA256) and the key that it was made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Seal {
+    key: KeyId,
+    code: [u8; 32],
+}
+
+/// Why a seal vouches for nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    /// There is none.
+    #[error("it has no seal")]
+    Missing,
+    /// The key is not among those that there are.
+    #[error("it was sealed with key {0}, which is not there")]
+    UnknownKey(KeyId),
+    /// It was changed, or the seal is of something else.
+    #[error("its seal does not fit: it is not what was decided")]
+    Broken,
+}
+
+/// The system has no random numbers.
+#[derive(Debug, thiserror::Error)]
+#[error("the system gave no random numbers for a key: {0}")]
+pub struct NoRandomness(String);
+
+impl SealKey {
+    /// Makes a key that nobody knows.
+    ///
+    /// # Errors
+    /// [`NoRandomness`] if the system has none.
+    pub fn random() -> Result<Self, NoRandomness> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| NoRandomness(error.to_string()))?;
+        Ok(Self::new(secret))
+    }
+
+    /// Takes a secret of 32 random bytes.
+    #[must_use]
+    pub fn new(secret: [u8; 32]) -> Self {
+        let mut id = [0; 8];
+        let code = code(&secret, b"madang key 1", &[]);
+        id.copy_from_slice(&code[..8]);
+        Self { id: KeyId(id), secret }
+    }
+
+    /// Gives its name.
+    #[must_use]
+    pub const fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// Writes the secret as 64 hexadecimal digits, for whoever keeps it.
+    #[must_use]
+    pub fn digits(&self) -> String {
+        self.secret.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads a secret that was written by [`digits`](Self::digits).
+    #[must_use]
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        from_hex(digits).map(Self::new)
+    }
+}
+
+impl SealKeys {
+    /// Takes keys, the newest first. Without any, nothing can be sealed and no seal fits.
+    #[must_use]
+    pub fn new(keys: impl IntoIterator<Item = SealKey>) -> Self {
+        Self(keys.into_iter().collect())
+    }
+
+    /// Makes a key for what does not outlive the process.
+    ///
+    /// # Errors
+    /// [`NoRandomness`] if the system has none.
+    pub fn for_this_process() -> Result<Self, NoRandomness> {
+        Ok(Self::new([SealKey::random()?]))
+    }
+
+    /// Gives the names of the keys, the newest first.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> {
+        self.0.iter().map(SealKey::id)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Seals an approval; any other step needs no seal and is given back as it is.
+    #[must_use]
+    pub fn sealed(
+        &self,
+        session: &SessionId,
+        call: CallId,
+        at: Timestamp,
+        mut step: Transition,
+    ) -> Transition {
+        let made = self.make(APPROVAL, &approval(session, call, at, &step));
+        if let Transition::Approved { seal, .. } = &mut step {
+            *seal = made;
+        }
+        step
+    }
+
+    /// Checks the seal of an approval; any other step has none and passes.
+    ///
+    /// # Errors
+    /// [`SealError`] says why it counts for nothing.
+    pub fn check(
+        &self,
+        session: &SessionId,
+        call: CallId,
+        at: Timestamp,
+        step: &Transition,
+    ) -> Result<(), SealError> {
+        let Transition::Approved { seal, .. } = step else { return Ok(()) };
+        self.fits(seal.as_ref(), APPROVAL, &approval(session, call, at, step))
+    }
+
+    /// Seals whose a session is.
+    #[must_use]
+    pub fn owner(&self, session: &SessionId, user: &UserId, opened: Timestamp) -> Option<Seal> {
+        self.make(OWNER, &owner(session, user, opened))
+    }
+
+    /// Checks whose a session is.
+    ///
+    /// # Errors
+    /// [`SealError`] says why that counts for nothing.
+    pub fn check_owner(
+        &self,
+        session: &SessionId,
+        user: &UserId,
+        opened: Timestamp,
+        seal: Option<&Seal>,
+    ) -> Result<(), SealError> {
+        self.fits(seal, OWNER, &owner(session, user, opened))
+    }
+
+    fn make(&self, what: &[u8], parts: &[Vec<u8>]) -> Option<Seal> {
+        let key = self.0.first()?;
+        Some(Seal { key: key.id, code: code(&key.secret, what, parts) })
+    }
+
+    fn fits(&self, seal: Option<&Seal>, what: &[u8], parts: &[Vec<u8>]) -> Result<(), SealError> {
+        let seal = seal.ok_or(SealError::Missing)?;
+        let key = self.0.iter().find(|key| key.id == seal.key);
+        let key = key.ok_or(SealError::UnknownKey(seal.key))?;
+        // Compared in a time that tells nothing of the code.
+        let made = mac(&key.secret, what, parts).verify_slice(&seal.code);
+        made.map_err(|_| SealError::Broken)
+    }
+}
+
+const APPROVAL: &[u8] = b"madang approval 1";
+const OWNER: &[u8] = b"madang owner 1";
+
+/// All of the step but its seal, and what it is about: so no seal can be moved to another call, session, moment or user.
+fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
+    let body = serde_json::to_value(step).expect("transitions are plain data with string keys");
+    let mut body = body;
+    if let Some(fields) = body.as_object_mut() {
+        fields.remove("seal");
+    }
+    [
+        session.as_str().into(),
+        call.uuid().as_bytes().to_vec(),
+        at.millis().to_be_bytes().to_vec(),
+        canonical(&body).into_bytes(),
+    ]
+}
+
+fn owner(session: &SessionId, user: &UserId, opened: Timestamp) -> [Vec<u8>; 3] {
+    [session.as_str().into(), user.as_str().into(), opened.millis().to_be_bytes().to_vec()]
+}
+
+fn code(secret: &[u8; 32], what: &[u8], parts: &[Vec<u8>]) -> [u8; 32] {
+    mac(secret, what, parts).finalize().into_bytes().into()
+}
+
+fn mac(secret: &[u8; 32], what: &[u8], parts: &[Vec<u8>]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("any length of key is taken");
+    for part in std::iter::once(what).chain(parts.iter().map(Vec::as_slice)) {
+        // The length first, so that no two lists of parts read alike.
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part);
+    }
+    mac
+}
+
+impl fmt::Debug for SealKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SealKey({})", self.id)
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(f, &self.0)
+    }
+}
+
+impl fmt::Display for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(f, &self.key.0)?;
+        f.write_str(":")?;
+        write_hex(f, &self.code)
+    }
+}
+
+impl From<Seal> for String {
+    fn from(seal: Seal) -> Self {
+        seal.to_string()
+    }
+}
+
+impl TryFrom<String> for Seal {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        const NOT_A_SEAL: &str = "a seal has 16 and 64 hexadecimal digits";
+        let (key, code) = text.split_once(':').ok_or(NOT_A_SEAL)?;
+        let (key, code) = (from_hex(key).ok_or(NOT_A_SEAL)?, from_hex(code).ok_or(NOT_A_SEAL)?);
+        Ok(Self { key: KeyId(key), code })
+    }
+}
+
+fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+/// Reads bytes that were written as two lower-case digits each.
+fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let is_hex = |letter: u8| letter.is_ascii_digit() || (b'a'..=b'f').contains(&letter);
+    if text.len() != 2 * N || !text.bytes().all(is_hex) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::protocol::{Approval, Digest};
+
+    fn keys(bytes: &[u8]) -> SealKeys {
+        SealKeys::new(bytes.iter().map(|byte| SealKey::new([*byte; 32])))
+    }
+
+    fn session(name: &str) -> SessionId {
+        SessionId::new(name).unwrap()
+    }
+
+    fn user(name: &str) -> UserId {
+        UserId::new(name).unwrap()
+    }
+
+    fn approved() -> Transition {
+        Transition::Approved {
+            digest: Digest::new([7; 32]),
+            by: user("kim"),
+            approval: Approval::Once,
+            arguments: None,
+            expires_at: Timestamp::from_millis(9),
+            seal: None,
+        }
+    }
+
+    fn check(keys: &SealKeys, step: &Transition) -> Result<(), SealError> {
+        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        keys.check(&session("s"), call, at, step)
+    }
+
+    fn sealed(keys: &SealKeys) -> Transition {
+        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        keys.sealed(&session("s"), call, at, approved())
+    }
+
+    #[test]
+    fn a_seal_fits_what_was_sealed_and_nothing_else() {
+        let keys = keys(&[1]);
+        let step = sealed(&keys);
+        assert_eq!(check(&keys, &step), Ok(()));
+        assert_eq!(check(&keys, &approved()), Err(SealError::Missing));
+
+        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        let other_call = CallId::new(Uuid::from_u128(1));
+        for elsewhere in [
+            keys.check(&session("t"), call, at, &step),
+            keys.check(&session("s"), other_call, at, &step),
+            keys.check(&session("s"), call, Timestamp::from_millis(6), &step),
+        ] {
+            assert_eq!(elsewhere, Err(SealError::Broken));
+        }
+        let original = serde_json::to_value(&step).unwrap();
+        for (field, value) in [
+            ("digest", json!(Digest::new([8; 32]))),
+            ("by", json!("lee")),
+            ("approval", json!({ "kind": "edited" })),
+            ("arguments", json!({ "to": "lee" })),
+            ("expires_at", json!(10)),
+        ] {
+            let mut changed = original.clone();
+            changed[field] = value;
+            let changed: Transition = serde_json::from_value(changed).unwrap();
+            assert_eq!(check(&keys, &changed), Err(SealError::Broken), "{field}");
+        }
+    }
+
+    #[test]
+    fn the_newest_key_seals_and_older_ones_still_vouch() {
+        let (old, both, new) = (keys(&[1]), keys(&[2, 1]), keys(&[2]));
+        assert_eq!(check(&both, &sealed(&old)), Ok(()));
+        assert_eq!(check(&new, &sealed(&both)), Ok(()));
+        let id = SealKey::new([1; 32]).id();
+        assert_eq!(check(&new, &sealed(&old)), Err(SealError::UnknownKey(id)));
+        assert_eq!(check(&SealKeys::default(), &sealed(&old)), Err(SealError::UnknownKey(id)));
+        assert_eq!(check(&old, &sealed(&SealKeys::default())), Err(SealError::Missing));
+    }
+
+    #[test]
+    fn an_owner_is_sealed_with_the_session_and_its_beginning() {
+        let keys = keys(&[1]);
+        let (name, kim, at) = (session("s"), user("kim"), Timestamp::from_millis(5));
+        let seal = keys.owner(&name, &kim, at);
+        let check = |name: &str, owner: &str, at| {
+            let at = Timestamp::from_millis(at);
+            keys.check_owner(&session(name), &user(owner), at, seal.as_ref())
+        };
+        assert_eq!(check("s", "kim", 5), Ok(()));
+        for (name, owner, at) in [("t", "kim", 5), ("s", "lee", 5), ("s", "kim", 6)] {
+            assert_eq!(check(name, owner, at), Err(SealError::Broken));
+        }
+        // Parts cannot be moved over the border between them.
+        let moved = keys.owner(&session("ab"), &user("c"), at);
+        let error = keys.check_owner(&session("a"), &user("bc"), at, moved.as_ref());
+        assert_eq!(error, Err(SealError::Broken));
+    }
+
+    #[test]
+    fn a_seal_reads_back_as_it_was_written_and_keys_are_not_shown() {
+        let keys = keys(&[1]);
+        let seal = keys.owner(&session("s"), &user("kim"), Timestamp::from_millis(5)).unwrap();
+        assert_eq!(Seal::try_from(seal.to_string()), Ok(seal));
+        for broken in ["", ":", "00", &seal.to_string()[1..], &seal.to_string().to_uppercase()] {
+            assert!(Seal::try_from(broken.to_owned()).is_err(), "{broken}");
+        }
+        let shown = format!("{keys:?}");
+        assert!(!shown.contains("010101") && !shown.contains("1, 1"), "{shown}");
+        assert_ne!(SealKey::random().unwrap(), SealKey::random().unwrap());
+    }
+}

@@ -1,0 +1,308 @@
+//! The file in which the keys of seals are kept: beside the user's configuration, never beside the database.
+//!
+//! Whoever can write the database must not have the keys. Beside it they would be copied, shared and replaced with it.
+
+use std::{
+    env,
+    fs::{self, OpenOptions},
+    io::{self, ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+
+use madang_actors::ledger::{NoRandomness, SealKey, SealKeys};
+use uuid::Uuid;
+
+/// Names the file of the keys where the program does not.
+pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
+
+/// Begins each line.
+const KIND: &str = "madang-seal-key-1";
+
+/// A file that has the keys of seals, a line each, the newest first. Nobody but its owner may read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealKeyFile(PathBuf);
+
+/// Why there are no keys.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealKeyError {
+    /// There is no place for it.
+    #[error(
+        "neither MADANG_SEAL_KEYS, XDG_CONFIG_HOME nor HOME says where the seal keys are kept; set MADANG_SEAL_KEYS to a file"
+    )]
+    NoPlace,
+    /// It cannot be read or made.
+    #[error("failed to use the seal keys in {}; check that you may read and write there", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: io::Error,
+    },
+    /// Others can read it.
+    #[error("others can read or change the seal keys in {}; let only its owner do so (mode 600)", path.display())]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It has something else.
+    #[error("{} has no seal keys; restore it from a backup", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system has no random numbers.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+}
+
+impl SealKeyFile {
+    /// Names a file.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Names the usual file: what `MADANG_SEAL_KEYS` says, or `madang/seal.keys` in the user's configuration.
+    ///
+    /// # Errors
+    /// [`SealKeyError::NoPlace`] where the environment names no folder.
+    pub fn usual() -> Result<Self, SealKeyError> {
+        usual(|name| env::var_os(name).map(PathBuf::from)).ok_or(SealKeyError::NoPlace).map(Self)
+    }
+
+    /// Gives its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Reads the keys; `None` where there is no file.
+    ///
+    /// # Errors
+    /// [`SealKeyError`] says what to do.
+    pub fn read(&self) -> Result<Option<SealKeys>, SealKeyError> {
+        let keys = self.keys()?;
+        Ok(keys.map(SealKeys::new))
+    }
+
+    /// Reads the keys, or makes the file with a fresh one. Of several that make it at once one wins, for all.
+    ///
+    /// # Errors
+    /// [`SealKeyError`] says what to do.
+    pub fn read_or_create(&self) -> Result<SealKeys, SealKeyError> {
+        if let Some(keys) = self.read()? {
+            return Ok(keys);
+        }
+        self.create_folder()?;
+        let fresh = self.written(&[SealKey::random()?])?;
+        // Unlike a renaming, a link takes nobody's place.
+        let linked = fs::hard_link(&fresh, &self.0);
+        self.remove(&fresh);
+        match linked {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(self.unusable(cause)),
+        }
+        self.read()?.ok_or_else(|| self.unusable(ErrorKind::NotFound.into()))
+    }
+
+    /// Adds a fresh key before the others: it seals from the next start on, and those before it still vouch for what they
+    /// sealed.
+    ///
+    /// # Errors
+    /// [`SealKeyError`] says what to do; the file is then as it was.
+    pub fn rotate(&self) -> Result<SealKeys, SealKeyError> {
+        let mut keys = self.keys()?.unwrap_or_default();
+        keys.insert(0, SealKey::random()?);
+        self.create_folder()?;
+        let fresh = self.written(&keys)?;
+        fs::rename(&fresh, &self.0).map_err(|cause| {
+            self.remove(&fresh);
+            self.unusable(cause)
+        })?;
+        Ok(SealKeys::new(keys))
+    }
+
+    fn keys(&self) -> Result<Option<Vec<SealKey>>, SealKeyError> {
+        let text = match fs::read_to_string(&self.0) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(SealKeyError::Damaged { path: self.0.clone() });
+            }
+            Err(cause) => return Err(self.unusable(cause)),
+        };
+        self.must_be_private()?;
+        let keys: Option<Vec<_>> = text.lines().map(key).collect();
+        let keys = keys.filter(|keys| !keys.is_empty());
+        keys.map(Some).ok_or_else(|| SealKeyError::Damaged { path: self.0.clone() })
+    }
+
+    #[cfg(unix)]
+    fn must_be_private(&self) -> Result<(), SealKeyError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(&self.0).map_err(|cause| self.unusable(cause))?.permissions();
+        if mode.mode() & 0o077 == 0 {
+            return Ok(());
+        }
+        Err(SealKeyError::Exposed { path: self.0.clone() })
+    }
+
+    #[cfg(not(unix))]
+    fn must_be_private(&self) -> Result<(), SealKeyError> {
+        Ok(())
+    }
+
+    /// Writes keys to a file of their own beside this one, durably.
+    fn written(&self, keys: &[SealKey]) -> Result<PathBuf, SealKeyError> {
+        let mut name = self.0.as_os_str().to_owned();
+        name.push(format!(".{}", Uuid::now_v7().simple()));
+        let path = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let write = || -> io::Result<()> {
+            let mut file = options.open(&path)?;
+            for key in keys {
+                writeln!(file, "{KIND} {}", key.digits())?;
+            }
+            file.sync_all()
+        };
+        write().map_err(|cause| {
+            self.remove(&path);
+            self.unusable(cause)
+        })?;
+        Ok(path)
+    }
+
+    fn create_folder(&self) -> Result<(), SealKeyError> {
+        let Some(folder) = self.0.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+            return Ok(());
+        };
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|cause| self.unusable(cause))
+    }
+
+    fn remove(&self, path: &Path) {
+        if let Err(error) = fs::remove_file(path) {
+            tracing::debug!(%error, keys = %self.0.display(), "a file of keys stays behind");
+        }
+    }
+
+    fn unusable(&self, cause: io::Error) -> SealKeyError {
+        SealKeyError::Unusable { path: self.0.clone(), cause }
+    }
+}
+
+fn key(line: &str) -> Option<SealKey> {
+    let digits = line.strip_prefix(KIND)?.strip_prefix(' ')?;
+    SealKey::from_digits(digits)
+}
+
+fn usual(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(file) = variable(VARIABLE).filter(|path| !path.as_os_str().is_empty()) {
+        return Some(file);
+    }
+    // The specification of XDG has relative paths ignored.
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
+    let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(config.join("madang").join("seal.keys"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(folder: &tempfile::TempDir) -> SealKeyFile {
+        SealKeyFile::at(folder.path().join("config/madang/seal.keys"))
+    }
+
+    fn ids(keys: &SealKeys) -> Vec<String> {
+        keys.ids().map(|id| id.to_string()).collect()
+    }
+
+    #[test]
+    fn the_keys_are_made_once_and_only_their_owner_reads_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder);
+        assert!(file.read().unwrap().is_none());
+        let makers: Vec<_> = (0..8)
+            .map(|_| {
+                let file = file.clone();
+                std::thread::spawn(move || ids(&file.read_or_create().unwrap()))
+            })
+            .collect();
+        let made: Vec<_> = makers.into_iter().map(|maker| maker.join().unwrap()).collect();
+        assert!(made.iter().all(|ids| *ids == made[0] && ids.len() == 1), "{made:?}");
+        let left: Vec<_> = fs::read_dir(file.path().parent().unwrap()).unwrap().collect();
+        assert_eq!(left.len(), 1, "nothing else stays: {left:?}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(file.path()), 0o600);
+            assert_eq!(mode(file.path().parent().unwrap()), 0o700);
+            for exposed in [0o640, 0o604, 0o620] {
+                fs::set_permissions(file.path(), fs::Permissions::from_mode(exposed)).unwrap();
+                let error = file.read_or_create().unwrap_err();
+                assert!(matches!(error, SealKeyError::Exposed { .. }), "{exposed:o}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_puts_a_fresh_key_before_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file(&folder);
+        let first = ids(&file.read_or_create().unwrap());
+        let rotated = ids(&file.rotate().unwrap());
+        assert_eq!((rotated.len(), &rotated[1..]), (2, &*first));
+        assert_eq!(ids(&file.read_or_create().unwrap()), rotated);
+    }
+
+    #[test]
+    fn a_file_with_anything_else_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SealKeyFile::at(folder.path().join("keys"));
+        let good = format!("{KIND} {}\n", "0a".repeat(32));
+        for text in
+            ["", "\n", "secret", &good.replace("0a", "0g"), &good[..80], &format!("{good}x")]
+        {
+            fs::write(file.path(), text).unwrap();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt as _;
+                fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
+            }
+            for error in [file.read_or_create().unwrap_err(), file.rotate().unwrap_err()] {
+                assert!(matches!(error, SealKeyError::Damaged { .. }), "{text:?}: {error}");
+            }
+            assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn the_usual_keys_are_among_the_users_configuration() {
+        let path = |set: &[(&str, &str)]| {
+            let value = |name: &str| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
+            };
+            usual(value)
+        };
+        let home = ("HOME", "/home/kim");
+        let in_home = Some("/home/kim/.config/madang/seal.keys".into());
+        assert_eq!(path(&[home]), in_home);
+        assert_eq!(path(&[home, ("XDG_CONFIG_HOME", "config")]), in_home);
+        assert_eq!(path(&[home, (VARIABLE, "")]), in_home);
+        let elsewhere = path(&[home, ("XDG_CONFIG_HOME", "/config")]);
+        assert_eq!(elsewhere, Some("/config/madang/seal.keys".into()));
+        assert_eq!(path(&[home, (VARIABLE, "/keys")]), Some("/keys".into()));
+        assert_eq!(path(&[]), None);
+    }
+}
