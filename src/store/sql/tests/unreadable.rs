@@ -80,7 +80,7 @@ async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
     assert_eq!(entries, stored.messages.iter().collect::<Vec<_>>());
 
     let ledger = house.store.session_ledger(&session("a")).await.unwrap().unwrap();
-    assert!(ledger.audit(None).is_err(), "it is no secret");
+    assert!(ledger.audit(None, None).is_err(), "it is no secret");
     house.close().await;
 }
 
