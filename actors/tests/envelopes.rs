@@ -52,7 +52,9 @@ fn data_that_fits_to_the_byte_is_whole() {
     let whole = |bytes: usize| ToolOutcome::ok(json!("x".repeat(bytes)));
     let frame = envelope(&whole(0), None, MAX).len();
     assert_eq!(envelope(&whole(MAX - frame), None, MAX).len(), MAX);
-    assert_eq!(read(&whole(MAX - frame + 1), None)["data"]["_truncated"], json!(true));
+    let cut = read(&whole(MAX + 100), None)["data"].clone();
+    assert_eq!(cut["_truncated"], json!(true));
+    assert!(cut["text"].as_str().unwrap().contains("x…(+"), "{cut}");
 }
 
 #[test]
@@ -101,29 +103,68 @@ fn of_several_lists_the_largest_is_cut() {
     let ids: Vec<_> = (0..100).collect();
     let data = json!({ "ids": ids, "rows": ["x".repeat(1_000), "y".repeat(1_000)] });
     let data = read(&ToolOutcome::ok(data), None)["data"].clone();
-    assert_eq!((&data["ids"], &data["count"]), (&json!(ids), &json!(2)));
-    assert_eq!(data["rows"], json!(["x".repeat(1_000)]));
+    assert_eq!(data["ids"], json!(ids));
+    let rows = data["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "texts are cut before entries are left out");
+    assert!(rows.iter().all(|row| row.as_str().unwrap().contains("…(+")), "{data}");
 }
 
 #[test]
-fn what_has_no_list_becomes_a_hint_that_names_a_narrower_tool() {
-    for data in [json!("x".repeat(5_000)), json!({ "text": "가".repeat(2_000) })] {
-        let outcome = ToolOutcome::ok(data);
-        let told = read(&outcome, Some("query_protocol"))["data"].clone();
-        assert_eq!(told["_truncated"], json!(true));
-        assert!(told["_hint"].as_str().unwrap().contains("query_protocol"), "{told}");
-        assert_eq!(told.as_object().unwrap().len(), 2);
-        let told = read(&outcome, None)["data"].clone();
-        assert_eq!(told["_truncated"], json!(true));
-        assert!(told["_hint"].is_string());
+fn a_long_text_is_cut_and_says_how_much_is_missing_and_who_has_it() {
+    let text = "가".repeat(2_000);
+    let data = json!({ "id": "0192f0c1-2b5e-7c52-9f9a-6a1c8e1f0d3b", "order": 7, "content": text });
+    let told = read(&ToolOutcome::ok(data.clone()), Some("get_block"))["data"].clone();
+    assert_eq!([&told["id"], &told["order"]], [&data["id"], &data["order"]]);
+    let (shown, missing) = told["content"].as_str().unwrap().split_once("…(+").unwrap();
+    let missing: usize = missing.strip_suffix(')').unwrap().parse().unwrap();
+    assert_eq!(shown.chars().count() + missing, 2_000);
+    assert!(shown.chars().count() > 500, "{}", shown.chars().count());
+    assert_eq!(told["_hint"], "ask get_block for the rest");
+    assert_eq!(read(&ToolOutcome::ok(data), None)["data"]["_hint"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_cut_becomes_a_hint_that_names_a_narrower_tool() {
+    let fields: Map<String, Value> = (0..500).map(|n| (format!("key {n}"), json!(n))).collect();
+    let outcome = ToolOutcome::ok(Value::Object(fields));
+    let told = read(&outcome, Some("query_protocol"))["data"].clone();
+    assert!(told["_hint"].as_str().unwrap().contains("query_protocol"), "{told}");
+    assert_eq!((told.as_object().unwrap().len(), &told["_truncated"]), (2, &json!(true)));
+}
+
+#[test]
+fn a_list_beside_a_long_text_keeps_its_entries() {
+    let data = json!({ "items": [1, 2], "text": "x".repeat(5_000) });
+    let told = read(&ToolOutcome::ok(data), None)["data"].clone();
+    assert_eq!(told["items"], json!([1, 2]));
+}
+
+#[test]
+fn a_title_is_whole_while_a_text_beside_it_can_be_cut() {
+    let item = |n: usize| {
+        json!({ "habit_id": n, "title": "수면".repeat(20), "framed_text": "걷기".repeat(100),
+            "anchor_when": "밤".repeat(200), "dose_text": "물".repeat(200), "started_on": "2026-03-10" })
+    };
+    let items: Vec<_> = (1..=4).map(item).collect();
+    let told = read(&ToolOutcome::ok(json!({ "count": 4, "items": items })), None)["data"].clone();
+    let shown = told["items"].as_array().unwrap();
+    assert_eq!(shown.len(), 4, "few entries are all shown");
+    for (told, item) in shown.iter().zip(&items) {
+        for kept in ["habit_id", "title", "started_on"] {
+            assert_eq!(told[kept], item[kept]);
+        }
+        assert!(told["dose_text"].as_str().unwrap().contains("…(+"));
     }
 }
 
 #[test]
-fn a_list_beside_something_too_large_becomes_a_hint_too() {
-    let data = json!({ "items": [1, 2], "text": "x".repeat(5_000) });
-    let told = read(&ToolOutcome::ok(data), Some("get"))["data"].clone();
-    assert!(told["_hint"].as_str().unwrap().contains("get"), "{told}");
+fn of_several_long_lists_each_says_how_long_it_was() {
+    let ids: Vec<_> = (0..500).map(|n| json!({ "index": n, "code": "newline" })).collect();
+    let data = json!({ "id": "p", "blocks": ids, "failedBlocks": ids, "blocksCreated": 500 });
+    let told = read(&ToolOutcome::ok(data), None)["data"].clone();
+    assert_eq!([&told["id"], &told["blocksCreated"]], [&json!("p"), &json!(500)]);
+    assert_eq!(told["_counts"], json!({ "blocks": 500, "failedBlocks": 500 }));
+    assert!(!told["blocks"].as_array().unwrap().is_empty());
 }
 
 #[test]

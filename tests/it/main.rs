@@ -18,6 +18,8 @@ mod conversation;
 mod dismissal;
 mod dispatch;
 mod dropped;
+#[cfg(feature = "sqlite")]
+mod envelopes;
 mod gaps;
 mod gate;
 mod given_up;

@@ -1,8 +1,8 @@
 //! What the model reads of an outcome: bounded JSON without metadata (spec, section 2).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{CallRecord, Locale, Settlement, Text, ToolOutcome};
+use super::{CallRecord, Locale, Settlement, Text, ToolOutcome, cut::cut};
 
 /// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
 /// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what, and where an
@@ -64,13 +64,18 @@ fn settled(record: &CallRecord, locale: Locale) -> String {
 fn change(arguments: &Value, max_bytes: usize) -> String {
     let field = |arguments: &Value| format!(r#","user_changed_arguments_to":{arguments}"#);
     let whole = field(arguments);
-    if whole.len() <= max_bytes / 2 { whole } else { field(&json!({ "_truncated": true })) }
+    if whole.len() <= max_bytes / 2 {
+        return whole;
+    }
+    let cut = cut(arguments, |cut| field(cut).len() <= max_bytes / 2);
+    field(&cut.unwrap_or_else(|| json!({ "_truncated": true })))
 }
 
 /// Writes the envelope of an outcome in at most `max_bytes` of UTF-8.
 ///
-/// A list that does not fit is cut to as many whole items as do, with `count` the total and `_truncated: true`. Data
-/// without a list becomes a hint that names the `narrower` tool. Errors and cancellations are kept whole.
+/// Data that does not fit says `_truncated: true`, and where there is room it names the `narrower` tool. Its long texts are
+/// cut first, each followed by `…(+n)`, the characters that are missing; then its longest list, to as many whole entries as
+/// fit, with `count` the total. Ids, names, counts and dates are kept. Errors and cancellations are kept whole.
 #[must_use]
 pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize) -> String {
     match outcome {
@@ -79,7 +84,17 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
             if whole.len() <= max_bytes {
                 return whole;
             }
-            cut_list(&ok.data, max_bytes).unwrap_or_else(|| hint(narrower))
+            let cut_to =
+                |max_bytes: usize| cut(&ok.data, |cut| ok_envelope(cut).len() <= max_bytes);
+            let hinted = narrower.and_then(|tool| {
+                let hint = json!(format!("ask {tool} for the rest"));
+                let room = hint.to_string().len() + r#","_hint":"#.len();
+                let mut data = cut_to(max_bytes.checked_sub(room)?)?;
+                data.as_object_mut()?.insert("_hint".to_owned(), hint);
+                Some(data)
+            });
+            let data = hinted.or_else(|| cut_to(max_bytes));
+            data.map_or_else(|| hint(narrower), |data| ok_envelope(&data))
         }
         ToolOutcome::Err(error) => {
             json!({ "status": "error", "code": error.code, "reason": error.reason }).to_string()
@@ -107,39 +122,4 @@ fn hint(narrower: Option<&str>) -> String {
         None => "the data is too large to be shown".to_owned(),
     };
     ok_envelope(&json!({ "_truncated": true, "_hint": hint }))
-}
-
-/// Cuts the one list of the data, a bare array or the largest array among an object's fields. `None` without a list, or
-/// where even the empty list does not fit.
-fn cut_list(data: &Value, max_bytes: usize) -> Option<String> {
-    let (key, items) = match data {
-        Value::Array(items) => ("items", items),
-        Value::Object(fields) => largest_list(fields)?,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
-    };
-    let with = |kept: usize| {
-        let mut fields = data.as_object().cloned().unwrap_or_default();
-        if fields.get("count").and_then(Value::as_u64).is_none() {
-            fields.insert("count".to_owned(), json!(items.len()));
-        }
-        fields.insert(key.to_owned(), Value::Array(items[..kept].to_vec()));
-        fields.insert("_truncated".to_owned(), Value::Bool(true));
-        ok_envelope(&Value::Object(fields))
-    };
-    // Sizes grow with the number of items, so the largest that fits is found by halving.
-    let fits = |kept: usize| with(kept).len() <= max_bytes;
-    if !fits(0) {
-        return None;
-    }
-    let (mut fitting, mut too_many) = (0, items.len());
-    while too_many - fitting > 1 {
-        let middle = fitting.midpoint(too_many);
-        if fits(middle) { fitting = middle } else { too_many = middle }
-    }
-    Some(with(fitting))
-}
-
-fn largest_list(fields: &Map<String, Value>) -> Option<(&str, &Vec<Value>)> {
-    let lists = fields.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_array()?)));
-    lists.max_by_key(|(_, items)| items.iter().map(|item| item.to_string().len()).sum::<usize>())
 }

@@ -4,6 +4,7 @@ mod approval;
 mod chat;
 mod completion;
 mod confirmation;
+mod cut;
 mod envelope;
 mod event;
 mod id;

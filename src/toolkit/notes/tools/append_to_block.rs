@@ -11,6 +11,7 @@ pub(super) fn tool() -> impl Tool {
     tool::transactional("append_to_block", "Append text to a block.", append_to_block)
         .category(BLOCK)
         .effect(EffectPolicy::Write)
+        .narrower("get_block")
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

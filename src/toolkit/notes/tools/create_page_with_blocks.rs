@@ -23,6 +23,7 @@ pub(super) fn tool() -> impl Tool {
     )
     .category(PAGE)
     .effect(EffectPolicy::Write)
+    .narrower("get_page_blocks")
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! `get_block`: reads one block.
+//! `get_block`: reads one block, a long one in parts.
 use madang_actors::port::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,18 @@ pub(super) fn tool() -> impl Tool {
     tool::reading("get_block", "Read one block.", get_block).category(BLOCK).idempotent()
 }
 
+/// Bytes of JSON that a part of a block takes: with its ids it fits an envelope of the default bound.
+const PART_BYTES: usize = 1_400;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
     /// Id of the block.
     #[schemars(length(min = 1, max = 64))]
     id: String,
+    /// How many characters to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -30,6 +36,30 @@ struct Read {
     parent_id: Option<BlockId>,
     order: usize,
     content: String,
+    /// All its characters, where the content is a part of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
+    /// Where the next part begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+}
+
+/// The part of a text that begins behind so many characters, and where the next one begins.
+fn part(content: &str, offset: usize) -> (&str, Option<usize>) {
+    let begin = content.char_indices().nth(offset).map_or(content.len(), |(place, _)| place);
+    let rest = &content[begin..];
+    let mut bytes = 0;
+    for (count, (place, letter)) in rest.char_indices().enumerate() {
+        bytes += match letter {
+            '"' | '\\' | '\t' => 2,
+            letter if letter.is_control() => 6,
+            letter => letter.len_utf8(),
+        };
+        if bytes > PART_BYTES {
+            return (&rest[..place], Some(offset + count));
+        }
+    }
+    (rest, None)
 }
 
 async fn get_block(
@@ -40,11 +70,16 @@ async fn get_block(
     let mut notes = notes(db, ctx);
     let block = notes.block(&arguments.id).await.map_err(fault(ctx))?;
     let order = notes.order_of(&block).await.map_err(fault(ctx))?;
+    let offset = arguments.offset as usize;
+    let (content, next_offset) = part(&block.content, offset);
+    let is_part = offset > 0 || next_offset.is_some();
     Ok(Read {
         id: block.id,
         page_id: block.page_id,
         parent_id: block.parent_id,
         order,
-        content: block.content,
+        content: content.to_owned(),
+        length: is_part.then(|| block.content.chars().count()),
+        next_offset,
     })
 }

@@ -20,6 +20,7 @@ pub(super) fn tool() -> impl Tool {
     )
     .category(CONTEXT)
     .idempotent()
+    .narrower("get_block")
 }
 
 #[derive(Debug, Serialize)]

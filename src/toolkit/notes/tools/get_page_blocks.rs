@@ -6,12 +6,14 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{block::Line, page::PageId},
-    BLOCK, fault, notes,
+    BLOCK, fault, fitting, notes,
 };
 use crate::tool::{self, ToolContext, ToolResult};
 
 /// So many blocks are given at once.
 const MAX_LINES: usize = 1_000;
+/// So many bytes of their texts: more is kept in the ledger for nobody, as a model reads two kilobytes of it.
+const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tool() -> impl Tool {
     tool::reading(
@@ -53,7 +55,8 @@ async fn get_page_blocks(
     let mut notes = notes(db, ctx);
     let page = notes.page(&arguments.page_id).await.map_err(fault(ctx))?;
     let lines = notes.lines(&page, arguments.offset as usize, MAX_LINES).await;
-    let lines = lines.map_err(fault(ctx))?;
+    let mut lines = lines.map_err(fault(ctx))?;
+    lines.items.truncate(fitting(lines.items.iter().map(|line| line.content.len()), MAX_BYTES));
     Ok(PageBlocks {
         page_id: page.id,
         page_title: page.title,

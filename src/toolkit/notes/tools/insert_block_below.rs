@@ -15,6 +15,7 @@ pub(super) fn tool() -> impl Tool {
     )
     .category(BLOCK)
     .effect(EffectPolicy::Write)
+    .narrower("get_block")
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -113,6 +113,17 @@ fn fault(ctx: &ToolContext) -> impl Fn(NotesError) -> ToolFault {
     }
 }
 
+/// So many texts of these lengths have room in that many bytes; one at least.
+fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
+    let mut left = max_bytes;
+    let fitting = lengths.take_while(|bytes| {
+        let has_room = *bytes <= left;
+        left = left.saturating_sub(*bytes);
+        has_room
+    });
+    fitting.count().max(1)
+}
+
 /// A part of a list.
 #[derive(Debug, Serialize)]
 struct Rows<T> {

@@ -6,9 +6,12 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{block::BlockId, page::PageId, repository::BlockHit},
-    BLOCK, Rows, fault, notes,
+    BLOCK, Rows, fault, fitting, notes,
 };
 use crate::tool::{self, ToolContext, ToolResult};
+
+/// So many bytes of the hits' texts are given at once.
+const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tool() -> impl Tool {
     tool::reading("query_blocks", "Search the text of blocks, best hits first.", query_blocks)
@@ -60,6 +63,7 @@ async fn query_blocks(
     let found = found.await.map_err(fault(ctx))?;
     let hit =
         |BlockHit { id, page_id, page_title, content }| Hit { id, page_id, page_title, content };
-    let items: Vec<_> = found.items.into_iter().map(hit).collect();
+    let mut items: Vec<_> = found.items.into_iter().map(hit).collect();
+    items.truncate(fitting(items.iter().map(|hit| hit.content.len()), MAX_BYTES));
     Ok(Rows { count: items.len(), total: found.total, items })
 }

@@ -10,7 +10,7 @@ pub(super) fn tool() -> impl Tool {
         .category(NAVIGATION)
         .effect(EffectPolicy::Write)
         .idempotent()
-        .narrower("query_pages")
+        .narrower("list_pages")
 }
 
 async fn switch_to_index(

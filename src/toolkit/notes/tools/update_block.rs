@@ -11,6 +11,7 @@ pub(super) fn tool() -> impl Tool {
     tool::transactional("update_block", "Replace the text of a block.", update_block)
         .category(BLOCK)
         .effect(EffectPolicy::Write)
+        .narrower("get_block")
         .idempotent()
 }
 

@@ -1,0 +1,192 @@
+//! What a model reads of data that is too long for it: long texts are cut inside, entries are left out last, and both are
+//! said. Numbers, and texts as short as ids and dates, are never touched.
+
+use serde_json::{Map, Value, json};
+
+/// A text that says what something is called is cut only where nothing else is left to be cut.
+const NAMES: [&str; 3] = ["title", "name", "code"];
+
+/// The shortest a text is cut to.
+const FEWEST_CHARS: usize = 12;
+
+/// A text of so many characters is never cut: ids have 36 of them, and dates fewer.
+const WHOLE_CHARS: usize = 40;
+
+/// Cut this short, a text still says something. Of a long list the rest of the entries is read on from a position.
+const SOME_CHARS: usize = 60;
+
+/// As many entries as this are all shown, however little of their texts there is room for.
+const FEW_ENTRIES: usize = 8;
+
+/// Says how many characters of a text are missing at its end.
+fn cut_off(text: &str, chars: usize) -> Option<String> {
+    text.char_indices().nth(WHOLE_CHARS)?;
+    let (end, _) = text.char_indices().nth(chars)?;
+    let missing = text[end..].chars().count();
+    let note = format!("…(+{missing})");
+    (note.len() < text.len() - end).then(|| format!("{}{note}", &text[..end]))
+}
+
+/// What to cut.
+#[derive(Debug, Clone, Copy)]
+struct Cuts {
+    /// Characters that are left of a text.
+    chars: usize,
+    /// Entries that are left of the list at the top that is cut.
+    entries: usize,
+    lists: Lists,
+    names: Names,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// Only the longest list at the top is cut.
+    Longest,
+    /// Every list is, wherever it lies.
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Kept,
+    Cut,
+}
+
+/// Cuts data so that it `fits`; `None` where nothing of it does. What is given says `_truncated`; a list that was cut has
+/// its whole length in `count`, or in `_counts` where there are several.
+pub(super) fn cut(data: &Value, fits: impl Fn(&Value) -> bool) -> Option<Value> {
+    let fields = as_fields(data);
+    let longest = longest_list(&fields).map(|(key, list)| (key.to_owned(), list.len()));
+    let cutter = Cutter { fields: &fields, longest: longest.as_ref().map(|(key, _)| &**key) };
+    let total = longest.as_ref().map_or(0, |(_, total)| *total);
+    let try_with = |cuts: Cuts| Some(cutter.with(cuts)).filter(|cut| fits(cut));
+    let whole =
+        Cuts { chars: usize::MAX, entries: total, lists: Lists::Longest, names: Names::Kept };
+    // All entries, with as much of their texts as there is room for.
+    let fewest = if total <= FEW_ENTRIES { FEWEST_CHARS } else { SOME_CHARS };
+    let most = longest_text(data);
+    let texts = |from: usize, cuts: Cuts| {
+        largest(from, most, |chars| try_with(Cuts { chars, ..cuts }).is_some())
+            .and_then(|chars| try_with(Cuts { chars, ..cuts }))
+    };
+    let entries = |cuts: Cuts| {
+        largest(1, total, |entries| try_with(Cuts { entries, ..cuts }).is_some())
+            .and_then(|entries| try_with(Cuts { entries, ..cuts }))
+    };
+    texts(fewest, whole)
+        // As many whole entries as there is room for; the next are read on from there.
+        .or_else(|| entries(whole))
+        .or_else(|| texts(SOME_CHARS, Cuts { entries: total.min(1), ..whole }))
+        .or_else(|| entries(Cuts { lists: Lists::All, ..whole }))
+        .or_else(|| texts(FEWEST_CHARS, Cuts { entries: 1, lists: Lists::All, ..whole }))
+        .or_else(|| {
+            let cuts = Cuts { entries: 1, lists: Lists::All, names: Names::Cut, ..whole };
+            texts(FEWEST_CHARS, cuts)
+        })
+        .or_else(|| {
+            let cuts = Cuts { entries: 0, lists: Lists::All, names: Names::Cut, ..whole };
+            texts(FEWEST_CHARS, cuts)
+        })
+}
+
+struct Cutter<'a> {
+    fields: &'a Map<String, Value>,
+    longest: Option<&'a str>,
+}
+
+impl Cutter<'_> {
+    fn with(&self, cuts: Cuts) -> Value {
+        let mut counts = Map::new();
+        let mut fields = Map::new();
+        for (key, value) in self.fields {
+            let is_cut = cuts.lists == Lists::All || self.longest == Some(key);
+            let long = value.as_array().filter(|items| is_cut && items.len() > cuts.entries);
+            let value = match long {
+                Some(items) => {
+                    counts.insert(key.clone(), json!(items.len()));
+                    items[..cuts.entries].iter().map(|item| part(item, cuts)).collect()
+                }
+                None => named(key, value, cuts),
+            };
+            fields.insert(key.clone(), value);
+        }
+        let longest = self.longest.and_then(|key| counts.get(key).cloned());
+        if let Some(total) =
+            longest.filter(|_| !self.fields.get("count").is_some_and(Value::is_u64))
+        {
+            fields.insert("count".to_owned(), total);
+        }
+        if counts.len() > 1 {
+            fields.insert("_counts".to_owned(), Value::Object(counts));
+        }
+        fields.insert("_truncated".to_owned(), Value::Bool(true));
+        Value::Object(fields)
+    }
+}
+
+/// The value below this key, with its texts cut.
+fn named(key: &str, value: &Value, cuts: Cuts) -> Value {
+    let key = key.to_ascii_lowercase();
+    let is_name = NAMES.iter().any(|name| key.ends_with(name));
+    if is_name && cuts.names == Names::Kept && value.is_string() {
+        return value.clone();
+    }
+    part(value, cuts)
+}
+
+/// Recurses by the depth of what is stored, which is bounded.
+fn part(value: &Value, cuts: Cuts) -> Value {
+    match value {
+        Value::String(text) => cut_off(text, cuts.chars).map_or_else(|| value.clone(), Value::from),
+        Value::Array(items) => {
+            let most = if cuts.lists == Lists::All { cuts.entries } else { items.len() };
+            Value::Array(items.iter().take(most).map(|item| part(item, cuts)).collect())
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| (key.clone(), named(key, value, cuts)));
+            Value::Object(fields.collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// Data that is no object gets a name for what it is.
+fn as_fields(data: &Value) -> Map<String, Value> {
+    match data {
+        Value::Object(fields) => fields.clone(),
+        Value::Array(_) => Map::from_iter([("items".to_owned(), data.clone())]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Map::from_iter([("text".to_owned(), data.clone())])
+        }
+    }
+}
+
+fn longest_list(fields: &Map<String, Value>) -> Option<(&str, &Vec<Value>)> {
+    let lists = fields.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_array()?)));
+    lists.max_by_key(|(_, items)| items.iter().map(|item| item.to_string().len()).sum::<usize>())
+}
+
+/// The characters of the longest text.
+fn longest_text(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.iter().map(longest_text).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(longest_text).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// The largest number of this range for which it holds, given that it holds for all below. Sizes grow with what is left, so
+/// it is found by halving.
+fn largest(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    let to = to.max(from);
+    if from == 0 || !holds(from) {
+        return None;
+    }
+    let (mut known, mut not) = (from, to + 1);
+    while not - known > 1 {
+        let middle = known.midpoint(not);
+        if holds(middle) { known = middle } else { not = middle }
+    }
+    Some(known)
+}
