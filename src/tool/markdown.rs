@@ -297,7 +297,7 @@ mod tests {
             | `limit` | integer, 1 to 10 | no | Default: `0`. |
             | `blocks` | list of object | yes |  |
             | `blocks[].content` | string | yes |  |
-            | `blocks[].indent` | integer, at least 0 | no |  |
+            | `blocks[].indent` | integer, 0 to 4294967295 | no |  |
         "##]]
         .assert_eq(&tools_markdown(&registry));
     }

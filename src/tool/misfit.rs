@@ -40,8 +40,27 @@ fn problem(place: String, words: &str) -> Problem {
             .any(|beginning| words.starts_with(beginning));
     // The value comes first and may contain these words too, so the last ones are taken.
     let expected = words.rsplit_once(", expected ").filter(|_| is_serde_s_own);
-    let expected = expected.map(|(_, expected)| expected.to_owned().into());
+    let expected = expected.and_then(|(_, expected)| in_json(expected)).map(Into::into);
     Problem { place, breach: Breach::Misfit { expected } }
+}
+
+/// Serde's words for a type in words for JSON; none for names of Rust's own.
+fn in_json(expected: &str) -> Option<String> {
+    const INTEGERS: [&str; 12] =
+        ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
+    let number = expected.strip_prefix("a nonzero ").unwrap_or(expected);
+    let is_of = |list: &[&str]| list.contains(&number);
+    let words = match expected {
+        _ if is_of(&INTEGERS) => "a whole number within the bounds",
+        "f32" | "f64" => "a number",
+        "a string" | "a boolean" | "a character" => expected,
+        "a map" => "an object",
+        "a sequence" => "a list",
+        // The names of an enumeration stand in its schema.
+        _ if expected.starts_with('`') || expected.starts_with("one of `") => expected,
+        _ => return None,
+    };
+    Some(words.to_owned())
 }
 
 #[cfg(test)]
@@ -89,9 +108,13 @@ mod tests {
     #[test]
     fn a_misfit_has_its_place_and_what_was_expected_but_not_the_value() {
         let table = [
-            (json!({ "small": 4711 }), "/small", misfit("u8")),
-            (json!({ "small": "4711, expected secret" }), "/small", misfit("u8")),
-            (json!({ "positive": 0 }), "/positive", misfit("a nonzero u8")),
+            (json!({ "small": 4711 }), "/small", misfit("a whole number within the bounds")),
+            (
+                json!({ "small": "4711, expected secret" }),
+                "/small",
+                misfit("a whole number within the bounds"),
+            ),
+            (json!({ "positive": 0 }), "/positive", misfit("a whole number within the bounds")),
             (json!({ "rows": [{ "kind": "build" }, {}] }), "/rows/1/kind", Breach::Missing),
             (
                 json!({ "rows": [{ "kind": "secret" }] }),

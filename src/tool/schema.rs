@@ -15,6 +15,7 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     let Value::Object(keywords) = &mut schema else { return schema };
     keywords.remove("title");
     keywords.remove("description");
+    keywords.values_mut().for_each(agree_with_type);
     if !keywords.contains_key("type") && is_object_in_every_form(keywords) {
         keywords.insert("type".to_owned(), json!("object"));
     }
@@ -26,6 +27,58 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
         keywords.insert("properties".to_owned(), json!({}));
     }
     schema
+}
+
+/// Lets every part of a schema say what the type behind it takes: the bounds of a whole number that the type cannot pass, no
+/// name of a type of Rust, and no null as a default, which means that the key is left out.
+fn agree_with_type(part: &mut Value) {
+    match part {
+        Value::Object(keywords) => {
+            if keywords.get("default") == Some(&Value::Null) {
+                keywords.shift_remove("default");
+            }
+            let format = keywords.get("format").and_then(Value::as_str);
+            if let Some((least, most)) = format.and_then(bounds_of) {
+                keywords.shift_remove("format");
+                let (least, most) =
+                    (tighter(keywords, "minimum", least), tighter(keywords, "maximum", most));
+                keywords.insert("minimum".to_owned(), least);
+                keywords.insert("maximum".to_owned(), most);
+            } else if matches!(format, Some("float" | "double")) {
+                keywords.shift_remove("format");
+            }
+            keywords.values_mut().for_each(agree_with_type);
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(agree_with_type),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What a whole number of this format can be.
+fn bounds_of(format: &str) -> Option<(Value, Value)> {
+    Some(match format {
+        "int8" => (json!(i8::MIN), json!(i8::MAX)),
+        "int16" => (json!(i16::MIN), json!(i16::MAX)),
+        "int32" => (json!(i32::MIN), json!(i32::MAX)),
+        "int64" | "int" => (json!(i64::MIN), json!(i64::MAX)),
+        "uint8" => (json!(u8::MIN), json!(u8::MAX)),
+        "uint16" => (json!(u16::MIN), json!(u16::MAX)),
+        "uint32" => (json!(u32::MIN), json!(u32::MAX)),
+        "uint64" | "uint" => (json!(u64::MIN), json!(u64::MAX)),
+        _ => return None,
+    })
+}
+
+/// The bound that is written already, where the type's own does not lie within.
+fn tighter(keywords: &Map<String, Value>, key: &str, of_type: Value) -> Value {
+    let number = |value: &Value| value.as_f64().unwrap_or_default();
+    let Some(written) = keywords.get(key) else { return of_type };
+    let is_within = if key == "minimum" {
+        number(written) >= number(&of_type)
+    } else {
+        number(written) <= number(&of_type)
+    };
+    if is_within { written.clone() } else { of_type }
 }
 
 /// An enum with fields in each variant is an object, though its schema says so for each variant only.
@@ -99,7 +152,6 @@ mod tests {
                 },
                 "limit": {
                   "type": "integer",
-                  "format": "uint8",
                   "minimum": 1,
                   "maximum": 10,
                   "default": 0

@@ -35,6 +35,8 @@ mod program;
 mod readers;
 mod refused;
 mod resume;
+#[cfg(feature = "sqlite")]
+mod schemas;
 mod sqlite;
 mod supervision;
 mod support;

@@ -1,6 +1,6 @@
 //! Removing keys that a schema does not know, and counting what checking the rest will cost.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::shape::{Holding, Shape};
 use crate::protocol::Breach;
@@ -10,6 +10,8 @@ use crate::protocol::Breach;
 pub(super) struct Pruned {
     /// JSON Pointers to the keys that were removed.
     pub(super) removed: Vec<String>,
+    /// JSON Pointers to optional keys whose null was taken for nothing.
+    pub(super) nulls: Vec<String>,
     /// Schemas that the validator will visit, at most.
     pub(super) steps: u64,
 }
@@ -43,7 +45,15 @@ impl Pruning<'_> {
         match value {
             Value::Object(fields) => self.object(fields, holding),
             Value::Array(items) => self.array(items, holding),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+            Value::Number(number) => {
+                if let Some(whole) = whole(number)
+                    && self.is_integer(holding)
+                {
+                    *number = whole;
+                }
+                Ok(())
+            }
+            Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
         }
     }
 
@@ -61,6 +71,7 @@ impl Pruning<'_> {
                 is_known
             });
         }
+        self.drop_nulls(fields, holding);
         let key_names =
             shape.holding_for(parts().flat_map(|(part, visits)| each(&part.key_names, visits)));
         self.count(&key_names, fields.len() as u64)?;
@@ -76,6 +87,33 @@ impl Pruning<'_> {
             self.place.truncate(parent);
         }
         Ok(())
+    }
+
+    /// An explicit null for an optional key that does not allow null means that the key was left out.
+    fn drop_nulls(&mut self, fields: &mut Map<String, Value>, holding: &Holding) {
+        let shape = self.shape;
+        let parts = || holding.keys().map(|part| shape.part(*part));
+        fields.retain(|key, value| {
+            if !value.is_null() || parts().any(|part| part.required.contains(key)) {
+                return true;
+            }
+            let mut named = parts()
+                .filter_map(|part| part.properties.as_ref()?.get(key))
+                .map(|child| shape.holding_for([(child, 1)].into_iter()))
+                .peekable();
+            let is_named = named.peek().is_some();
+            let passes = named.flat_map(|holding| holding.into_keys().collect::<Vec<_>>());
+            let stays = !is_named || passes.into_iter().any(|part| shape.part(part).lets_null_pass);
+            if !stays {
+                self.pruned.nulls.push(joined(&self.place, key));
+            }
+            stays
+        });
+    }
+
+    fn is_integer(&self, holding: &Holding) -> bool {
+        let parts = || holding.keys().map(|part| self.shape.part(*part));
+        parts().any(|part| part.is_integer) && !parts().any(|part| part.is_number)
     }
 
     fn array(&mut self, items: &mut [Value], holding: &Holding) -> Result<(), Breach> {
@@ -110,6 +148,21 @@ impl Pruning<'_> {
         self.pruned.steps = visits.saturating_mul(times).saturating_add(self.pruned.steps);
         if self.pruned.steps > self.max_steps { Err(Breach::TooComplex) } else { Ok(()) }
     }
+}
+
+/// The whole number that a fraction such as `1.0` stands for, which JSON Schema takes for an integer.
+fn whole(number: &Number) -> Option<Number> {
+    const BEYOND: f64 = 18_446_744_073_709_551_616.0;
+    let fraction = number.as_f64().filter(|_| number.is_f64())?;
+    if fraction.fract() != 0.0 || !(-BEYOND / 2.0..BEYOND).contains(&fraction) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and within"
+    )]
+    Some(if fraction < 0.0 { (fraction as i64).into() } else { (fraction as u64).into() })
 }
 
 fn each(children: &[usize], visits: u64) -> impl Iterator<Item = (&usize, u64)> {

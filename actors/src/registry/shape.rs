@@ -46,6 +46,14 @@ pub(super) struct Part {
     in_place: Vec<usize>,
     /// Children by key, where the schema names keys at all.
     pub(super) properties: Option<HashMap<String, usize>>,
+    /// Keys that must be there.
+    pub(super) required: Vec<String>,
+    /// Whether this part by itself, without those that hold beside it, lets null pass.
+    pub(super) lets_null_pass: bool,
+    /// It says that the value is a whole number.
+    pub(super) is_integer: bool,
+    /// It says that the value is a number, whole or not.
+    pub(super) is_number: bool,
     /// Says something about keys that it does not name: allows them, forbids them, or describes them.
     pub(super) minds_other_keys: bool,
     pub(super) other_keys: Vec<usize>,
@@ -155,7 +163,13 @@ impl<'a> Builder<'a> {
             .iter()
             .any(|keyword| keywords.contains_key(*keyword))
             || (!is_root && allows_any_object(keywords));
-        let mut part = Part { minds_other_keys, ..Part::default() };
+        let mut part = Part {
+            minds_other_keys,
+            lets_null_pass: lets_null_pass(keywords),
+            is_integer: names_type(keywords, "integer"),
+            is_number: names_type(keywords, "number"),
+            ..Part::default()
+        };
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
@@ -174,6 +188,10 @@ impl<'a> Builder<'a> {
                         properties.insert(key.clone(), self.visit(schema, level + 1)?);
                     }
                     part.properties = Some(properties);
+                }
+                ("required", Value::Array(keys)) => {
+                    let keys = keys.iter().filter_map(Value::as_str);
+                    part.required.extend(keys.map(str::to_owned));
                 }
                 ("additionalProperties", schema) => {
                     part.other_keys.push(self.visit(schema, level + 1)?)
@@ -236,6 +254,29 @@ impl Part {
         .flatten()
         .chain(named)
         .copied()
+    }
+}
+
+fn names_type(keywords: &Map<String, Value>, name: &str) -> bool {
+    match keywords.get("type") {
+        Some(Value::String(kind)) => kind == name,
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == name),
+        _ => false,
+    }
+}
+
+/// A part that leaves it to those in it (alternatives, a reference) lets nothing pass by itself. Where it cannot be told, it
+/// does: the validator has the word then.
+fn lets_null_pass(keywords: &Map<String, Value>) -> bool {
+    if keywords.contains_key("type") {
+        return names_type(keywords, "null");
+    }
+    match (keywords.get("const"), keywords.get("enum")) {
+        (Some(value), _) => value.is_null(),
+        (None, Some(values)) => {
+            values.as_array().is_some_and(|values| values.contains(&Value::Null))
+        }
+        (None, None) => !["anyOf", "oneOf", "allOf"].iter().any(|key| keywords.contains_key(*key)),
     }
 }
 
