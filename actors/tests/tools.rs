@@ -7,9 +7,9 @@ mod support;
 use std::{io, sync::Arc};
 
 use madang_actors::{
-    port::ToolFault,
+    port::{Access, ConnectionType, Need, ToolFault},
     protocol::{CancelReason, EffectPolicy, Fault, Limits, Locale, ToolOutcome, ToolSpec},
-    registry::{CallError, RegisteredTool, ToolRegistry},
+    registry::{CallError, NeedsConnection, RegisteredTool, ToolRegistry},
 };
 use serde_json::{Value, json};
 use support::{HandMade, context, echo, needing, spec, tool};
@@ -153,17 +153,23 @@ async fn a_panicking_handler_gives_an_error_outcome() {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_a_connection_cannot_be_run_outside_the_dispatcher() {
+async fn a_tool_that_needs_a_connection_runs_on_the_callers_own_and_on_no_other() {
     let tool = registered(needing::<String>(read_file()));
-    let outcome = tool.call(json!({ "path": "x" }), &context(Locale::En)).await;
+    let (arguments, ctx) = (json!({ "path": "x" }), context(Locale::En));
+    let outcome = tool.call(arguments.clone(), &ctx).await;
     assert_eq!(outcome, ToolOutcome::error("handler_error", "the tool failed: Error"));
-    let Err(CallError::Execution(execution)) =
-        tool.run(json!({ "path": "x" }), &context(Locale::En)).await
-    else {
-        panic!("it ran without a connection");
-    };
-    let cause = std::error::Error::source(&execution).unwrap().to_string();
-    assert!(cause.contains("alloc::string::String"), "{cause}");
+    let mut lent = "a connection".to_owned();
+    for access in [Access::None, Access::Read(&mut lent)] {
+        let refused = tool.run_on(arguments.clone(), &ctx, access).await.unwrap_err();
+        let CallError::Connection(NeedsConnection { need, .. }) = &refused else {
+            panic!("it ran: {refused:?}")
+        };
+        assert_eq!(*need, Need::Transaction(ConnectionType::of::<String>()));
+        let told = "tool read_file needs a connection to write (alloc::string::String)";
+        assert_eq!(refused.to_string(), told);
+    }
+    let ran = tool.run_on(arguments.clone(), &ctx, Access::Transaction(&mut lent)).await;
+    assert_eq!(ran.unwrap(), ToolOutcome::ok(arguments));
 }
 
 #[test]

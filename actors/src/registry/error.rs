@@ -3,7 +3,10 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use super::Problems;
-use crate::protocol::{EffectPolicy, Fault, SpecError};
+use crate::{
+    port::Need,
+    protocol::{EffectPolicy, Fault, SpecError},
+};
 
 /// Why a tool was not registered. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -66,9 +69,29 @@ pub enum CallError {
     /// The arguments break the schema.
     #[error("failed to validate the arguments")]
     Validation(#[from] Problems),
+    /// The tool needs a connection that it was not given.
+    #[error(transparent)]
+    Connection(#[from] NeedsConnection),
     /// The tool could not be run to its end.
     #[error(transparent)]
     Execution(#[from] Execution),
+}
+
+/// A tool needs a connection, and was called without it: nothing was run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tool {tool} needs a connection to {} ({})", purpose(*need), need.connection())]
+pub struct NeedsConnection {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// What it needs.
+    pub need: Need,
+}
+
+const fn purpose(need: Need) -> &'static str {
+    match need {
+        Need::Reader(_) => "read",
+        Need::Transaction(_) => "write",
+    }
 }
 
 /// An unexpected end of a handler.

@@ -7,9 +7,9 @@ use serde_json::Value;
 use tracing::{error, info};
 
 use super::{
-    CallError, Execution, OtherEffect, Problems, RegistryError, arguments,
+    CallError, Execution, NeedsConnection, OtherEffect, Problems, RegistryError, arguments,
     problems::problems_of,
-    prune::prune,
+    prune::{Pruned, prune},
     shape::Shape,
     unwind::{Panicked, Unwind, caught},
 };
@@ -39,6 +39,8 @@ pub struct CheckedArguments {
     pub arguments: Value,
     /// JSON Pointers to the keys that were removed.
     pub removed: Vec<String>,
+    /// JSON Pointers to optional keys whose null was taken for nothing: the key is not among the arguments.
+    pub nulls: Vec<String>,
 }
 
 impl RegisteredTool {
@@ -163,21 +165,39 @@ impl RegisteredTool {
     /// # Errors
     /// [`CallError`] where the tool gave no outcome of its own; a rule that it found broken is an outcome.
     pub async fn run(&self, arguments: Value, ctx: &ToolContext) -> Result<ToolOutcome, CallError> {
-        let CheckedArguments { arguments, removed } = self.validate(arguments)?;
+        self.run_on(arguments, ctx, Access::None).await
+    }
+
+    /// [`run`](Self::run) with a connection of the caller's own, for tools that need one: [`Access::Read`] or
+    /// [`Access::Transaction`], as [`Tool::needs`] says. The transaction stays the caller's to commit, and to undo where the
+    /// outcome is no success.
+    ///
+    /// # Errors
+    /// [`CallError`] where the tool gave no outcome of its own; [`CallError::Connection`] where it needs another access
+    /// than it is given, and nothing was run.
+    pub async fn run_on(
+        &self,
+        arguments: Value,
+        ctx: &ToolContext,
+        access: Access<'_>,
+    ) -> Result<ToolOutcome, CallError> {
+        let CheckedArguments { arguments, removed, .. } = self.validate(arguments)?;
         if !removed.is_empty() {
             info!(tool = %self.spec().name, ?removed, "removed arguments that the schema does not know");
         }
+        match (self.tool.needs(), &access) {
+            (None, _)
+            | (Some(Need::Reader(_)), Access::Read(_))
+            | (Some(Need::Transaction(_)), Access::Transaction(_)) => {}
+            (Some(need @ (Need::Reader(_) | Need::Transaction(_))), _) => {
+                return Err(NeedsConnection { tool: self.spec().name.clone(), need }.into());
+            }
+        }
         let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
         let ended = Unwind::new(async {
-            if let Some(need) = self.tool.needs() {
-                let cause = format!(
-                    "it needs a connection ({}), which only the dispatcher lends",
-                    need.connection()
-                );
-                return Err(ToolFault::unexpected(Fault::default(), cause));
-            }
             let limits = Limits::default();
-            self.handle(arguments, Prepared::default(), ctx, Access::None, &limits).await
+            let prepared = self.tool.prepare(&arguments, ctx).await?;
+            self.handle(arguments.clone(), prepared, ctx, access, &limits).await
         });
         match ended.await {
             Ok(Ok(outcome)) => Ok(outcome),
@@ -199,6 +219,11 @@ impl RegisteredTool {
                     "validation",
                     Text::BadArguments(&problems).in_locale(ctx.locale),
                 )
+            }
+            Err(CallError::Connection(lacking)) => {
+                error!(tool = %lacking.tool, %lacking, "failed to run a tool");
+                let text = Text::HandlerFailed(&Fault::default()).in_locale(ctx.locale);
+                ToolOutcome::error("handler_error", text)
             }
             Err(CallError::Execution(failure)) => {
                 let cause = failure.cause.as_ref().map(tracing::field::display);
@@ -222,7 +247,11 @@ impl RegisteredTool {
                 Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
                 // A panic will happen again where the handler is run, and be an outcome there.
                 Ok(Ok(())) | Err(Panicked) => {
-                    Ok(CheckedArguments { arguments, removed: pruned.removed })
+                    let Pruned { removed, nulls, .. } = pruned;
+                    if !nulls.is_empty() {
+                        info!(tool = %self.spec().name, ?nulls, "took null for nothing");
+                    }
+                    Ok(CheckedArguments { arguments, removed, nulls })
                 }
             };
         }

@@ -2,6 +2,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use tracing::warn;
 use uuid::Uuid;
 
 use super::{
@@ -93,6 +94,8 @@ impl NotesRepository<'_> {
                     blocks.push(MadeBlock { id, parent_id, content });
                 }
                 Err(NotesError::Rule(violation)) => {
+                    let code = violation.code();
+                    warn!(page = %page.id, index, code, "a block of a new page could not be made");
                     nesting.came(indent, None);
                     failed.push(FailedBlock { index, code: violation.code() });
                 }

@@ -120,6 +120,32 @@ async fn navigation_leads_along_the_tree_and_back() {
 }
 
 #[tokio::test]
+async fn a_block_goes_below_another_as_its_first_child_where_it_has_any() {
+    let mut desk = Desk::new().await;
+    let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }, { "content": "c" }]);
+    let made =
+        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+    let [a, b, c] = [0, 1, 2].map(|place| made["blocks"][place]["id"].clone());
+    for (below, content, parent) in
+        [(&a, "first in a", &a), (&b, "behind b", &a), (&c, "behind c", &Value::Null)]
+    {
+        let wanted = json!({ "blockId": below, "content": content });
+        let inserted = desk.done("insert_block_below", wanted).await;
+        assert_eq!(
+            (&inserted["parentId"], &inserted["pageId"]),
+            (parent, &made["id"]),
+            "{content}"
+        );
+    }
+    let page = desk.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
+    let contents: Vec<_> =
+        page["items"].as_array().unwrap().iter().map(|item| &item["content"]).collect();
+    assert_eq!(contents, ["a", "first in a", "b", "behind b", "c", "behind c"]);
+    let nowhere = json!({ "blockId": uuid::Uuid::nil(), "content": "x" });
+    assert_eq!(desk.refused("insert_block_below", nowhere).await, "not_found");
+}
+
+#[tokio::test]
 async fn what_a_screen_focuses_is_where_the_next_block_goes() {
     let mut desk = Desk::new().await;
     let content = json!({ "content": "new" });
