@@ -7,7 +7,7 @@ pub(super) fn fold(text: &str) -> String {
         match c {
             '\u{2018}' | '\u{2019}' | '\u{02bc}' | '\u{ff07}' => folded.push('\''),
             // Invisible characters that would keep two equal words apart.
-            '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{00ad}' => {}
+            c if is_invisible(c) => {}
             c if c.is_whitespace() => {
                 if !folded.ends_with(' ') {
                     folded.push(' ');
@@ -23,6 +23,15 @@ pub(super) fn fold(text: &str) -> String {
         }
     }
     folded
+}
+
+/// Characters that are not seen: controls, joiners, marks of direction, fillers, selectors and tags.
+const fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{ad}' | '\u{34f}'
+        | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 const FIRST_SYLLABLE: u32 = 0xAC00;
@@ -76,7 +85,22 @@ mod tests {
 
     #[test]
     fn invisible_characters_do_not_split_a_word() {
-        assert_eq!(fold("금\u{200b}지"), "금지");
+        for between in [
+            '\u{0}',
+            '\u{7}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{200b}',
+            '\u{200f}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{3164}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{e0020}',
+        ] {
+            assert_eq!(fold(&format!("금{between}지")), "금지", "{between:?}");
+        }
     }
 
     #[test]

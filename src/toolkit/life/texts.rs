@@ -66,6 +66,51 @@ fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Loca
     }
 }
 
+/// Says what will happen when a habit is ended; without its name, where it is not the user's.
+pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> String {
+    match (locale, title) {
+        (Locale::Ko, Some(title)) => {
+            format!("'{title}' 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.")
+        }
+        (Locale::Ko, None) => format!("{habit}번 습관을 오늘로 끝냅니다."),
+        (Locale::En, Some(title)) => {
+            format!("Ends the habit '{title}' today. What was recorded stays.")
+        }
+        (Locale::En, None) => format!("Ends habit {habit} today."),
+    }
+}
+
+/// Says what will happen when a day is corrected. What is recorded for it is said where it is known.
+pub(super) fn will_correct(
+    name: &str,
+    recorded: Option<TrackerValue>,
+    value: TrackerValue,
+    date: Option<&str>,
+    locale: Locale,
+) -> String {
+    let date = date.unwrap_or(locale.pick("오늘", "today"));
+    let word = |value: TrackerValue| match value {
+        TrackerValue::Done => locale.pick("완료", "done"),
+        TrackerValue::Blank => locale.pick("빈칸", "blank"),
+    };
+    match (locale, recorded) {
+        (Locale::Ko, Some(recorded)) => {
+            let (from, to) = (word(recorded), word(value));
+            format!("{name} 습관의 {date} 기록을 '{from}'에서 '{to}'(으)로 고칩니다.")
+        }
+        (Locale::Ko, None) => {
+            format!("{name} 습관의 {date} 기록을 '{}'(으)로 고칩니다.", word(value))
+        }
+        (Locale::En, Some(recorded)) => {
+            let (from, to) = (word(recorded), word(value));
+            format!("Corrects the record of {name} for {date} from {from} to {to}.")
+        }
+        (Locale::En, None) => {
+            format!("Corrects the record of {name} for {date} to {}.", word(value))
+        }
+    }
+}
+
 fn korean(violation: &Violation) -> String {
     match violation {
         Violation::Quota { habit_type } => {
@@ -89,12 +134,16 @@ fn korean(violation: &Violation) -> String {
             };
             format!("{date}에는 이미 {recorded} 기록이 있어서 바꿀 수 없습니다.")
         }
+        Violation::NoEntry { date } => format!("{date}에는 고칠 기록이 없습니다."),
         Violation::Value => "기록 값은 done 또는 blank여야 합니다.".to_owned(),
         Violation::Date => "날짜는 YYYY-MM-DD 꼴로 적어야 합니다.".to_owned(),
         Violation::FutureDate { date, today } => {
             format!("{date} 날짜는 아직 오지 않았습니다. 오늘은 {today}입니다.")
         }
         Violation::BlankText { field } => format!("{field} 값이 비어 있습니다."),
+        Violation::ControlText { field } => {
+            format!("{field} 값에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.")
+        }
         Violation::LongText { field, max } => format!("{field} 값은 {max}자를 넘을 수 없습니다."),
         Violation::UnknownItem { .. } => "카탈로그에 그런 항목이 없습니다.".to_owned(),
         Violation::UnknownHabit { id } => format!("{id}번 습관을 찾을 수 없습니다."),
@@ -119,12 +168,16 @@ fn english(violation: &Violation) -> String {
             let recorded = recorded.as_str();
             format!("{date} is already recorded as {recorded} and cannot be changed.")
         }
+        Violation::NoEntry { date } => format!("There is no record for {date} to correct."),
         Violation::Value => "The value must be done or blank.".to_owned(),
         Violation::Date => "The date must have the form YYYY-MM-DD.".to_owned(),
         Violation::FutureDate { date, today } => {
             format!("{date} has not come yet; today is {today}.")
         }
         Violation::BlankText { field } => format!("{field} must not be blank."),
+        Violation::ControlText { field } => {
+            format!("{field} must have no line breaks and no control characters.")
+        }
         Violation::LongText { field, max } => format!("{field} may have at most {max} characters."),
         Violation::UnknownItem { .. } => "The catalogue has no such item.".to_owned(),
         Violation::UnknownHabit { id } => format!("There is no habit number {id}."),
@@ -146,10 +199,12 @@ mod tests {
             Violation::Origin,
             Violation::Duplicate { date: day, recorded: TrackerValue::Done },
             Violation::Duplicate { date: day, recorded: TrackerValue::Blank },
+            Violation::NoEntry { date: day },
             Violation::Value,
             Violation::Date,
             Violation::FutureDate { date: day, today: date(2026, 3, 9) },
             Violation::BlankText { field: "framed_text" },
+            Violation::ControlText { field: "note" },
             Violation::LongText { field: "note", max: 200 },
             Violation::UnknownItem { id: "x".to_owned() },
             Violation::UnknownHabit { id: HabitId(7) },

@@ -69,6 +69,9 @@ fn korean(violation: &Violation) -> String {
         Violation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
         Violation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
         Violation::ControlInTitle => "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned(),
+        Violation::ControlInText { field } => {
+            format!("{field} 값에는 제어 문자를 쓸 수 없습니다.")
+        }
         Violation::Newline => "블록은 한 줄이어야 합니다. 줄마다 블록을 만들어 주세요.".to_owned(),
         Violation::LongContent => format!("블록에는 {MAX_CONTENT_CHARS}자까지 쓸 수 있습니다."),
         Violation::TooDeep => format!("{MAX_LEVELS}단계보다 깊게 넣을 수 없습니다."),
@@ -98,6 +101,7 @@ fn english(violation: &Violation) -> String {
         Violation::ControlInTitle => {
             "a title has no line breaks and no control characters.".to_owned()
         }
+        Violation::ControlInText { field } => format!("{field} has no control characters."),
         Violation::Newline => "a block is one line: make a block for each line.".to_owned(),
         Violation::LongContent => format!("a block has at most {MAX_CONTENT_CHARS} characters."),
         Violation::TooDeep => format!("nothing can be nested deeper than {MAX_LEVELS} levels."),

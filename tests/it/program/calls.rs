@@ -23,7 +23,9 @@ fn tools_are_printed_in_the_form_that_an_api_asks_for() {
             "list_active_habits",
             "get_streak",
             "add_habit",
-            "log_tracker_entry"
+            "log_tracker_entry",
+            "end_habit",
+            "correct_tracker_entry"
         ]
     );
     for ((plain, openai), anthropic) in

@@ -15,6 +15,10 @@ impl Catalogue {
             })
         };
         let words = query.words();
+        // Something was asked for, and it is no word.
+        if words.is_empty() && query.keyword.is_some_and(|keyword| !keyword.trim().is_empty()) {
+            return Found { count: 0, items: Vec::new() };
+        }
         let mut hits: Vec<(Rank, &Item)> = candidates()
             .filter_map(|entry| Some((entry.rank_by_all(&words)?, &entry.item)))
             .collect();
@@ -35,7 +39,7 @@ impl Catalogue {
 pub struct Query<'a> {
     /// Only items of this category.
     pub category: Option<Category>,
-    /// Words to be found in an item; blank means any item.
+    /// Words to be found in an item; blank means any item. Without a letter or digit it finds none.
     pub keyword: Option<&'a str>,
     /// How many items to return at most.
     pub limit: usize,

@@ -62,12 +62,16 @@ CREATE TABLE life_entries (
     date TEXT NOT NULL CHECK (date IS date(date)),
     value TEXT NOT NULL CHECK (value IN ('done', 'blank')),
     note TEXT CHECK (length(note) <= 200),
+    -- How often it was corrected, which a person has to ask for.
+    corrections INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (habit_id, date)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER life_entries_keep_their_value
-BEFORE UPDATE OF habit_id, date, value ON life_entries
-WHEN NEW.habit_id <> OLD.habit_id OR NEW.date <> OLD.date OR NEW.value <> OLD.value
+BEFORE UPDATE ON life_entries
+WHEN NEW.habit_id <> OLD.habit_id OR NEW.date <> OLD.date
+    OR (NEW.value <> OLD.value AND NEW.corrections <> OLD.corrections + 1)
+    OR NEW.corrections NOT IN (OLD.corrections, OLD.corrections + 1)
 BEGIN
     SELECT RAISE(ABORT, 'r5_duplicate');
 END;

@@ -20,8 +20,8 @@ use super::{
     habit::{Anchor, FrameLevel, Habit, HabitId, HabitType, Origin, OriginColumns, TrackerValue},
     rules::{
         ActiveHabits, EntryVerdict, Violation, assert_exclusive_origin, detect_avoidance,
-        judge_active_habit_quota, judge_frame_level, judge_tracker_date, judge_tracker_entry,
-        validate_framed_text, validate_note, validate_optional_text,
+        judge_active_habit_quota, judge_correction, judge_frame_level, judge_tracker_date,
+        judge_tracker_entry, validate_framed_text, validate_note, validate_optional_text,
     },
     streak::Streak,
     today::parse_day,
@@ -180,6 +180,42 @@ impl<'a> HabitRepository<'a> {
             .map_err(failed_to("record an entry"))?;
         }
         Ok(verdict)
+    }
+
+    /// Corrects the entry of a day: its value, and its note where one is given. What is so already is left as it is.
+    ///
+    /// # Errors
+    /// The first rule that does not hold: note, date, a habit of this user, an entry that is there.
+    pub async fn correct(&mut self, entry: &NewEntry) -> Result<(), HabitError> {
+        validate_note(entry.note.as_deref())?;
+        judge_tracker_date(entry.date, self.today)?;
+        self.habit(entry.habit).await?;
+        judge_correction(entry.date, self.recorded(entry.habit, entry.date).await?)?;
+        sqlx::query(
+            "UPDATE life_entries SET value = $1, note = coalesce($2, note), corrections = corrections + 1
+             WHERE habit_id = $3 AND date = $4 AND (value <> $1 OR note IS NOT coalesce($2, note))",
+        )
+        .bind(entry.value.as_str())
+        .bind(entry.note.as_deref())
+        .bind(entry.habit.0)
+        .bind(entry.date.to_string())
+        .execute(&mut *self.db)
+        .await
+        .map(drop)
+        .map_err(failed_to("correct an entry"))
+    }
+
+    /// Gives what is recorded for a day of a habit of this user.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownHabit`] also for habits of others.
+    pub async fn entry(
+        &mut self,
+        id: HabitId,
+        date: Date,
+    ) -> Result<Option<TrackerValue>, HabitError> {
+        self.habit(id).await?;
+        self.recorded(id, date).await
     }
 
     /// Counts how steadily a habit was kept until today.

@@ -212,7 +212,7 @@ async fn the_tables_know_the_rules_as_well() {
     for values in accepted {
         run(&mut db, format!("{COLUMNS}{values}")).await.unwrap();
     }
-    run(&mut db, "INSERT INTO life_entries VALUES (1, '2026-03-10', 'done', NULL)").await.unwrap();
+    run(&mut db, "INSERT INTO life_entries (habit_id, date, value, note) VALUES (1, '2026-03-10', 'done', NULL)").await.unwrap();
     let habit = |values: &str| format!("{COLUMNS}{values}");
     let refused = [
         ("r3_quota", habit("('kim', 'build', 'e', NULL, NULL, 'L2', 'x', '2026-03-10')")),
@@ -233,13 +233,13 @@ async fn the_tables_know_the_rules_as_well() {
         ("type IN", habit("('lee', 'other', 'e', NULL, NULL, 'L2', 'x', '2026-03-10')")),
         ("framed_text", habit("('lee', 'build', 'e', NULL, NULL, 'L2', '', '2026-03-10')")),
         ("started_on", habit("('lee', 'build', 'e', NULL, NULL, 'L2', 'x', 'soon')")),
-        ("UNIQUE", "INSERT INTO life_entries VALUES (1, '2026-03-10', 'blank', NULL)".to_owned()),
+        ("UNIQUE", "INSERT INTO life_entries (habit_id, date, value, note) VALUES (1, '2026-03-10', 'blank', NULL)".to_owned()),
         ("r5_duplicate", "UPDATE life_entries SET value = 'blank'".to_owned()),
-        ("value IN", "INSERT INTO life_entries VALUES (1, '2026-03-09', 'skip', NULL)".to_owned()),
-        ("date IS", "INSERT INTO life_entries VALUES (1, '2026-02-30', 'done', NULL)".to_owned()),
+        ("value IN", "INSERT INTO life_entries (habit_id, date, value, note) VALUES (1, '2026-03-09', 'skip', NULL)".to_owned()),
+        ("date IS", "INSERT INTO life_entries (habit_id, date, value, note) VALUES (1, '2026-02-30', 'done', NULL)".to_owned()),
         (
             "FOREIGN KEY",
-            "INSERT INTO life_entries VALUES (99, '2026-03-09', 'done', NULL)".to_owned(),
+            "INSERT INTO life_entries (habit_id, date, value, note) VALUES (99, '2026-03-09', 'done', NULL)".to_owned(),
         ),
     ];
     for (expected, statement) in refused {

@@ -28,6 +28,17 @@ pub fn judge_tracker_entry(
     }
 }
 
+/// Judges a correction of a day by what is recorded for it: only what is there can be corrected.
+///
+/// # Errors
+/// [`Violation::NoEntry`].
+pub fn judge_correction(
+    date: Date,
+    recorded: Option<TrackerValue>,
+) -> Result<TrackerValue, Violation> {
+    recorded.ok_or(Violation::NoEntry { date })
+}
+
 /// Judges the day of an entry: today or before, as the person's calendar has it.
 ///
 /// # Errors
@@ -81,6 +92,13 @@ mod tests {
             assert_eq!(violation, Violation::Duplicate { date: DAY, recorded });
             assert_eq!(violation.code(), "r5_duplicate");
         }
+    }
+
+    #[test]
+    fn only_a_day_with_an_entry_can_be_corrected() {
+        assert_eq!(judge_correction(DAY, Some(Blank)), Ok(Blank));
+        let violation = judge_correction(DAY, None).unwrap_err();
+        assert_eq!(violation.code(), "not_found");
     }
 
     #[test]

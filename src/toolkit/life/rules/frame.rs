@@ -18,7 +18,7 @@ pub fn judge_frame_level(level: FrameLevel) -> Result<(), Violation> {
 /// Checks that a framed text says something and has at most 200 characters.
 ///
 /// # Errors
-/// [`Violation::BlankText`] or [`Violation::LongText`].
+/// [`Violation::BlankText`], [`Violation::ControlText`] or [`Violation::LongText`].
 pub fn validate_framed_text(text: &str) -> Result<(), Violation> {
     let field = "framed_text";
     if text.trim().is_empty() {
@@ -27,12 +27,13 @@ pub fn validate_framed_text(text: &str) -> Result<(), Violation> {
     validate_optional_text(field, Some(text))
 }
 
-/// Checks that a text that may be left out has at most 200 characters.
+/// Checks that a text that may be left out is plain and has at most 200 characters.
 ///
 /// # Errors
-/// [`Violation::LongText`].
+/// [`Violation::ControlText`], [`Violation::LongText`].
 pub fn validate_optional_text(field: &'static str, text: Option<&str>) -> Result<(), Violation> {
     match text {
+        Some(text) if text.contains(char::is_control) => Err(Violation::ControlText { field }),
         Some(text) if text.chars().count() > MAX_TEXT_CHARS => {
             Err(Violation::LongText { field, max: MAX_TEXT_CHARS })
         }
@@ -59,6 +60,16 @@ mod tests {
         assert_eq!(validate_framed_text(&"가".repeat(200)), Ok(()));
         for text in ["", " \n ", &"가".repeat(201)] {
             assert_eq!(validate_framed_text(text).unwrap_err().code(), "validation");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_control_character_is_refused_wherever_it_stands() {
+        for text in ["\u{0}걷기", "금\u{7}지", "walk\n", "\u{85}", "a\tb", "\u{1b}[0m"] {
+            let field = "dose_text";
+            let refused = Violation::ControlText { field };
+            assert_eq!(validate_optional_text(field, Some(text)), Err(refused), "{text:?}");
+            assert_eq!(validate_framed_text(text).unwrap_err().code(), "validation", "{text:?}");
         }
     }
 

@@ -11,7 +11,8 @@ mod violation;
 
 pub use avoidance::detect_avoidance;
 pub use entry::{
-    EntryVerdict, judge_tracker_date, judge_tracker_entry, validate_note, validate_tracker_value,
+    EntryVerdict, judge_correction, judge_tracker_date, judge_tracker_entry, validate_note,
+    validate_tracker_value,
 };
 pub use frame::{judge_frame_level, validate_framed_text, validate_optional_text};
 pub use origin::assert_exclusive_origin;

@@ -32,6 +32,11 @@ pub enum Violation {
         /// What is recorded for it.
         recorded: TrackerValue,
     },
+    /// The day has no entry that could be corrected.
+    NoEntry {
+        /// The day.
+        date: Date,
+    },
     /// R5: the value is neither done nor blank.
     Value,
     /// The date is no calendar date of the form YYYY-MM-DD.
@@ -45,6 +50,11 @@ pub enum Violation {
     },
     /// A text that must say something says nothing.
     BlankText {
+        /// The name of the field.
+        field: &'static str,
+    },
+    /// A text has a control character, such as a line break.
+    ControlText {
         /// The name of the field.
         field: &'static str,
     },
@@ -80,8 +90,11 @@ impl Violation {
             | Self::Date
             | Self::FutureDate { .. }
             | Self::BlankText { .. }
+            | Self::ControlText { .. }
             | Self::LongText { .. } => "validation",
-            Self::UnknownItem { .. } | Self::UnknownHabit { .. } => "not_found",
+            Self::UnknownItem { .. } | Self::UnknownHabit { .. } | Self::NoEntry { .. } => {
+                "not_found"
+            }
         }
     }
 

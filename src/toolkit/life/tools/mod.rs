@@ -1,5 +1,7 @@
-//! The six tools of the toolkit, read-only ones first.
+//! The eight tools of the toolkit, read-only ones first.
 mod add_habit;
+mod correct_tracker_entry;
+mod end_habit;
 mod get_streak;
 mod list_active_habits;
 mod log_tracker_entry;
@@ -34,6 +36,8 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(get_streak::tool()),
         Arc::new(add_habit::tool()),
         Arc::new(log_tracker_entry::tool()),
+        Arc::new(end_habit::tool()),
+        Arc::new(correct_tracker_entry::tool()),
     ]
 }
 

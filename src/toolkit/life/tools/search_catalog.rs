@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::catalogue::{Catalogue, Category, Item, Query},
+    super::{
+        catalogue::{Catalogue, Category, Item, Query},
+        rules::validate_optional_text,
+    },
     CATALOG,
 };
 use crate::tool::{self, ToolContext, ToolResult};
@@ -59,6 +62,8 @@ struct Row {
 }
 
 async fn search_catalog(arguments: Arguments, ctx: &ToolContext) -> ToolResult<Rows> {
+    validate_optional_text("keyword", arguments.keyword.as_deref())
+        .map_err(|violation| violation.into_fault(ctx.locale))?;
     let query = Query {
         category: arguments.category,
         keyword: arguments.keyword.as_deref(),

@@ -1,4 +1,4 @@
-//! What a model gets from the six tools.
+//! What a model gets from the eight tools.
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
@@ -85,7 +85,7 @@ fn light() -> Value {
 }
 
 #[test]
-fn there_are_six_tools_and_those_that_only_read_come_first() {
+fn there_are_eight_tools_and_those_that_only_read_come_first() {
     let listed: Vec<(String, EffectPolicy)> =
         tools().iter().map(|tool| (tool.spec().name.to_string(), tool.spec().effect)).collect();
     let expected = [
@@ -95,6 +95,8 @@ fn there_are_six_tools_and_those_that_only_read_come_first() {
         ("get_streak", EffectPolicy::Read),
         ("add_habit", EffectPolicy::Destructive),
         ("log_tracker_entry", EffectPolicy::Destructive),
+        ("end_habit", EffectPolicy::Destructive),
+        ("correct_tracker_entry", EffectPolicy::Destructive),
     ];
     assert_eq!(listed, expected.map(|(name, effect)| (name.to_owned(), effect)));
     for tool in tools() {
@@ -340,6 +342,99 @@ async fn broken_rules_are_told_in_the_language_of_the_session() {
         r5_duplicate: 2026-03-09 is already recorded as done and cannot be changed.
         validation: 2026-04-01 has not come yet; today is 2026-03-09."#]]
     .assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test]
+async fn an_ended_habit_frees_its_place_and_keeps_its_days() {
+    let mut desk = Desk::new(Locale::En).await;
+    let add = |item: &str| json!({ "protocol_id": item, "frame_level": "L2", "framed_text": "x" });
+    for item in ["morning-light", "daily-walk", "mediterranean"] {
+        assert!(desk.call("add_habit", add(item)).await.is_ok());
+    }
+    desk.call("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })).await;
+    assert_eq!(desk.call("add_habit", add("wind-down")).await.code(), Some("r3_quota"));
+    desk.check("end_habit", json!({ "habit_id": 1 }), expect![[r#"{"status":"ok","data":{"habit_id":1,"title":"Morning sunlight","ended_on":"2026-03-09"}}"#]]).await;
+    assert!(desk.call("add_habit", add("wind-down")).await.is_ok(), "its place is free");
+    let streak = desk.call("get_streak", json!({ "habit_id": 1 })).await;
+    assert!(streak.to_string().contains(r#""current":1"#), "{streak}");
+    for id in [1, 99] {
+        let again = desk.call("end_habit", json!({ "habit_id": id })).await;
+        assert_eq!(again.code(), Some("not_found"), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_day_is_corrected_and_nothing_else() {
+    let mut desk = Desk::new(Locale::En).await;
+    desk.call("add_habit", light()).await;
+    let blank = json!({ "habit_id": 1, "value": "blank", "note": "ill" });
+    desk.call("log_tracker_entry", blank).await;
+    let done = json!({ "habit_id": 1, "value": "done" });
+    assert_eq!(desk.call("log_tracker_entry", done.clone()).await.code(), Some("r5_duplicate"));
+    for _ in 0..2 {
+        desk.check(
+            "correct_tracker_entry",
+            done.clone(),
+            expect![[
+                r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-09","value":"done"}}"#
+            ]],
+        )
+        .await;
+    }
+    let row: (String, String, i64) =
+        sqlx::query_as("SELECT value, note, corrections FROM life_entries")
+            .fetch_one(&mut desk.db)
+            .await
+            .unwrap();
+    assert_eq!(row, ("done".to_owned(), "ill".to_owned(), 1), "the same again changes nothing");
+    for (arguments, code) in [
+        (json!({ "habit_id": 1, "value": "done", "date": "2026-03-08" }), "not_found"),
+        (json!({ "habit_id": 1, "value": "done", "date": "2026-04-01" }), "validation"),
+        (json!({ "habit_id": 1, "value": "done", "note": "\u{7}" }), "validation"),
+        (json!({ "habit_id": 99, "value": "done" }), "not_found"),
+    ] {
+        let refused = desk.call("correct_tracker_entry", arguments.clone()).await;
+        assert_eq!(refused.code(), Some(code), "{arguments}");
+    }
+    for sql in [
+        "UPDATE life_entries SET value = 'blank'",
+        "UPDATE life_entries SET value = 'blank', corrections = corrections + 2",
+        "UPDATE life_entries SET date = '2026-03-01'",
+    ] {
+        let refused = sqlx::query(sql).execute(&mut desk.db).await.unwrap_err();
+        assert!(refused.to_string().contains("r5_duplicate"), "{sql}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
+    let mut told = Vec::new();
+    for locale in [Locale::Ko, Locale::En] {
+        let mut desk = Desk::new(locale).await;
+        desk.call("add_habit", light()).await;
+        desk.call("log_tracker_entry", json!({ "habit_id": 1, "value": "blank" })).await;
+        for (name, arguments) in [
+            ("end_habit", json!({ "habit_id": 1 })),
+            ("correct_tracker_entry", json!({ "habit_id": 1, "value": "done" })),
+        ] {
+            let tool = tools().into_iter().find(|tool| &*tool.spec().name == name).unwrap();
+            assert_eq!(tool.spec().effect, EffectPolicy::Destructive);
+            assert!(tool.asks(&arguments));
+            let seen = tool.consequence_from(&arguments, &desk.ctx, &mut desk.db).await;
+            told.push(seen.unwrap().unwrap());
+            told.push(tool.consequence(&arguments, locale).unwrap());
+        }
+    }
+    expect![[r#"
+        '아침 햇빛 보기' 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.
+        1번 습관을 오늘로 끝냅니다.
+        '아침 햇빛 보기' 습관의 오늘 기록을 '빈칸'에서 '완료'(으)로 고칩니다.
+        1번 습관의 오늘 기록을 '완료'(으)로 고칩니다.
+        Ends the habit 'Morning sunlight' today. What was recorded stays.
+        Ends habit 1 today.
+        Corrects the record of 'Morning sunlight' for today from blank to done.
+        Corrects the record of habit 1 for today to done."#]]
+    .assert_eq(&told.join("\n"));
 }
 
 /// Spec 5: a screen, a command and a chat get the same verdict, because the one repository judges.

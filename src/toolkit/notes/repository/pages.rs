@@ -8,7 +8,7 @@ use super::{
         file_name::{file_name, unlike},
         fold::fold,
         page::{Page, PageId},
-        rules::{Violation, judge_title},
+        rules::{Violation, judge_text, judge_title},
         search::{Scope, expression, ranking, words},
     },
     MAX_HITS, NotesError, NotesRepository, Part,
@@ -39,6 +39,7 @@ impl NotesRepository<'_> {
     /// # Errors
     /// [`Violation::UnknownPage`].
     pub async fn page_titled(&mut self, title: &str) -> Result<Page, NotesError> {
+        judge_title(title)?;
         let row: Option<PageRow> = sqlx::query_as(pages!(
             "WHERE page.user_id = $1 AND page.title_key = $2 ORDER BY page.number LIMIT 1"
         ))
@@ -75,6 +76,7 @@ impl NotesRepository<'_> {
         query: &str,
         limit: usize,
     ) -> Result<Part<Page>, NotesError> {
+        judge_text("query", query)?;
         let Some(expression) = expression(query, Scope::User(self.user.as_str())) else {
             return Ok(Part { items: Vec::new(), total: 0 });
         };

@@ -5,7 +5,7 @@ use super::{
     super::{
         fold::fold,
         page::{Page, PageId},
-        rules::{Violation, parse_path},
+        rules::{Violation, judge_text, parse_path},
         tree::{Node, reading_order},
     },
     NotesError, NotesRepository, Part,
@@ -34,6 +34,7 @@ impl NotesRepository<'_> {
     pub async fn page_at(&mut self, path: &str) -> Result<Option<Page>, NotesError> {
         let mut found: Option<Page> = None;
         let names = parse_path(path)?;
+        judge_text("path", path)?;
         for (place, name) in (1..).zip(&names) {
             let inside = found.as_ref().map(|page| page.number);
             let mut row = self.page_inside(inside, name).await?;

@@ -3,6 +3,7 @@ use super::{
     super::{
         block::BlockId,
         page::PageId,
+        rules::judge_text,
         search::{Scope, expression, ranking},
     },
     MAX_HITS, NotesError, NotesRepository, Part,
@@ -36,6 +37,7 @@ impl NotesRepository<'_> {
         offset: usize,
         limit: usize,
     ) -> Result<Part<BlockHit>, NotesError> {
+        judge_text("query", query)?;
         let scope = match page {
             Some(id) => Scope::Page(self.page(id).await?.number),
             None => Scope::User(self.user.as_str()),

@@ -9,5 +9,5 @@ mod violation;
 
 pub use nesting::Nesting;
 pub use path::parse_path;
-pub use text::{judge_content, judge_title};
+pub use text::{judge_content, judge_text, judge_title};
 pub use violation::Violation;

@@ -21,23 +21,35 @@ pub fn judge_title(title: &str) -> Result<(), Violation> {
     Ok(())
 }
 
-/// A block is one line, perhaps an empty one.
+/// A block is one line, perhaps an empty one. Of control characters it has none but tabs.
 ///
 /// # Errors
-/// [`Violation::Newline`], [`Violation::LongContent`].
+/// [`Violation::Newline`], [`Violation::ControlInText`], [`Violation::LongContent`].
 pub fn judge_content(content: &str) -> Result<(), Violation> {
     if content.chars().any(ends_line) {
         return Err(Violation::Newline);
     }
+    judge_text("content", content)?;
     if content.chars().count() > MAX_CONTENT_CHARS {
         return Err(Violation::LongContent);
     }
     Ok(())
 }
 
-/// Whatever some program takes for the end of a line, and what ends a text for SQLite.
+/// What is searched for, repeated or put between is plain: of control characters it has none but tabs.
+///
+/// # Errors
+/// [`Violation::ControlInText`].
+pub fn judge_text(field: &'static str, text: &str) -> Result<(), Violation> {
+    if text.chars().any(|c| c.is_control() && c != '\t') {
+        return Err(Violation::ControlInText { field });
+    }
+    Ok(())
+}
+
+/// Whatever some program takes for the end of a line.
 const fn ends_line(c: char) -> bool {
-    matches!(c, '\0' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+    matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -60,11 +72,15 @@ mod tests {
 
     #[test]
     fn a_block_is_one_line() {
-        for content in ["", " ", "- [x] 작업", "\ttab", "\u{1b}[0m", &"가".repeat(10_000)] {
+        for content in ["", " ", "- [x] 작업", "\ttab", &"가".repeat(10_000)] {
             assert_eq!(judge_content(content), Ok(()), "{content}");
         }
         assert_eq!(judge_content(&"가".repeat(10_001)), Err(Violation::LongContent));
-        for content in ["a\nb", "\r", "a\u{85}", "\u{2029}", "a\0"] {
+        for content in ["\u{1b}[0m", "a\0", "\u{7}", "\u{9b}"] {
+            let refused = Violation::ControlInText { field: "content" };
+            assert_eq!(judge_content(content), Err(refused), "{content:?}");
+        }
+        for content in ["a\nb", "\r", "a\u{85}", "\u{2029}"] {
             assert_eq!(judge_content(content), Err(Violation::Newline), "{content:?}");
         }
     }

@@ -23,6 +23,11 @@ pub enum Violation {
     LongTitle,
     /// The title has a line break or another control character.
     ControlInTitle,
+    /// A text has a control character.
+    ControlInText {
+        /// The name of the field.
+        field: &'static str,
+    },
     /// The content has more than one line.
     Newline,
     /// The content is too long.
@@ -61,9 +66,11 @@ impl Violation {
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownPage { .. } | Self::UnknownBlock { .. } => "not_found",
-            Self::BlankTitle | Self::LongTitle | Self::ControlInTitle | Self::OneOf { .. } => {
-                "validation"
-            }
+            Self::BlankTitle
+            | Self::LongTitle
+            | Self::ControlInTitle
+            | Self::ControlInText { .. }
+            | Self::OneOf { .. } => "validation",
             Self::Newline => "newline",
             Self::LongContent => "too_long",
             Self::TooDeep => "too_deep",

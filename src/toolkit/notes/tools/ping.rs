@@ -3,7 +3,7 @@ use madang_actors::{port::Tool, protocol::EffectPolicy};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::UTILITY;
+use super::{super::rules::judge_text, UTILITY, fault};
 use crate::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -21,7 +21,9 @@ struct Arguments {
     message: Option<String>,
 }
 
-async fn ping(arguments: Arguments, _: &ToolContext) -> ToolResult<String> {
+async fn ping(arguments: Arguments, ctx: &ToolContext) -> ToolResult<String> {
+    judge_text("message", arguments.message.as_deref().unwrap_or_default())
+        .map_err(|violation| fault(ctx)(violation.into()))?;
     Ok(match arguments.message {
         Some(message) => format!("pong: {message}"),
         None => "pong".to_owned(),

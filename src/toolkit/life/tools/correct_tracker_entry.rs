@@ -1,0 +1,93 @@
+//! `correct_tracker_entry`: corrects what was recorded for a day of a habit.
+use madang_actors::{port::Tool, protocol::Locale};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
+
+use super::{
+    super::{
+        habit::{HabitId, TrackerValue},
+        repository::NewEntry,
+        texts,
+        today::{parse_day, today},
+    },
+    HABIT, habits, title,
+};
+use crate::tool::{self, ToolContext, ToolResult};
+
+pub(super) fn tool() -> impl Tool {
+    tool::transactional(
+        "correct_tracker_entry",
+        "Correct a day of a habit that was recorded wrongly.",
+        correct_tracker_entry,
+    )
+    .category(HABIT)
+    .idempotent()
+    .consequence_from(seen)
+    .consequence(consequence)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Number of the habit, as in the result of list_active_habits.
+    #[schemars(range(min = 1))]
+    habit_id: HabitId,
+    /// What the day is to have: done or blank.
+    value: TrackerValue,
+    /// The day, YYYY-MM-DD; today when left out.
+    #[serde(default)]
+    #[schemars(with = "String", extend("format" = "date"))]
+    date: Option<String>,
+    /// Another note; the old one stays when left out.
+    #[serde(default)]
+    #[schemars(with = "String", length(max = 200))]
+    note: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Corrected {
+    habit_id: HabitId,
+    date: String,
+    value: TrackerValue,
+}
+
+async fn correct_tracker_entry(
+    arguments: Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<Corrected> {
+    let date = match &arguments.date {
+        Some(day) => parse_day(day).map_err(|violation| violation.into_fault(ctx.locale))?,
+        None => today(ctx.now(), &ctx.time_zone),
+    };
+    let entry =
+        NewEntry { habit: arguments.habit_id, date, value: arguments.value, note: arguments.note };
+    habits(db, ctx).correct(&entry).await.map_err(|error| error.into_fault(ctx.locale))?;
+    Ok(Corrected { habit_id: entry.habit, date: date.to_string(), value: entry.value })
+}
+
+/// With the habit's name and what is recorded, where it is the user's.
+async fn seen(
+    arguments: &Arguments,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let date = match &arguments.date {
+        Some(day) => parse_day(day)?,
+        None => today(ctx.now(), &ctx.time_zone),
+    };
+    let mut habits = habits(db, ctx);
+    let habit = habits.habit(arguments.habit_id).await?;
+    let recorded = habits.entry(habit.id, date).await?;
+    let name = format!("'{}'", title(&habit.origin, ctx.locale));
+    let day = arguments.date.as_deref();
+    Ok(texts::will_correct(&name, recorded, arguments.value, day, ctx.locale))
+}
+
+fn consequence(arguments: &Arguments, locale: Locale) -> String {
+    let name = match locale {
+        Locale::Ko => format!("{}번", arguments.habit_id),
+        Locale::En => format!("habit {}", arguments.habit_id),
+    };
+    texts::will_correct(&name, None, arguments.value, arguments.date.as_deref(), locale)
+}
