@@ -103,7 +103,8 @@ mod tests {
     }
 
     fn check(name: &str, data: Value, expected: &Expect) {
-        let line = |locale| line(name, Some(ToolOutcome::ok(data.clone())), locale);
+        let outcome = ToolOutcome::ok(data);
+        let line = |locale| line(name, Some(outcome.clone()), locale);
         expected.assert_eq(&format!("{}\n{}\n", line(Locale::Ko), line(Locale::En)));
     }
 
