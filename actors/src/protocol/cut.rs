@@ -53,7 +53,7 @@ enum Names {
 }
 
 /// Cuts data so that it `fits`; `None` where nothing of it does. What is given says `_truncated`; a list that was cut has
-/// its whole length in `count`, or in `_counts` where there are several.
+/// its whole length in `count` where it is the longest, and in `_counts` where another was cut.
 pub(super) fn cut(data: &Value, fits: impl Fn(&Value) -> bool) -> Option<Value> {
     let fields = as_fields(data);
     let longest = longest_list(&fields).map(|(key, list)| (key.to_owned(), list.len()));
@@ -110,13 +110,14 @@ impl Cutter<'_> {
             };
             fields.insert(key.clone(), value);
         }
+        let has_others = counts.keys().any(|key| self.longest != Some(key.as_str()));
         let longest = self.longest.and_then(|key| counts.get(key).cloned());
         if let Some(total) =
             longest.filter(|_| !self.fields.get("count").is_some_and(Value::is_u64))
         {
             fields.insert("count".to_owned(), total);
         }
-        if counts.len() > 1 {
+        if has_others {
             fields.insert("_counts".to_owned(), Value::Object(counts));
         }
         fields.insert("_truncated".to_owned(), Value::Bool(true));

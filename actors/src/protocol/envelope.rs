@@ -90,7 +90,8 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
                 let hint = json!(format!("ask {tool} for the rest"));
                 let room = hint.to_string().len() + r#","_hint":"#.len();
                 let mut data = cut_to(max_bytes.checked_sub(room)?)?;
-                data.as_object_mut()?.insert("_hint".to_owned(), hint);
+                // A hint of the tool's own stays.
+                data.as_object_mut()?.entry("_hint").or_insert(hint);
                 Some(data)
             });
             let data = hinted.or_else(|| cut_to(max_bytes));
