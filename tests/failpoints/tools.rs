@@ -5,7 +5,9 @@ use std::{
     fs::OpenOptions,
     io::Write as _,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, LazyLock},
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -69,7 +71,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
                 .effect(EffectPolicy::Write),
         ),
         Arc::new(
-            tool::transactional("commit_row", "Adds a row and commits by itself.", commit_row)
+            tool::transactional("commit_row", "Adds a row and ends the transaction.", commit_row)
                 .effect(EffectPolicy::Write),
         ),
         Arc::new(tool::plain("send_mail", "Sends a mail.", send_mail).effect(EffectPolicy::Write)),
@@ -117,8 +119,23 @@ async fn commit_row(
     ctx: &ToolContext,
 ) -> ToolResult<Value> {
     add_row(given, &mut *db, ctx).await?;
-    sqlx::query("COMMIT").execute(db).await?;
+    if sqlx::query("COMMIT").execute(&mut *db).await.is_ok() {
+        return Ok(json!({ "committed": true }));
+    }
+    // What it leaves behind is prepared only when the writer goes on with the connection, which is then lost.
+    leave(db, COUNTS_FOR_A_WHILE);
+    leave(db, "ROLLBACK");
     Ok(json!({ "added": true }))
+}
+
+const COUNTS_FOR_A_WHILE: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+    SELECT count(*) FROM n";
+
+/// Begins a statement and gives it up.
+fn leave(db: &mut SqliteConnection, statement: &'static str) {
+    let left = pin!(sqlx::query(statement).execute(db));
+    assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());
 }
 
 async fn count_rows(_: Token, db: &mut SqliteConnection, _: &ToolContext) -> ToolResult<Value> {

@@ -31,7 +31,7 @@ const EXPECTED: [(Stage, &str, But); 7] = [
         "Answered | Answered | erase ok Committed",
         &[(
             Victim::Session,
-            "not told: the session is closed | died, Failed | erase dismissed None",
+            "not told: the session is closed | died, Failed | erase withdrawn None",
         )],
     ),
     (
