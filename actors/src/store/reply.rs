@@ -43,7 +43,7 @@ pub(super) async fn heard<T>(
     answer.await.unwrap_or(Err(StoreError::Silent))
 }
 
-/// The right and the duty to answer an asker. A job whose time is up before a writer [begins](Self::begins) it is
+/// The right and the duty to answer an asker. A job whose time is up before a writer begins it is
 /// withdrawn. Dropped, it says so too, or that nobody knows, where a writer had begun the job.
 #[must_use = "dropping it tells the asker that there is no answer"]
 pub struct TimedReply<T: 'static>(Option<Arc<dyn Seat<T>>>);
