@@ -52,7 +52,10 @@ tests() { run cargo test -p madang; }
 with_failpoints=(-p madang --no-default-features --features "failpoints,sqlite" --test failpoints)
 failpoints() {
     run cargo test "${with_failpoints[@]}" || return 1
-    run cargo clippy -p madang -p madang-actors --no-default-features --features failpoints,sqlite --lib --test failpoints -- -D warnings
+    run cargo clippy -p madang -p madang-actors --no-default-features --features failpoints,sqlite --lib --test failpoints -- -D warnings || return 1
+    # The programs of tests that scripts/mutants.sh runs have these features, too.
+    run cargo check -p madang --no-default-features --features failpoints,sqlite --lib --profile test || return 1
+    run cargo check -p madang --no-default-features --features failpoints,sqlite --test it
 }
 
 # With `madang` beside it, so that both are built with the features of the suite above.
