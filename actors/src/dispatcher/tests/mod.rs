@@ -3,8 +3,10 @@
 
 mod approvals;
 mod beginning;
+mod going_on;
 mod late;
 mod resources;
+mod standing;
 
 use std::{sync::Arc, time::Duration};
 

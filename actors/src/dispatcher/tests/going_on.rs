@@ -1,0 +1,206 @@
+//! Calls that were left before their end, and go on with what the ledger has of them.
+
+use serde_json::json;
+
+use super::{SHORT, yard_with};
+use crate::{
+    dispatcher::{DispatchRequest, DispatcherEvent},
+    ledger::CallState,
+    port::LedgerRow,
+    protocol::{CancelReason, Decision, OnDismiss, Timestamp},
+    testing::{
+        FakeTool, Gate, Runs,
+        yard::{OneCall, Yard, in_time, kind},
+    },
+};
+
+/// Leaves a call, and gives what the ledger has of it.
+async fn leave(yard: &Yard, call: &mut OneCall) -> LedgerRow {
+    call.request.leave.cancel();
+    while !matches!(call.next().await, DispatcherEvent::Left { .. }) {}
+    let rows = yard.ledger().await;
+    rows.into_iter().find(|row| row.call == call.request.call.id).unwrap()
+}
+
+/// The same call, with this row of the ledger.
+async fn again(yard: &Yard, call: &OneCall, row: &LedgerRow) -> OneCall {
+    with(yard, call, row, |_| {}).await
+}
+
+async fn with(
+    yard: &Yard,
+    call: &OneCall,
+    row: &LedgerRow,
+    change: impl FnOnce(&mut DispatchRequest),
+) -> OneCall {
+    let old = call.request.clone();
+    let same = |request: &mut DispatchRequest| {
+        let news = request.news.clone();
+        *request = DispatchRequest {
+            standing: Some(Box::new(row.clone())),
+            leave: Default::default(),
+            news,
+            ..(*old).clone()
+        };
+        change(request);
+    };
+    yard.begin_with("mail", "{}", same).await
+}
+
+async fn mailing() -> (Yard, Runs) {
+    let tool = FakeTool::destructive("mail");
+    let runs = tool.runs();
+    (yard_with(|_| {}, vec![tool]).await, runs)
+}
+
+/// Asked about, and left before the answer.
+async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
+    let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+    call.question().await;
+    let row = leave(yard, &mut call).await;
+    assert_eq!(row.state, CallState::Awaiting);
+    (call, row)
+}
+
+/// Approved, and left while another call had the only place; the gate lets that one go.
+async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
+    let gate = Gate::new();
+    let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = yard_with(|_| {}, vec![tool]).await;
+    let mut first = yard.begin("mail", "{}").await;
+    let question = first.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    in_time(gate.arrived(1)).await;
+    let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+    let question = call.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    let row = leave(&yard, &mut call).await;
+    assert_eq!(row.state, CallState::Approved);
+    gate.open();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    (yard, runs, gate, call, row)
+}
+
+#[tokio::test]
+async fn a_question_that_was_left_is_asked_again_as_it_was() {
+    let (yard, runs) = mailing().await;
+    let (call, row) = asked(&yard).await;
+    let mut call = again(&yard, &call, &row).await;
+    let question = call.question().await;
+    assert_eq!(Some(question.digest), row.digest);
+    assert_eq!(Some(question.expires_at), row.expires_at);
+    assert_eq!(question.arguments, json!({ "to": "kim" }));
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    assert_eq!(runs.count(), 1);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_question_whose_arguments_or_text_were_changed_is_not_asked_again() {
+    for change in [
+        (|row| row.arguments = json!({ "to": "all" })) as fn(&mut LedgerRow),
+        |row| row.shown.as_mut().unwrap().text = "Nothing happens.".into(),
+        |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
+        |row| row.shown = None,
+    ] {
+        let (yard, runs) = mailing().await;
+        let (call, mut row) = asked(&yard).await;
+        change(&mut row);
+        let end = again(&yard, &call, &row).await.end().await;
+        assert_eq!(kind(&end), "tool_changed, None");
+        assert_eq!(runs.count(), 0);
+        yard.settled().await;
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_expired_meanwhile_is_not_asked_again() {
+    let (yard, runs) = mailing().await;
+    let (call, mut row) = asked(&yard).await;
+    row.expires_at = Some(Timestamp::from_millis(1));
+    assert_eq!(kind(&again(&yard, &call, &row).await.end().await), "expired, None");
+    assert_eq!(runs.count(), 0);
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn an_approval_that_was_left_is_used_once_and_without_a_question() {
+    let (yard, runs, _, call, row) = approved().await;
+    let mut call = again(&yard, &call, &row).await;
+    let DispatcherEvent::Ended(end) = call.next().await else { panic!("nobody is asked again") };
+    assert_eq!(kind(&end), "ok, Committed");
+    assert_eq!(runs.count(), 2, "the other call, and this one");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn an_approval_whose_seal_does_not_fit_counts_for_nothing() {
+    let (yard, runs, _, call, mut row) = approved().await;
+    row.expires_at = row.expires_at.map(|at| at.after(SHORT));
+    assert_eq!(kind(&again(&yard, &call, &row).await.end().await), "approval_not_sealed, None");
+    assert_eq!(runs.count(), 1, "the other call");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() {
+    let (yard, runs) = mailing().await;
+    for mode in [OnDismiss::Stop, OnDismiss::Finish] {
+        let (call, row) = asked(&yard).await;
+        let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
+        let end = with(&yard, &call, &row, dismissed).await.end().await;
+        assert_eq!(kind(&end), format!("{}, None", CancelReason::Dismissed.name()));
+    }
+    assert_eq!(runs.count(), 0);
+    yard.settled().await;
+    let (yard, runs, _, call, row) = approved().await;
+    let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
+    let end = with(&yard, &call, &row, dismissed).await.end().await;
+    assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
+    assert_eq!(runs.count(), 1, "the other call");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
+    let gate = Gate::new();
+    let tools = vec![FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
+    let yard = yard_with(|limits| limits.max_running_calls = 1, tools).await;
+    let (call, row) = asked(&yard).await;
+    let mut other = yard.begin("post", "{}").await;
+    in_time(gate.arrived(1)).await;
+    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
+    let mut call = again(&yard, &call, &row).await;
+    gate.open();
+    assert_eq!(kind(&other.end().await), "ok, Committed");
+    let question = call.question().await;
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_waits_for_its_place() {
+    let gate = Gate::new();
+    let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
+    let runs = tool.runs();
+    let yard = yard_with(|_| {}, vec![tool]).await;
+    let mut calls = Vec::new();
+    for _ in 0..2 {
+        let mut call = yard.begin("mail", "{}").await;
+        let question = call.question().await;
+        yard.answer(&question, Decision::Approve).await.unwrap();
+        in_time(gate.arrived(1)).await;
+        calls.push(call);
+    }
+    let [first, second] = &mut calls[..] else { panic!("two calls") };
+    second.request.dismissal.dismiss(OnDismiss::Stop);
+    tokio::task::yield_now().await;
+    gate.open();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    assert_eq!(kind(&second.end().await), "discarded, Committed");
+    assert_eq!(runs.count(), 2);
+    yard.settled().await;
+}

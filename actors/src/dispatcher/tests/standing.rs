@@ -1,0 +1,93 @@
+//! What a standing approval covers, and what it does not.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::yard_with;
+use crate::{
+    dispatcher::{DispatchRequest, DispatcherEvent},
+    port::Resource,
+    protocol::{Approval, Decision, SessionId, TurnId},
+    testing::{
+        FakeTool,
+        yard::{OneCall, Yard, kind},
+    },
+};
+
+fn named(arguments: &Value) -> Option<Resource> {
+    arguments["to"].as_str().map(Resource::new)
+}
+
+/// A session in which calls follow one another.
+struct Chat<'a> {
+    yard: &'a Yard,
+    session: SessionId,
+    turn: TurnId,
+    seq: u64,
+}
+
+impl Chat<'_> {
+    async fn next(&mut self, tool: &str, arguments: &str) -> OneCall {
+        self.seq += 1;
+        let (session, turn, seq) = (self.session.clone(), self.turn, self.seq);
+        let here = |request: &mut DispatchRequest| {
+            (request.session, request.turn, request.seq) = (session, turn, seq);
+        };
+        self.yard.begin_with(tool, arguments, here).await
+    }
+
+    /// The user is asked, and says no.
+    async fn is_asked(&mut self, tool: &str, arguments: &str) {
+        let mut call = self.next(tool, arguments).await;
+        let question = call.question().await;
+        self.yard.answer(&question, Decision::Deny).await.unwrap();
+        assert_eq!(kind(&call.end().await), "denied, None", "{tool} {arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_often_as_it_says() {
+    let tools = ["mail", "wipe"].map(|name| FakeTool::destructive(name).resource(named));
+    let yard = yard_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
+    let mut first = yard.begin("mail", r#"{"to":"kim"}"#).await;
+    let question = first.question().await;
+    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    let request: Arc<DispatchRequest> = first.request.clone();
+    let (session, turn, always) = (request.session.clone(), request.turn, request.call.id);
+    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    for use_of in 1..=2 {
+        let mut covered = chat.next("mail", r#"{"to":"kim","text":"again"}"#).await;
+        let DispatcherEvent::Ended(end) = covered.next().await else {
+            panic!("nobody is asked, use {use_of}");
+        };
+        assert_eq!(kind(&end), "ok, Committed");
+        let Some(Approval::Granted { by_call, number, resource, .. }) = end.record.approval else {
+            panic!("it rests on the standing approval: {:?}", end.record.approval);
+        };
+        assert_eq!((by_call, number, resource.is_some()), (always, use_of, true));
+        chat.is_asked("mail", r#"{"to":"lee"}"#).await;
+        chat.is_asked("mail", "{}").await;
+        chat.is_asked("wipe", r#"{"to":"kim"}"#).await;
+        let elsewhere = yard.begin("mail", r#"{"to":"kim"}"#).await.question().await;
+        yard.answer(&elsewhere, Decision::Deny).await.unwrap();
+    }
+    chat.is_asked("mail", r#"{"to":"kim"}"#).await;
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
+    let tool = FakeTool::destructive("mail").resource(named);
+    let yard = yard_with(|_| {}, vec![tool]).await;
+    let mut first = yard.begin("mail", "{}").await;
+    let question = first.question().await;
+    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+    assert_eq!(kind(&first.end().await), "ok, Committed");
+    let (session, turn) = (first.request.session.clone(), first.request.turn);
+    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    chat.is_asked("mail", r#"{"to":"lee"}"#).await;
+    assert_eq!(kind(&chat.next("mail", "{}").await.end().await), "ok, Committed");
+    yard.settled().await;
+}
