@@ -200,6 +200,7 @@ impl Awake {
             began: Some(vec![began]),
             ended: vec![ended],
             proposed: Vec::new(),
+            is_ending: false,
             completion: None,
             calls: BTreeMap::new(),
             questions: Vec::new(),

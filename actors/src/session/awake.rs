@@ -104,6 +104,8 @@ pub(super) struct Running {
     pub(super) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that were not dispatched yet.
     pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
+    /// Its end was given to the store, which has it or will have it as far as is known.
+    pub(super) is_ending: bool,
     pub(super) completion: Option<(CompletionId, CancellationToken)>,
     pub(super) calls: BTreeMap<CallId, RunningCall>,
     pub(super) questions: Vec<Question>,
@@ -163,6 +165,11 @@ impl Awake {
         }
     }
 
+    /// The store may have another end than one that is told now.
+    pub(super) fn is_end_on_its_way(&self, turn: &Running) -> bool {
+        turn.is_ending && self.wiring.history == History::Stored
+    }
+
     /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
     pub(super) fn tell_early(&mut self, end: &TurnEnd, at: Timestamp, locale: Locale) -> u64 {
         let behind = self.place.door.feed().told().map_or(0, EventPlace::entry);
@@ -176,8 +183,7 @@ impl Awake {
         let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
         let (at, locale) = (wiring.around.clock.now(), turn.options.locale);
         let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
-        let is_on_its_way = turn.core.is_over() && wiring.history == History::Stored;
-        let is_told = turn.began.is_none() && !is_on_its_way;
+        let is_told = turn.began.is_none() && !self.is_end_on_its_way(&turn);
         let told_behind = is_told.then(|| {
             door.feed().silence();
             turn.span.ended(end.ending, end.error.as_ref(), end.usage);

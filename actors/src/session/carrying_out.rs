@@ -58,6 +58,9 @@ impl Awake {
 
     fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
         self.place.door.feed().silence();
+        if let Some(turn) = self.turn.as_mut() {
+            turn.is_ending = true;
+        }
         let killed = TurnError::model(ModelError::KILLED_ENGINE);
         if end.error.as_ref() == Some(&killed) {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };

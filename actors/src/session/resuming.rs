@@ -56,6 +56,7 @@ impl Awake {
             began: None,
             ended: Vec::new(),
             proposed: Default::default(),
+            is_ending: false,
             completion: None,
             calls: BTreeMap::new(),
             questions: Vec::new(),

@@ -86,7 +86,12 @@ impl Awake {
                 }
                 self.end_if_closing(me);
             }
-            Err(cause) => self.not_stored(me, clear, &cause),
+            Err(cause) => {
+                if let Some(turn) = self.turn.as_mut().filter(|_| end.is_some()) {
+                    turn.is_ending = cause.may_have_happened();
+                }
+                self.not_stored(me, clear, &cause);
+            }
         }
     }
 
@@ -125,6 +130,8 @@ impl Awake {
                 }
                 None
             }
+            // The store tells which end it is; whoever waits for it hears that this actor is lost.
+            None if self.is_end_on_its_way(&turn) => None,
             None => {
                 let behind = self.tell_early(&end, at, locale);
                 turn.ended.drain(..).for_each(|ended| answer(ended, end.clone()));

@@ -381,7 +381,6 @@ async fn nor_where_the_store_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "does not hold yet: in about one run of ten, one turn is told otherwise than it is stored"]
 async fn nor_where_all_of_this_happens() {
     let dies = [Step::KillSession, Step::KillConfirm, Step::KillDispatcher, Step::KillStoreActor];
     let fails = [Step::FailBegin, Step::LoseReply];

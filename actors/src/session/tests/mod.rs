@@ -8,6 +8,7 @@ mod heard;
 mod interleavings;
 mod left_out;
 mod lost;
+mod on_its_way;
 mod reading;
 mod resume;
 mod scene;
