@@ -5,9 +5,10 @@
 //! all that the borrower left there, so that nothing of the borrower's is ever prepared as the store's own.
 
 use std::{
+    collections::BTreeSet,
     ffi::{CStr, c_char, c_int, c_void},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
 };
@@ -15,7 +16,7 @@ use std::{
 use libsqlite3_sys as sqlite;
 use sqlx::sqlite::LockedSqliteHandle;
 
-use super::cut_off::CutOff;
+use super::{cut_off::CutOff, savepoint};
 
 /// What borrowers of one connection may say.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Authorizer {
     kind: Kind,
     is_lent: AtomicBool,
     gave_up: AtomicBool,
+    /// The parts that a borrower began and neither kept nor undid.
+    parts: Mutex<BTreeSet<Vec<u8>>>,
     /// What is cut off while the connection is lent, and not behind that.
     cut_off: Option<Arc<CutOff>>,
     /// Names the savepoint that only the store can ask for: whoever prepares it has the connection back.
@@ -80,7 +83,8 @@ impl Authorizer {
         cut_off: Option<Arc<CutOff>>,
     ) -> Self {
         let (is_lent, gave_up) = (AtomicBool::new(is_lent), AtomicBool::new(false));
-        Self { kind, is_lent, gave_up, cut_off, password }
+        let parts = Mutex::new(BTreeSet::new());
+        Self { kind, is_lent, gave_up, parts, cut_off, password }
     }
 
     /// From here on whatever is prepared is a borrower's.
@@ -93,9 +97,24 @@ impl Authorizer {
         self.gave_up.load(SeqCst)
     }
 
+    /// Whether a part of a borrower's was begun and neither kept nor undone. True also while its end is in the queue.
+    pub(super) fn has_open_part(&self) -> bool {
+        !self.parts().is_empty()
+    }
+
     /// What the borrower wrote was undone.
     pub(super) fn forget(&self) {
         self.gave_up.store(false, SeqCst);
+        self.forget_parts();
+    }
+
+    /// Another borrower comes. A part of the last one that was begun only behind its end has nothing in it.
+    pub(super) fn forget_parts(&self) {
+        self.parts().clear();
+    }
+
+    fn parts(&self) -> MutexGuard<'_, BTreeSet<Vec<u8>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The password, as a statement: prepared, it gives the connection back. It is refused all the same, so it does nothing.
@@ -148,7 +167,7 @@ impl Authorizer {
             }
             sqlite::SQLITE_FUNCTION => !is_among(second, &DANGEROUS_FUNCTIONS),
             sqlite::SQLITE_PRAGMA => is_among(first, &HARMLESS_PRAGMAS),
-            sqlite::SQLITE_SAVEPOINT => self.may_name(second),
+            sqlite::SQLITE_SAVEPOINT => self.may_name(first, second),
             sqlite::SQLITE_TRANSACTION => self.kind == Kind::Reader,
             // Tables, views, triggers, indexes, temporary ones included; other files; whatever comes with a later SQLite.
             _ => false,
@@ -156,13 +175,20 @@ impl Authorizer {
     }
 
     /// Savepoints are welcome, but for the store's own.
-    fn may_name(&self, savepoint: &[u8]) -> bool {
+    fn may_name(&self, operation: &[u8], savepoint: &[u8]) -> bool {
         if self.kind == Kind::Writer && savepoint == self.password.as_bytes() {
             self.is_lent.store(false, SeqCst);
             if let Some(cut_off) = &self.cut_off {
                 cut_off.never();
             }
             return false;
+        }
+        if self.kind == Kind::Writer && savepoint::is_part(savepoint) {
+            if operation == b"BEGIN" {
+                self.parts().insert(savepoint.to_vec());
+            } else {
+                self.parts().remove(savepoint);
+            }
         }
         !is_ours(savepoint)
     }

@@ -37,7 +37,8 @@ use uuid::Uuid;
 /// # Errors
 /// What the part gave; or SQLite's error where a savepoint could not be begun or ended. In the second case nobody knows
 /// any more what the transaction holds (its end may have been typed inside of the part), so the *whole* transaction is
-/// rolled back: a tool's call or a `Runtime::transaction` then ends with an error, whatever its function gives.
+/// rolled back: a tool's call or a `Runtime::transaction` then ends with an error, whatever its function gives. So does one
+/// that drops a part behind more statements than the connection's queue holds, none of which it waited for.
 pub async fn savepoint<T, E, F>(db: &mut SqliteConnection, part: F) -> Result<T, E>
 where
     F: AsyncFnOnce(&mut SqliteConnection) -> Result<T, E>,
@@ -59,6 +60,14 @@ where
     }
 }
 
+/// Begins the name of each savepoint that is made here.
+const PART: &str = "part_";
+
+/// Whether this names a savepoint that was made here.
+pub(super) fn is_part(name: &[u8]) -> bool {
+    name.strip_prefix(PART.as_bytes()).is_some_and(|id| Uuid::try_parse_ascii(id).is_ok())
+}
+
 /// A savepoint that is open until it is ended.
 struct Part<'c> {
     db: &'c mut SqliteConnection,
@@ -75,8 +84,8 @@ enum End {
 
 impl<'c> Part<'c> {
     async fn begin(db: &'c mut SqliteConnection) -> sqlx::Result<Self> {
-        let mut part =
-            Self { db, name: format!("part_{}", Uuid::now_v7().simple()), is_open: true };
+        let name = format!("{PART}{}", Uuid::now_v7().simple());
+        let mut part = Self { db, name, is_open: true };
         let begun = run(part.db, format!("SAVEPOINT {}", part.name)).await;
         part.is_open = begun.is_ok();
         begun.map(|()| part)
@@ -104,7 +113,7 @@ impl<'c> Part<'c> {
 impl Drop for Part<'_> {
     /// Cut off, or in a panic. Nothing can be waited for here, and need not be: one poll puts the statement into the
     /// queue of SQLite's thread, before whatever is done next on this connection. It is run although nobody hears of it.
-    /// Where the savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
+    /// Where the queue is full it is not put there: the store finds the part open at the end, and undoes all. Where the savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
     fn drop(&mut self) {
         if self.is_open {
             let undo = pin!(run(self.db, format!("ROLLBACK TO {}", self.name)));

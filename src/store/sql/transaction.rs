@@ -80,12 +80,6 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
-    /// What a borrower wants undone is not kept; the part is still open, to be undone.
-    fn must_be_wanted(&self) -> Result<(), StoreError> {
-        let writer = self.slot.as_ref().expect("the slot is emptied on drop only");
-        writer.must_not_be_given_up().map_err(|given_up| StoreError::refused(given_up.to_string()))
-    }
-
     /// Writes facts, releases the part that is to be kept and begins the one of this depth, in one trip to SQLite's thread.
     async fn go_on(
         &mut self,
@@ -125,7 +119,8 @@ impl Transaction for SqliteTransaction {
 
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            self.must_be_wanted()?;
+            // What a borrower wants undone is not kept; the part is still open, to be undone.
+            self.writer().must_be_wanted().await?;
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
             if self.lent == Lent::No {
@@ -164,9 +159,7 @@ impl Transaction for SqliteTransaction {
             // Nothing may be written behind the end of the transaction; the hooks would refuse it, with a worse
             // message.
             writer.must_be_open().map_err(StoreError::unavailable)?;
-            if let Err(given_up) = writer.must_not_be_given_up() {
-                return Err(StoreError::refused(given_up.to_string()));
-            }
+            writer.must_be_wanted().await?;
             failpoint("sqlite.write").await?;
             write::write(writer.own(), writes, known).await?;
             failpoint("sqlite.written").await?;
@@ -187,7 +180,7 @@ impl Transaction for SqliteTransaction {
             if depth == 0 {
                 return Err(StoreError::unavailable(NoSavepoint));
             }
-            self.must_be_wanted()?;
+            self.writer().must_be_wanted().await?;
             failpoint("sqlite.next_part").await?;
             self.go_on(writes, Some(depth), depth).await?;
             self.kept = None;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use madang_actors::ledger::SealKeys;
+use madang_actors::{ledger::SealKeys, port::StoreError};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use uuid::Uuid;
 
@@ -45,10 +45,16 @@ struct Watch {
 #[error("the transaction was ended by somebody else")]
 pub(super) struct EndedByOthers;
 
-/// A borrower rolled back what it was lent.
+/// What a borrower wrote is not to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the borrower rolled the transaction back")]
-pub(super) struct GivenUp;
+pub(super) enum GivenUp {
+    /// It rolled back what it was lent.
+    #[error("the borrower rolled the transaction back")]
+    RolledBack,
+    /// It dropped a part that could not be undone alone.
+    #[error("the borrower left a part of the transaction open")]
+    PartLeftOpen,
+}
 
 /// Why a statement of the writer's own failed.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +93,7 @@ impl Writer {
         // The borrower's time goes on, however often it asks.
         if !self.is_lent {
             self.cut_off.lent(deadline);
+            self.authorizer.forget_parts();
         }
         self.authorizer.lend();
         self.is_lent = true;
@@ -163,12 +170,26 @@ impl Writer {
     /// Whether all that was kept is to be kept. A borrower that rolled back too late to be undone alone spoils it.
     pub(super) fn must_be_untouched(&self) -> Result<(), EndedByOthers> {
         self.must_be_open()?;
-        self.must_not_be_given_up().map_err(|GivenUp| EndedByOthers)
+        self.must_not_be_given_up().map_err(|_| EndedByOthers)
     }
 
     /// Whether the borrower wants what it wrote to be kept: it may have rolled back on its own.
-    pub(super) fn must_not_be_given_up(&self) -> Result<(), GivenUp> {
-        if self.authorizer.gave_up() { Err(GivenUp) } else { Ok(()) }
+    fn must_not_be_given_up(&self) -> Result<(), GivenUp> {
+        if self.authorizer.gave_up() { Err(GivenUp::RolledBack) } else { Ok(()) }
+    }
+
+    /// The same, and whether each part that the borrower began was kept or undone: the end of one may still be in the queue,
+    /// and is waited for.
+    pub(super) async fn must_be_wanted(&mut self) -> Result<(), StoreError> {
+        let refused = |given_up: GivenUp| StoreError::refused(given_up.to_string());
+        self.must_not_be_given_up().map_err(refused)?;
+        if self.authorizer.has_open_part() {
+            self.own().db.ping().await.map_err(StoreError::unavailable)?;
+            if self.authorizer.has_open_part() {
+                return Err(refused(GivenUp::PartLeftOpen));
+            }
+        }
+        Ok(())
     }
 
     /// Ends a statement that still runs though its handler's future was dropped; without this, undoing would wait behind

@@ -254,3 +254,27 @@ async fn on_a_connection_of_ones_own_a_part_is_a_transaction() {
         sqlx::query_scalar("SELECT call FROM notes").fetch_all(&mut other).await.unwrap();
     assert_eq!(seen, [1]);
 }
+
+/// Puts more statements into the connection's queue than it holds, behind one that takes its time, and waits for none.
+async fn fill_the_queue(db: &mut SqliteConnection) {
+    const LONG: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT max(i) FROM n";
+    for sql in std::iter::once(LONG).chain([const { "SELECT 1" }; 100]) {
+        let mut said = Box::pin(sqlx::query(sql).execute(&mut *db));
+        poll_fn(|cx| Poll::Ready(drop(said.as_mut().poll(cx)))).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_whose_undoing_found_no_place_in_the_queue_costs_the_whole_handler() {
+    refused(async |db| {
+        note(db, 1).await.unwrap();
+        let part = savepoint(db, async |db| {
+            note(db, 3).await?;
+            fill_the_queue(db).await;
+            std::future::pending::<sqlx::Result<()>>().await
+        });
+        cut_off(part, 100).await;
+        note(db, 4).await.unwrap();
+    })
+    .await;
+}
