@@ -14,15 +14,25 @@ use crate::{
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
 
 fn submit(yard: &Yard, door: &Arc<Door>) -> (Began, oneshot::Receiver<TurnEnd>) {
+    submit_under(yard, door, "1", "go")
+}
+
+fn submit_under(
+    yard: &Yard,
+    door: &Arc<Door>,
+    key: &str,
+    text: &str,
+) -> (Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
         locale: Locale::En,
-        key: Some(IdempotencyKey::new("1").unwrap()),
+        key: Some(IdempotencyKey::new(key).unwrap()),
         ..TurnOptions::default()
     };
-    let bytes = yard.tree.around.admission.admit(Bound::QueuedBytes, door.user(), 2).unwrap();
-    yard.send(door, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
+    let admission = &yard.tree.around.admission;
+    let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len()).unwrap();
+    yard.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
     (beginning, end)
 }
 
@@ -45,5 +55,67 @@ async fn the_same_key_is_the_same_turn_however_late_the_store_answers() {
     drop(second_late);
     assert_eq!(in_time(second).await.unwrap().unwrap(), turn);
     assert_eq!(in_time(second_end).await.unwrap().turn, turn);
+    assert!(script.try_next().is_none(), "nothing is done twice");
+}
+
+#[tokio::test]
+async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refused() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let (first, first_end) = submit(&yard, &door);
+    let turn = in_time(first).await.unwrap().unwrap();
+    let completion = script.next().await;
+    let (again, again_end) = submit(&yard, &door);
+    assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
+    let (other, _) = submit_under(&yard, &door, "1", "something else");
+    assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
+    completion.say("Gone.");
+    let end = in_time(first_end).await.unwrap();
+    assert_eq!(in_time(again_end).await.unwrap(), end);
+    assert!(script.try_next().is_none(), "nothing is done twice");
+}
+
+#[tokio::test]
+async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_text_is_refused() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let (first, first_end) = submit(&yard, &door);
+    let turn = in_time(first).await.unwrap().unwrap();
+    script.next().await.say("Gone.");
+    let end = in_time(first_end).await.unwrap();
+    let (again, again_end) = submit(&yard, &door);
+    assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
+    assert_eq!(in_time(again_end).await.unwrap(), end);
+    let (other, _) = submit_under(&yard, &door, "1", "something else");
+    assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
+    assert!(script.try_next().is_none(), "nothing is done twice");
+
+    let (next, _next_end) = submit_under(&yard, &door, "2", "go");
+    let completion = script.next().await;
+    assert_ne!(in_time(next).await.unwrap().unwrap(), turn, "another key is another turn");
+    let (refused, _) = submit_under(&yard, &door, "3", "go");
+    let refused = in_time(refused).await.unwrap();
+    assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
+    completion.say("Gone again.");
+}
+
+#[tokio::test]
+async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_up_again() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let late = yard.store.answer_about_a_key_late();
+    let (waiting, waiting_end) = submit(&yard, &door);
+    yard.state(&door).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    // The same key, asked later and answered at once: it is the one that begins, and has ended by now.
+    let (first, first_end) = submit(&yard, &door);
+    let turn = in_time(first).await.unwrap().unwrap();
+    script.next().await.say("Gone.");
+    let end = in_time(first_end).await.unwrap();
+    drop(late);
+    assert_eq!(in_time(waiting).await.unwrap().unwrap(), turn);
+    assert_eq!(in_time(waiting_end).await.unwrap(), end);
     assert!(script.try_next().is_none(), "nothing is done twice");
 }

@@ -133,8 +133,8 @@ pub async fn interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_th
 ) {
     assert_eq!(store.interrupted().await.expect("the store can be read"), []);
     written(store, &[opened("s", "kim"), opened("t", "lee"), opened("u", "kim")]).await;
-    written(store, &[began("t", 3)]).await;
-    written(store, &[began("s", 2)]).await;
+    written(store, &[began("s", 3)]).await;
+    written(store, &[began("t", 2)]).await;
     written(store, &[began("u", 1), ended("u", 1)]).await;
     let of = |name: &str, owner: &str, number| InterruptedSession {
         session: session(name),
@@ -142,5 +142,5 @@ pub async fn interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_th
         turn: turn(number),
     };
     let found = store.interrupted().await.expect("the store can be read");
-    assert_eq!(found, [of("s", "kim", 2), of("t", "lee", 3)]);
+    assert_eq!(found, [of("t", "lee", 2), of("s", "kim", 3)]);
 }
