@@ -247,7 +247,8 @@ mod tests {
     use crate::{
         ledger::{CallState, Ended, Proposal, Transition, next_hash},
         protocol::{
-            CallResult, Effect, SettledBy, Settlement, Timestamp, ToolOutcome, TurnId, UserId,
+            CallResult, Effect, SettledBy, Settlement, Shown, Timestamp, ToolOutcome, TurnId,
+            UserId,
         },
     };
 
@@ -263,6 +264,21 @@ mod tests {
             arguments: "{}".into(),
             user: UserId::new("kim").unwrap(),
         })
+    }
+
+    /// The step of call 1 that says what was shown about it, and a digest that covers another text, where one is given.
+    fn awaiting(covered: Option<&str>) -> Transition {
+        let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
+        let shown = |text: &str| Shown { text: text.into(), consequence: "Mails.".into() };
+        let (schema, arguments) = (Digest::new([2; 32]), json!({}));
+        let covered = shown(covered.unwrap_or("Mail?"));
+        Transition::Awaiting {
+            digest: digest(&schema, &arguments, &user, &session, call(1), Some(&covered)),
+            arguments,
+            schema,
+            shown: Some(Box::new(shown("Mail?"))),
+            expires_at: Timestamp::from_millis(9),
+        }
     }
 
     fn running() -> Transition {
@@ -342,6 +358,15 @@ mod tests {
             let found = ledger(&steps).audit(None, None);
             assert_eq!(found, Err(AuditError::Step { position, call: call(number) }), "{steps:?}");
         }
+    }
+
+    #[test]
+    fn a_question_whose_digest_covers_another_text_is_found() {
+        let asked = ledger(&[(1, proposed(1)), (1, awaiting(None))]);
+        assert!(asked.audit(None, None).is_ok());
+        let changed = ledger(&[(1, proposed(1)), (1, awaiting(Some("Delete all?")))]);
+        let found = changed.audit(None, None);
+        assert_eq!(found, Err(AuditError::Shown { position: 2, call: call(1) }));
     }
 
     #[test]
