@@ -5,9 +5,9 @@ use tokio::sync::mpsc;
 use super::hasty;
 use crate::{
     dispatcher::{DispatchRequest, end_of_lost},
-    ledger::Transition,
+    ledger::{CallState, Transition},
     mailbox::Recipient,
-    port::Write,
+    port::{LedgerRow, Write},
     protocol::{Effect, Locale, SettledBy, SettledCall, Settlement},
     testing::{
         End, FakeTool, Gate,
@@ -111,4 +111,34 @@ async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
     gate.open();
     assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+}
+
+#[tokio::test]
+async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_could_leave_a_trace()
+{
+    let tools = [
+        FakeTool::read("read"),
+        FakeTool::read_store("look"),
+        FakeTool::transactional("save"),
+        FakeTool::write("post"),
+        FakeTool::destructive("mail").asks(|_| false),
+    ];
+    let yard = Yard::new(tools).await;
+    yard.call("read", "{}").await;
+    let row = yard.settled().await.remove(0);
+    for (name, begun) in [
+        ("read", Effect::None),
+        ("look", Effect::None),
+        ("save", Effect::None),
+        ("post", Effect::Unknown),
+        ("mail", Effect::Unknown),
+        ("a tool that is not there any more", Effect::Unknown),
+    ] {
+        for state in [CallState::Proposed, CallState::Awaiting, CallState::Approved] {
+            let row = LedgerRow { name: name.into(), state, ..row.clone() };
+            assert_eq!(end_of_lost(&yard.tree.around, &row, Locale::En).effect, Effect::None);
+        }
+        let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
+        assert_eq!(end_of_lost(&yard.tree.around, &row, Locale::En).effect, begun, "{name}");
+    }
 }
