@@ -5,6 +5,8 @@
 mod bundled;
 mod deaths;
 mod ends;
+#[cfg(all(feature = "llama", feature = "program"))]
+mod hostile_files;
 #[cfg(feature = "program")]
 mod program;
 mod stand_in;

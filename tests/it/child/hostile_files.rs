@@ -1,0 +1,89 @@
+//! Model files that lie anywhere in their header: whatever llama.cpp does with one, the program goes on and is told.
+//!
+//! `MADANG_MODEL_FILES=10000` tries so many that nobody has seen before.
+
+#[path = "../../../src/model/llama/tests/gguf_file.rs"]
+mod gguf_file;
+#[path = "../../../src/model/llama/tests/tiny_model.rs"]
+#[expect(dead_code, reason = "the tests of the library need more of it")]
+mod tiny_model;
+
+use std::{fs, time::Duration};
+
+use madang::model::child::ChildOptions;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{ask, load, words};
+use tiny_model::TinyModel;
+
+/// So many in each run of the tests.
+const FILES: u64 = 24;
+/// Nothing takes this long, on a machine with other things to do.
+const STUCK: Duration = Duration::from_secs(60);
+
+/// What stands in a damaged place: counts, lengths and types at the ends of what they can be.
+const LIES: [&[u8]; 8] = [
+    &[0],
+    &[0xFF],
+    &[0; 4],
+    &[0xFF; 4],
+    &[0xFF, 0xFF, 0xFF, 0x7F],
+    &[0; 8],
+    &[0xFF; 8],
+    &[0, 0, 0, 0, 0, 0, 0, 0x80],
+];
+
+/// A whole model with one to three lies in its header.
+fn lying(whole: &[u8], header: u64, random: &mut impl FnMut(u64) -> u64) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    for _ in 0..=random(3) {
+        let at = usize::try_from(4 + random(header - 12)).unwrap();
+        let lie = LIES[usize::try_from(random(LIES.len() as u64)).unwrap()];
+        bytes[at..at + lie.len()].copy_from_slice(lie);
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn a_model_file_that_lies_ends_no_program_and_is_told_or_serves() {
+    let (files, mut state) = match std::env::var("MADANG_MODEL_FILES") {
+        Ok(files) => (files.parse().expect("a number of files"), rand_seed()),
+        Err(_) => (FILES, 7),
+    };
+    println!("seed {state}");
+    let mut random = |bound: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    let whole = TinyModel::new().bytes();
+    let first_tensor = whole.windows(10).position(|window| window == b"token_embd").unwrap();
+    let (mut serving, mut refused) = (0, 0);
+    for file in 0..files {
+        let bytes = lying(&whole, first_tensor as u64, &mut random);
+        fs::write(&path, bytes).unwrap();
+        let options = ChildOptions::new(env!("CARGO_BIN_EXE_madang"));
+        let options = options.argument("engine").argument("--model").argument(&path);
+        let loaded = timeout(STUCK, load(options)).await;
+        match loaded.unwrap_or_else(|_| panic!("file {file} was never told")) {
+            Ok(model) => {
+                serving += 1;
+                drop(ask(&model, "a", CancellationToken::new()).await);
+            }
+            Err(error) => {
+                refused += 1;
+                let words = words(&error);
+                assert!(!words.is_empty() && !words.contains('\n'), "file {file}: {words:?}");
+            }
+        }
+    }
+    println!("{serving} served, {refused} were refused");
+    assert!(serving > 0 && refused > 0, "{serving} served, {refused} were refused");
+}
+
+fn rand_seed() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0)
+}
