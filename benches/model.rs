@@ -13,6 +13,8 @@ mod bare;
 mod constraint;
 #[path = "../src/model/llama/tests/gguf_file.rs"]
 mod gguf_file;
+#[path = "model/hostile.rs"]
+mod hostile;
 #[path = "model/long.rs"]
 mod long;
 #[path = "model/shape.rs"]
@@ -45,8 +47,18 @@ use uuid::Uuid;
 use bare::Bare;
 use speed::{Pairs, Speed, Taken, Taking};
 
-const PARTS: [&str; 9] =
-    ["single", "batch", "constraint", "common", "memory", "long", "pieces", "apart", "sharing"];
+const PARTS: [&str; 10] = [
+    "single",
+    "batch",
+    "constraint",
+    "common",
+    "memory",
+    "long",
+    "hostile",
+    "pieces",
+    "apart",
+    "sharing",
+];
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 1)]
 async fn main() {
@@ -93,6 +105,9 @@ async fn main() {
     }
     if is_wanted("long") {
         long::measure(&model).await;
+    }
+    if is_wanted("hostile") {
+        hostile::measure(&model).await;
     }
     if is_wanted("pieces") {
         pieces(&model).await;

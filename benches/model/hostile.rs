@@ -1,0 +1,137 @@
+//! How much later others hear their next token while one user sends what is dear to prepare: long texts, markers, schemas.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use madang::{
+    ChatModel as _, CompletionRequest, Deltas,
+    model::llama::{LlamaModel, LlamaOptions},
+};
+use madang_actors::protocol::{ToolSpec, UserId};
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use crate::{load, long::p99, millis, request, until, user};
+
+/// How many others stream.
+const STREAMS: usize = 4;
+/// So long the gaps are taken for each kind of hostility, and for none, in turns.
+const SPAN: Duration = Duration::from_secs(6);
+/// As much as a message may have.
+const BYTES: usize = 64 << 10;
+
+/// Takes the gaps of the others beside each kind of hostility, each against those of a span of peace just before it.
+pub(crate) async fn measure(path: &Path) {
+    let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
+    let model = load(path, options).await;
+    for (kind, text, schema) in kinds() {
+        let heard = streams(&model).await;
+        let began = Instant::now();
+        tokio::time::sleep(SPAN).await;
+        let came = Instant::now();
+        let sent = send(&model, &text, schema.as_ref(), came + SPAN).await;
+        let gone = Instant::now();
+        let (gaps, stop) = heard;
+        stop.cancel();
+        let gaps = gaps.lock().unwrap().clone();
+        let (peace, beside) = (between(&gaps, began, came), between(&gaps, came, gone));
+        let (count, peace, beside) = (beside.len(), p99(peace), p99(beside));
+        println!(
+            "hostile: {kind}: {sent} requests; p99 of {count} gaps of {STREAMS} others {:.0} ms, in peace {:.0} ms: {:.0} ms later (at most 100)",
+            millis(beside),
+            millis(peace),
+            millis(beside.saturating_sub(peace))
+        );
+    }
+}
+
+/// Texts and schemas, with what is dear in them.
+fn kinds() -> Vec<(&'static str, String, Option<Value>)> {
+    let many = |piece: &str| piece.repeat(BYTES / piece.len());
+    let keys = |key: &str| {
+        let key =
+            |number: usize| (format!("{number}{}", key.repeat(60)), json!({ "type": "string" }));
+        json!({ "type": "object", "properties": (0..500).map(key).collect::<serde_json::Map<_, _>>() })
+    };
+    let pattern = json!({ "type": "object", "properties": {
+        "a": { "type": "string", "pattern": "^((a|b|c){1,60}x){1,60}$" },
+    }, "required": ["a"] });
+    vec![
+        ("one letter", many("a"), None),
+        ("digits", many("1"), None),
+        ("blanks", many(" "), None),
+        ("syllables", many("가"), None),
+        ("markers", many("<|im_start|>"), None),
+        ("halves of a marker", many("<|im_"), None),
+        ("keys that are no characters", "hi".to_owned(), Some(keys("\u{FDD0}"))),
+        ("keys that are markers", "hi".to_owned(), Some(keys("<|im_start|>"))),
+        ("a pattern", "hi".to_owned(), Some(pattern)),
+    ]
+}
+
+type Heard = (Arc<Mutex<Vec<Vec<Instant>>>>, CancellationToken);
+
+/// Lets the others speak, until each has begun.
+async fn streams(model: &Arc<LlamaModel>) -> Heard {
+    let heard: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); STREAMS]));
+    let stop = CancellationToken::new();
+    for number in 0..STREAMS {
+        let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
+        let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
+        let asked = request(&format!("{number}"), None, vec![user("talk to me")], 7_000);
+        drop(tokio::spawn(async move { drop(model.complete(asked, deltas, stop).await) }));
+    }
+    until(|| heard.lock().unwrap().iter().all(|heard| heard.len() > 2)).await;
+    (heard, stop)
+}
+
+/// Sends the same again and again, four at a time, and tells how often that was.
+async fn send(model: &Arc<LlamaModel>, text: &str, schema: Option<&Value>, until: Instant) -> u64 {
+    let mut running = JoinSet::new();
+    for number in 0..4 {
+        let (model, text, schema) = (Arc::clone(model), text.to_owned(), schema.cloned());
+        running.spawn(async move {
+            let mut sent = 0;
+            while Instant::now() < until {
+                let tools: Vec<_> = schema
+                    .clone()
+                    .into_iter()
+                    .map(|schema| ToolSpec::new("t", "Does it.", schema))
+                    .collect();
+                let asked = CompletionRequest {
+                    user: UserId::new("hostile").unwrap(),
+                    tools: tools.into(),
+                    ..request(
+                        &format!("hostile {number}"),
+                        None,
+                        vec![user(&format!("{sent}{text}"))],
+                        1,
+                    )
+                };
+                let cancel = CancellationToken::new();
+                let late = cancel.clone().drop_guard();
+                drop(
+                    tokio::time::timeout_at(
+                        until,
+                        model.complete(asked, Deltas::ignored(), cancel),
+                    )
+                    .await,
+                );
+                drop(late);
+                sent += 1;
+            }
+            sent
+        });
+    }
+    running.join_all().await.into_iter().sum()
+}
+
+/// The gaps that ended between these moments.
+fn between(heard: &[Vec<Instant>], from: Instant, to: Instant) -> Vec<Duration> {
+    let pairs = heard.iter().flat_map(|heard| heard.windows(2));
+    pairs.filter(|pair| pair[1] > from && pair[1] <= to).map(|pair| pair[1] - pair[0]).collect()
+}
