@@ -24,11 +24,11 @@ pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};
 pub use madang_actors::{
-    ledger::{KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
+    ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
-        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, LedgerFilter, LedgerRow,
-        ModelError, ModelInfo, Owner, SessionLedger, Shares, Store, StoreError, SystemClock,
-        Unconstrained,
+        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, Forget, ForgetError, Forgotten,
+        LedgerFilter, LedgerRow, ModelError, ModelInfo, Owner, SessionLedger, Shares, Store,
+        StoreError, SystemClock, Unconstrained,
     },
     protocol::{
         Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,

@@ -5,7 +5,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Transition, canonical};
+use super::{NoRandomness, Transition, canonical};
 use crate::protocol::{CallId, Digest, SessionId, Timestamp};
 
 /// The length and last hash of a session's chain.
@@ -22,6 +22,35 @@ impl ChainEnd {
     pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
 }
 
+/// Random bytes that go into a link's hash and are erased with its text: without them the hash tells nothing, however few
+/// texts there could have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Salt([u8; 16]);
+
+impl Salt {
+    /// Draws fresh bytes.
+    ///
+    /// # Errors
+    /// [`NoRandomness`] if the system has none.
+    pub fn random() -> Result<Self, NoRandomness> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| NoRandomness::of(&error))?;
+        Ok(Self(bytes))
+    }
+
+    /// Takes bytes that were drawn before.
+    #[must_use]
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Gives the bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
 /// One transition as it stands in the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
@@ -31,6 +60,8 @@ pub struct Link {
     pub at: Timestamp,
     /// The step.
     pub transition: Transition,
+    /// The random bytes in its hash.
+    pub salt: Salt,
     /// The hash that was written with it.
     pub hash: Digest,
 }
@@ -39,6 +70,7 @@ pub struct Link {
 #[must_use]
 pub fn next_hash(
     head: &Digest,
+    salt: &Salt,
     session: &SessionId,
     call: CallId,
     at: Timestamp,
@@ -48,6 +80,7 @@ pub fn next_hash(
         serde_json::to_value(transition).expect("transitions are plain data with string keys");
     let mut hash = Sha256::new();
     hash.update(head.bytes());
+    hash.update(salt.bytes());
     hash.update((session.as_str().len() as u64).to_be_bytes());
     hash.update(session.as_str().as_bytes());
     hash.update(call.uuid().as_bytes());
@@ -68,7 +101,8 @@ pub fn verify<'a>(
     let mut found = ChainEnd::EMPTY;
     for link in links {
         found.length += 1;
-        found.head = next_hash(&found.head, session, link.call, link.at, &link.transition);
+        found.head =
+            next_hash(&found.head, &link.salt, session, link.call, link.at, &link.transition);
         if found.head != link.hash {
             return Err(ChainError::Changed { position: found.length });
         }
@@ -119,9 +153,10 @@ mod tests {
                 };
                 let (call, at) =
                     (CallId::new(Uuid::from_u128(n.into())), Timestamp::from_millis(n.into()));
-                let hash = next_hash(&end.head, session, call, at, &transition);
+                let salt = Salt::new([n; 16]);
+                let hash = next_hash(&end.head, &salt, session, call, at, &transition);
                 end = ChainEnd { length: end.length + 1, head: hash };
-                Link { call, at, transition, hash }
+                Link { call, at, transition, salt, hash }
             })
             .collect();
         (links, end)
@@ -145,6 +180,11 @@ mod tests {
         let mut another_step = links.clone();
         another_step[1].transition = links[2].transition.clone();
         let found = verify(&session, &another_step, &end);
+        assert_eq!(found, Err(ChainError::Changed { position: 2 }));
+
+        let mut other_salt = links.clone();
+        other_salt[1].salt = links[2].salt;
+        let found = verify(&session, &other_salt, &end);
         assert_eq!(found, Err(ChainError::Changed { position: 2 }));
 
         let mut removed = links.clone();

@@ -54,6 +54,12 @@ pub enum SealError {
 #[error("the system gave no random numbers for a key: {0}")]
 pub struct NoRandomness(String);
 
+impl NoRandomness {
+    pub(super) fn of(cause: &getrandom::Error) -> Self {
+        Self(cause.to_string())
+    }
+}
+
 impl SealKey {
     /// Makes a key that nobody knows.
     ///
@@ -61,7 +67,7 @@ impl SealKey {
     /// [`NoRandomness`] if the system has none.
     pub fn random() -> Result<Self, NoRandomness> {
         let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| NoRandomness(error.to_string()))?;
+        getrandom::fill(&mut secret).map_err(|error| NoRandomness::of(&error))?;
         Ok(Self::new(secret))
     }
 
@@ -170,12 +176,17 @@ impl SealKeys {
         self.fits(seal, OWNER, &owner(session, user, opened))
     }
 
-    fn make(&self, what: &[u8], parts: &[Vec<u8>]) -> Option<Seal> {
+    pub(super) fn make(&self, what: &[u8], parts: &[Vec<u8>]) -> Option<Seal> {
         let key = self.0.first()?;
         Some(Seal { key: key.id, code: code(&key.secret, what, parts) })
     }
 
-    fn fits(&self, seal: Option<&Seal>, what: &[u8], parts: &[Vec<u8>]) -> Result<(), SealError> {
+    pub(super) fn fits(
+        &self,
+        seal: Option<&Seal>,
+        what: &[u8],
+        parts: &[Vec<u8>],
+    ) -> Result<(), SealError> {
         let seal = seal.ok_or(SealError::Missing)?;
         let key = self.0.iter().find(|key| key.id == seal.key);
         let key = key.ok_or(SealError::UnknownKey(seal.key))?;

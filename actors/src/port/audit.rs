@@ -245,7 +245,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ledger::{CallState, Ended, Proposal, Transition, next_hash},
+        ledger::{CallState, Ended, Proposal, Salt, Transition, next_hash},
         protocol::{
             CallResult, Effect, SettledBy, Settlement, Shown, Timestamp, ToolOutcome, TurnId,
             UserId,
@@ -311,14 +311,15 @@ mod tests {
         let (mut end, mut rows) = (ChainEnd::EMPTY, HashMap::<CallId, LedgerRow>::new());
         let mut link = |(number, transition): &(u128, Transition)| {
             let (call, at) = (call(*number), Timestamp::from_millis(5));
-            let hash = next_hash(&end.head, &session, call, at, transition);
+            let salt = Salt::new([7; 16]);
+            let hash = next_hash(&end.head, &salt, &session, call, at, transition);
             end = ChainEnd { length: end.length + 1, head: hash };
             if let Ok(row) =
                 LedgerRow::after(rows.get(&call), None, None, &session, call, at, transition)
             {
                 rows.insert(call, row);
             }
-            Ok(Link { call, at, transition: transition.clone(), hash })
+            Ok(Link { call, at, transition: transition.clone(), salt, hash })
         };
         let links = steps.iter().map(&mut link).collect();
         let entries = rows.values().map(|row| (row.seq, row.call)).collect();

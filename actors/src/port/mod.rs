@@ -3,6 +3,7 @@
 mod audit;
 mod call_step;
 mod clock;
+mod forget;
 mod model;
 mod occupancy;
 mod resource;
@@ -18,6 +19,7 @@ use std::{future::Future, pin::Pin};
 
 pub use audit::{AuditError, Audited, Damaged, Owner, SessionLedger};
 pub use clock::{Clock, SystemClock};
+pub use forget::{Forget, ForgetError, Forgotten};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use resource::Resource;

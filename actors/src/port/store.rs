@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    BoxFuture, InterruptedSession, Occupancy, OpenTurn, StoreError, SubmittedTurn, TranscriptPart,
-    TurnStep,
+    BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, Occupancy, OpenTurn, StoreError,
+    SubmittedTurn, TranscriptPart, TurnStep,
 };
 use crate::{
-    ledger::{CallState, ChainEnd, Link, Seal, SealKeys, Transition},
+    ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
     protocol::{
         Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
         SettledBy, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions,
@@ -93,6 +93,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>>;
+
+    /// Erases all sessions of a user, their names included, and leaves an [`ErasedChain`] of each. Refused while a runtime
+    /// has the store. It can be cut off at any moment and ordered again: the rows go in one transaction, and the bytes
+    /// that they leave in files are written over afterwards, whether there were rows or not.
+    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>>;
+
+    /// Gives what stays of the chains of users who were forgotten, in the order of their ids.
+    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>>;
 
     /// Ends the store after everything else has ended: files are closed, locks released.
     fn close(&self) -> BoxFuture<'_, ()>;

@@ -3,11 +3,11 @@
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use crate::{
-    ledger::{ChainEnd, Link, SealKeys},
+    ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
-        BoxFuture, CallKey, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy,
-        Reader, Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
-        Write,
+        BoxFuture, CallKey, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
+        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
+        SubmittedTurn, Transaction, TranscriptPart, Write,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -155,6 +155,14 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
         self.store.links(session)
+    }
+
+    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        self.store.forget(order)
+    }
+
+    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+        self.store.erased()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -7,6 +7,7 @@ mod audit;
 mod authorizer;
 mod cut_off;
 mod error;
+mod forget;
 mod inspect;
 mod key_file;
 mod lock;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{CallState, ChainEnd, Link, Seal, Transition},
+    ledger::{CallState, ChainEnd, ErasedChain, Link, Salt, Seal, Transition},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, SubmittedTurn},
     protocol::{
         CallId, Content, Digest, IdempotencyKey, Locale, Notice, SessionId, Text, Timestamp,
@@ -245,8 +245,27 @@ pub(super) fn link(row: &SqliteRow) -> Result<Option<Link>, StoreError> {
         call: call_id(column(row, "call")?)?,
         at: Timestamp::from_millis(column(row, "at")?),
         transition: from_json(transition)?,
+        salt: salt(column(row, "salt")?)?,
         hash: digest(column(row, "hash")?)?,
     }))
+}
+
+/// A row of `madang_erased`.
+pub(super) fn erased(row: &SqliteRow) -> Result<ErasedChain, StoreError> {
+    let hashes = column::<&[u8]>(row, "hashes")?.chunks(32).map(digest);
+    Ok(ErasedChain {
+        id: uuid(column(row, "id")?)?,
+        by: user(column(row, "by_user")?)?,
+        at: Timestamp::from_millis(column(row, "at")?),
+        calls: number(column(row, "calls")?, "calls")?,
+        messages: number(column(row, "messages")?, "messages")?,
+        hashes: hashes.collect::<Result<_, _>>()?,
+        seal: seal(column(row, "seal")?)?,
+    })
+}
+
+fn salt(bytes: &[u8]) -> Result<Salt, StoreError> {
+    bytes.try_into().map(Salt::new).map_err(|cause| unreadable("a salt", cause))
 }
 
 fn moment(row: &SqliteRow, name: &'static str) -> Result<Option<Timestamp>, StoreError> {

@@ -2,7 +2,7 @@
 
 use madang_actors::{
     failpoint::is_planted,
-    ledger::{ChainEnd, Transition, next_hash},
+    ledger::{ChainEnd, Salt, Transition, next_hash},
     port::{CallKey, LedgerFilter, LedgerRow, StoreError},
     protocol::{CallId, SessionId, Timestamp, UserId},
 };
@@ -72,13 +72,14 @@ pub(super) async fn take(
     };
     let (before, grant, keys) = (before.as_ref(), grant.as_ref(), Some(own.keys));
     let row = LedgerRow::after(before, grant, keys, session, call, at, transition)?;
+    let salt = Salt::random().map_err(StoreError::unavailable)?;
     let head = if is_planted("a step is left out of the chain") {
         chain.head
     } else {
-        next_hash(&chain.head, session, call, at, transition)
+        next_hash(&chain.head, &salt, session, call, at, transition)
     };
     let chain = ChainEnd { length: chain.length + 1, head };
-    link(script, step, &chain)?;
+    link(script, step, &salt, &chain)?;
     if before.is_none() {
         propose(script, &row)?
     } else {
@@ -131,18 +132,23 @@ async fn last_step(
 }
 
 /// The step becomes the last link of its session's chain; the session row follows by itself.
-fn link(script: &mut Script, step: &Step<'_>, chain: &ChainEnd) -> Result<(), StoreError> {
+fn link(
+    script: &mut Script,
+    step: &Step<'_>,
+    salt: &Salt,
+    chain: &ChainEnd,
+) -> Result<(), StoreError> {
     script.statements(
         1,
-        "INSERT INTO madang_transitions (session, position, call, at, step, transition, hash) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO madang_transitions (session, position, call, at, step, transition, salt, hash) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     );
     script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
     script
         .bind(step.at.millis())
         .bind(row::step_name(step.transition))
         .bind(row::json(step.transition));
-    script.bind(chain.head.bytes().as_slice());
+    script.bind(salt.bytes().as_slice()).bind(chain.head.bytes().as_slice());
     Ok(())
 }
 

@@ -7,10 +7,11 @@ use std::{
 
 use madang_actors::{
     failpoint::failpoint,
-    ledger::{ChainEnd, Link, SealKeys},
+    ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
-        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
+        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
+        SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -20,7 +21,7 @@ use sqlx::{
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, Trouble, error,
+    OpenError, SqliteOptions, Trouble, error, forget,
     lock::Lock,
     place::Home,
     read,
@@ -205,6 +206,16 @@ impl Writing {
         SqliteTransaction::begin(slot, self.commits.clone()).await
     }
 
+    /// Writes the files anew, so that nothing of what was erased is left in them.
+    async fn rewrite(&self) -> Result<(), ForgetError> {
+        let mut slot = self.slot.lock().await;
+        if let Some(writer) = slot.take() {
+            writer.into_db().close().await.map_err(forget::not_rewritten)?;
+        }
+        // The slot stays locked: nobody writes meanwhile.
+        forget::rewrite(&self.options).await
+    }
+
     async fn connect(&self, keys: &SealKeys) -> sqlx::Result<Writer> {
         Writer::new(self.options.connect().await?, keys.clone()).await
     }
@@ -306,6 +317,23 @@ impl Store for SqliteStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
         Box::pin(async { read::links(self.0.own_reader().await?.db(), session).await })
+    }
+
+    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        Box::pin(async {
+            let writing =
+                self.0.writing.as_ref().ok_or_else(|| StoreError::unavailable(OpenedToRead))?;
+            let _occupied = self.0.occupancy.occupy().ok_or(ForgetError::InUse)?;
+            let mut transaction = writing.begin(&self.0.keys).await?;
+            let forgotten = forget::erase(transaction.own(), order).await?;
+            Box::new(transaction).commit().await?;
+            writing.rewrite().await?;
+            Ok(forgotten)
+        })
+    }
+
+    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+        Box::pin(async { forget::erased(self.0.own_reader().await?.db()).await })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

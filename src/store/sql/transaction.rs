@@ -10,6 +10,7 @@ use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::{
     error,
+    own::Own,
     step::Known,
     write::{self, NextPart},
     writer::{ControlError, Writer},
@@ -74,6 +75,11 @@ impl SqliteTransaction {
         failpoint("sqlite.begin").await?;
         begun.writer().begin().await.map_err(error::unavailable)?;
         Ok(begun)
+    }
+
+    /// The connection, for what only the store says.
+    pub(super) fn own(&mut self) -> Own<'_> {
+        self.writer().own()
     }
 
     fn writer(&mut self) -> &mut Writer {

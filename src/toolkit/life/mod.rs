@@ -27,3 +27,9 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator.dangerous_set_table_name("_life_migrations");
     migrator
 });
+
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang_actors::port::Forget::tables).
+pub const FORGET: [&str; 2] = [
+    "DELETE FROM life_entries WHERE habit_id IN (SELECT id FROM life_habits WHERE user_id = $1)",
+    "DELETE FROM life_habits WHERE user_id = $1",
+];

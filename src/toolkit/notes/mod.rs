@@ -33,3 +33,17 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator.dangerous_set_table_name("_notes_migrations");
     migrator
 });
+
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang_actors::port::Forget::tables). The words of
+/// what was deleted stand in the indexes of words until those are tidied.
+pub const FORGET: [&str; 9] = [
+    "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
+    "DELETE FROM notes_title_words WHERE rowid IN (SELECT number FROM notes_pages WHERE user_id = $1)",
+    "DELETE FROM notes_files WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
+    "DELETE FROM notes_pages WHERE user_id = $1",
+    "DELETE FROM notes_contexts WHERE user_id = $1",
+    "DELETE FROM notes_workspaces WHERE user_id = $1",
+    "DELETE FROM notes_changes WHERE user_id = $1",
+    "INSERT INTO notes_words (notes_words) SELECT 'optimize' WHERE $1 <> ''",
+    "INSERT INTO notes_title_words (notes_title_words) SELECT 'optimize' WHERE $1 <> ''",
+];

@@ -1,6 +1,7 @@
 //! A store in memory with the semantics of a database: savepoints, undo, commit, readers that see only what is committed.
 
 mod connection;
+mod forget;
 mod layer;
 mod transaction;
 
@@ -19,10 +20,11 @@ use layer::Layer;
 use transaction::MemoryTransaction;
 
 use crate::{
-    ledger::{ChainEnd, Link, SealKeys},
+    ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
-        BoxFuture, ConnectionType, InterruptedSession, LedgerFilter, LedgerRow, Occupancy, Reader,
-        Store, StoreError, StoredSession, SubmittedTurn, Transaction, TranscriptPart,
+        BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
+        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
+        SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
 };
@@ -46,6 +48,8 @@ struct Shared {
     occupancy: Occupancy,
     /// The answers about keys that come late, in the order in which they are asked for.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
+    /// What stays of the chains of users who were forgotten.
+    erased: Mutex<Vec<ErasedChain>>,
 }
 
 impl Default for Shared {
@@ -58,6 +62,7 @@ impl Default for Shared {
             faults: Mutex::default(),
             commits: AtomicU64::default(),
             late: Mutex::default(),
+            erased: Mutex::default(),
             occupancy: Occupancy::default(),
         }
     }
@@ -250,6 +255,26 @@ impl Store for MemoryStore {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
         Box::pin(async { Ok(self.0.read(|committed| committed.links(session))) })
+    }
+
+    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        Box::pin(async {
+            let _occupied = self.0.occupancy.occupy().ok_or(ForgetError::InUse)?;
+            let _turn = self.0.writer.clone().lock_owned().await;
+            let mut committed = self.0.committed.write().unwrap_or_else(PoisonError::into_inner);
+            let (forgotten, chains) = committed.forget(order);
+            let chains = chains.into_iter().map(|chain| chain.sealed(&self.0.keys));
+            self.0.erased.lock().unwrap_or_else(PoisonError::into_inner).extend(chains);
+            Ok(forgotten)
+        })
+    }
+
+    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+        Box::pin(async {
+            let mut erased = self.0.erased.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            erased.sort_by_key(|chain| chain.id);
+            Ok(erased)
+        })
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -9,7 +9,7 @@ use super::{
     layer::{Entry, Layer, SessionTable, Turn},
 };
 use crate::{
-    ledger::{ChainEnd, Link, Transition, next_hash},
+    ledger::{ChainEnd, Link, Salt, Transition, next_hash},
     port::{BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write},
     protocol::{
         Approval, CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId,
@@ -246,8 +246,10 @@ impl MemoryTransaction {
             self.top().proposed.push(call);
         }
         let head = self.find(session, |table| table.links.last().map(|link| link.hash));
-        let hash = next_hash(&head.unwrap_or(ChainEnd::EMPTY.head), session, call, at, step);
-        self.table(session).links.push(Link { call, at, transition: step.clone(), hash });
+        let head = head.unwrap_or(ChainEnd::EMPTY.head);
+        let salt = Salt::random().map_err(StoreError::unavailable)?;
+        let hash = next_hash(&head, &salt, session, call, at, step);
+        self.table(session).links.push(Link { call, at, transition: step.clone(), salt, hash });
         self.top().calls.insert(call, row.into());
         Ok(())
     }

@@ -12,6 +12,7 @@
 mod approvals;
 mod chain;
 mod facts;
+mod forget;
 mod ledger;
 mod next_parts;
 mod savepoints;
@@ -21,6 +22,7 @@ mod turns;
 
 pub use approvals::*;
 pub use chain::*;
+pub use forget::*;
 pub use ledger::*;
 pub use next_parts::*;
 pub use savepoints::*;
@@ -91,6 +93,9 @@ macro_rules! store_contract {
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,
             a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
+            a_forgotten_user_leaves_hashes_only,
+            who_is_not_forgotten_keeps_everything,
+            nobody_is_forgotten_while_a_runtime_has_the_store,
         }
     };
     (@promises $open:expr; $($promise:ident,)*) => {

@@ -68,6 +68,8 @@ CREATE TABLE madang_transitions (
     step       TEXT    NOT NULL
                CHECK (step IN ('proposed', 'awaiting', 'approved', 'running', 'ended', 'settled', 'revoked')),
     transition TEXT    NOT NULL,
+    -- Random bytes in the hash: erased with the text, they leave a hash that tells nothing of it.
+    salt       BLOB    NOT NULL CHECK (length(salt) = 16),
     hash       BLOB    NOT NULL CHECK (length(hash) = 32),
     PRIMARY KEY (session, position)
 ) STRICT, WITHOUT ROWID;
@@ -132,6 +134,40 @@ CREATE INDEX madang_uses_of_grants ON madang_calls (approval ->> '$.by_call')
 WHERE approval ->> '$.by_call' IS NOT NULL;
 CREATE INDEX madang_unknown_effects ON madang_calls (session, number) WHERE effect = 'unknown';
 CREATE INDEX madang_open_calls ON madang_calls (number) WHERE state <> 'ended';
+
+-- What stays of the chains of users who were forgotten: the hashes of the links, and a seal over all of it.
+CREATE TABLE madang_erased (
+    id       TEXT    NOT NULL PRIMARY KEY,
+    -- Who ordered it.
+    by_user  TEXT    NOT NULL,
+    at       INTEGER NOT NULL,
+    calls    INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    hashes   BLOB    NOT NULL CHECK (length(hashes) % 32 = 0),
+    seal     TEXT
+) STRICT, WITHOUT ROWID;
+
+-- The sessions that the open transaction erases; empty at any other time.
+CREATE TABLE madang_erasing (
+    session TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER madang_erased_stay BEFORE DELETE ON madang_erased
+BEGIN
+    SELECT raise(ABORT, 'what was erased stays on record');
+END;
+
+CREATE TRIGGER madang_erased_stay_the_same BEFORE UPDATE ON madang_erased
+BEGIN
+    SELECT raise(ABORT, 'what was erased stays on record');
+END;
+
+-- `REPLACE` deletes without asking the triggers of a deletion.
+CREATE TRIGGER madang_erased_are_not_replaced BEFORE INSERT ON madang_erased
+WHEN EXISTS (SELECT 1 FROM madang_erased WHERE id = NEW.id)
+BEGIN
+    SELECT raise(ABORT, 'what was erased stays on record');
+END;
 
 -- Whoever inserts here says that what came before it did not do what it should.
 CREATE VIEW madang_refused AS SELECT 1 AS refused;
@@ -213,8 +249,9 @@ BEGIN
     SELECT raise(ABORT, 'there is no unknown effect to settle');
 END;
 
--- What was written stays as it was written.
+-- What was written stays as it was written, until all of its session is erased.
 CREATE TRIGGER madang_transitions_stay BEFORE DELETE ON madang_transitions
+WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'the ledger is append-only');
 END;
@@ -225,6 +262,7 @@ BEGIN
 END;
 
 CREATE TRIGGER madang_calls_stay BEFORE DELETE ON madang_calls
+WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'the ledger is append-only');
 END;
@@ -245,6 +283,7 @@ BEGIN
 END;
 
 CREATE TRIGGER madang_messages_stay BEFORE DELETE ON madang_messages
+WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'the transcript is append-only');
 END;
@@ -255,11 +294,13 @@ BEGIN
 END;
 
 CREATE TRIGGER madang_turns_stay BEFORE DELETE ON madang_turns
+WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'turns are not deleted');
 END;
 
 CREATE TRIGGER madang_sessions_stay BEFORE DELETE ON madang_sessions
+WHEN NOT EXISTS (SELECT 1 FROM madang_erasing WHERE session = OLD.session)
 BEGIN
     SELECT raise(ABORT, 'sessions are not deleted');
 END;

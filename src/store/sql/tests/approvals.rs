@@ -85,7 +85,7 @@ async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Tra
     let name = row::step_name(transition);
     sqlx::query("SAVEPOINT attempt").execute(&mut *db).await.unwrap();
     let written = sqlx::query(
-        "INSERT INTO madang_transitions SELECT 's', chain_length + 1, $1, $2, $3, $4, zeroblob(32) \
+        "INSERT INTO madang_transitions SELECT 's', chain_length + 1, $1, $2, $3, $4, zeroblob(16), zeroblob(32) \
          FROM madang_sessions WHERE session = 's'",
     )
     .bind(call(number).to_string())

@@ -141,7 +141,7 @@ fn quoted(text: &str) -> String {
 /// The SQL of a step behind the last of the chain.
 fn insert(verb: &str, transition: &Transition) -> String {
     format!(
-        "{verb} INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, '{}', {}, randomblob(32) \
+        "{verb} INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, '{}', {}, zeroblob(16), randomblob(32) \
          FROM madang_sessions WHERE session = 's'",
         call(),
         step_name(transition),
@@ -242,7 +242,7 @@ async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_f
     let mut own = fresh(&house).await;
     let insert = |json: &str| {
         format!(
-            "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'settled', {}, randomblob(32) \
+            "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'settled', {}, zeroblob(16), randomblob(32) \
              FROM madang_sessions WHERE session = 's'",
             call(),
             quoted(json),
@@ -292,10 +292,10 @@ async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
         "INSERT OR REPLACE INTO madang_messages SELECT session, seq, turn, at, '{}', NULL FROM madang_messages",
         "INSERT OR REPLACE INTO madang_transitions SELECT * FROM madang_transitions",
         "INSERT OR REPLACE INTO madang_calls SELECT * FROM madang_calls",
-        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'running', '{\"state\":\"running\"}', zeroblob(32))",
-        "INSERT INTO madang_transitions VALUES ('s', 9, 'x', 0, 'proposed', '{\"state\":\"proposed\"}', zeroblob(32))",
-        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', '{\"state\":\"running\"}', zeroblob(32))",
-        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', 'no JSON', zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'running', '{\"state\":\"running\"}', zeroblob(16), zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 9, 'x', 0, 'proposed', '{\"state\":\"proposed\"}', zeroblob(16), zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', '{\"state\":\"running\"}', zeroblob(16), zeroblob(32))",
+        "INSERT INTO madang_transitions VALUES ('s', 4, 'x', 0, 'proposed', 'no JSON', zeroblob(16), zeroblob(32))",
     ]
     .map(str::to_owned)
     .into();

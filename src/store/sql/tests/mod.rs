@@ -6,6 +6,7 @@ mod approvals;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
 mod contract;
+mod forget;
 mod ledger_rows;
 mod left_running;
 mod loans;

@@ -27,6 +27,25 @@ pub use pass::sync;
 pub use report::{MirrorError, Report};
 pub use task::Mirror;
 
+/// Removes the workspace of a user that lies beside the database, and says whether there was one. All in it goes, also files
+/// that the mirror has not written; a link is removed itself and not what it leads to.
+///
+/// # Errors
+/// [`MirrorError::Workspace`]; what is left is removed by the next attempt.
+pub fn remove_workspace_beside(database: &Path, user: &UserId) -> Result<bool, MirrorError> {
+    let path = workspace_beside(database, user);
+    let removed = match std::fs::symlink_metadata(&path) {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(&path),
+        Ok(_) => std::fs::remove_file(&path),
+        Err(cause) => Err(cause),
+    };
+    match removed {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(MirrorError::Workspace { path, cause }),
+    }
+}
+
 /// Where the workspace of a user lies where nobody says: in a folder beside the database.
 #[must_use]
 pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {

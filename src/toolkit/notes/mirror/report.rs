@@ -56,7 +56,7 @@ impl From<Tally> for Report {
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
     /// The folder cannot be used.
-    #[error("failed to open the workspace {}", path.display())]
+    #[error("failed to open or remove the workspace {}", path.display())]
     Workspace {
         /// The folder.
         path: PathBuf,

@@ -1,0 +1,117 @@
+//! What stays of a session's chain once its user was forgotten: the hashes, and a seal that shows who ordered it.
+//!
+//! A hash has random bytes in it that were erased with the text, so it tells nothing of the text. A head that was kept
+//! elsewhere is still found among the hashes. The seal tells an erasure from rows that were removed by a stranger.
+
+use uuid::Uuid;
+
+use super::{ChainEnd, Seal, SealError, SealKeys};
+use crate::protocol::{Digest, Timestamp, UserId};
+
+const ERASED: &[u8] = b"madang erased 1";
+
+/// The chain of a session of which everything else was erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErasedChain {
+    /// Names it. The session's own name was erased.
+    pub id: Uuid,
+    /// Who ordered it.
+    pub by: UserId,
+    /// When.
+    pub at: Timestamp,
+    /// How many calls the session had.
+    pub calls: u64,
+    /// How many other entries its transcript had.
+    pub messages: u64,
+    /// The hashes of its links, in order.
+    pub hashes: Vec<Digest>,
+    /// Shows that it was erased where the keys are.
+    pub seal: Option<Seal>,
+}
+
+impl ErasedChain {
+    /// Seals it with the newest of these keys.
+    #[must_use]
+    pub fn sealed(mut self, keys: &SealKeys) -> Self {
+        self.seal = keys.make(ERASED, &self.parts());
+        self
+    }
+
+    /// Checks its seal.
+    ///
+    /// # Errors
+    /// [`SealError`] says why it is no erasure that counts.
+    pub fn check(&self, keys: &SealKeys) -> Result<(), SealError> {
+        keys.fits(self.seal.as_ref(), ERASED, &self.parts())
+    }
+
+    /// Gives its last hash; zeros where the session had no calls.
+    #[must_use]
+    pub fn head(&self) -> Digest {
+        self.hashes.last().copied().unwrap_or(ChainEnd::EMPTY.head)
+    }
+
+    /// Gives how many links there were up to a head that was kept elsewhere; `None` where it is not of this chain.
+    #[must_use]
+    pub fn vouched_for(&self, kept: &Digest) -> Option<u64> {
+        let place = self.hashes.iter().position(|hash| hash == kept)?;
+        Some(place as u64 + 1)
+    }
+
+    fn parts(&self) -> [Vec<u8>; 6] {
+        [
+            self.id.as_bytes().to_vec(),
+            self.by.as_str().into(),
+            self.at.millis().to_be_bytes().to_vec(),
+            self.calls.to_be_bytes().to_vec(),
+            self.messages.to_be_bytes().to_vec(),
+            self.hashes.iter().flat_map(|hash| *hash.bytes()).collect(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::SealKey;
+
+    fn erased(keys: &SealKeys) -> ErasedChain {
+        let hashes = vec![Digest::new([1; 32]), Digest::new([2; 32])];
+        let (by, at) = (UserId::new("lee").unwrap(), Timestamp::from_millis(5));
+        ErasedChain { id: Uuid::nil(), by, at, calls: 1, messages: 2, hashes, seal: None }
+            .sealed(keys)
+    }
+
+    #[test]
+    fn each_part_of_an_erasure_is_sealed() {
+        let keys = SealKeys::new([SealKey::new([1; 32])]);
+        assert_eq!(erased(&keys).check(&keys), Ok(()));
+        let changes: [fn(&mut ErasedChain); 7] = [
+            |erased| erased.id = Uuid::max(),
+            |erased| erased.by = UserId::new("kim").unwrap(),
+            |erased| erased.at = Timestamp::from_millis(6),
+            |erased| erased.calls = 0,
+            |erased| erased.messages = 0,
+            |erased| erased.hashes.truncate(1),
+            |erased| erased.hashes.swap(0, 1),
+        ];
+        for change in changes {
+            let mut changed = erased(&keys);
+            change(&mut changed);
+            assert_eq!(changed.check(&keys), Err(SealError::Broken), "{changed:?}");
+        }
+        let unsealed = erased(&SealKeys::default());
+        assert_eq!(unsealed.check(&keys), Err(SealError::Missing));
+        let other = SealKeys::new([SealKey::new([2; 32])]);
+        assert!(matches!(erased(&other).check(&keys), Err(SealError::UnknownKey(_))));
+    }
+
+    #[test]
+    fn a_head_that_was_kept_is_found_among_the_hashes() {
+        let erased = erased(&SealKeys::default());
+        assert_eq!(erased.head(), Digest::new([2; 32]));
+        assert_eq!(erased.vouched_for(&Digest::new([1; 32])), Some(1));
+        assert_eq!(erased.vouched_for(&erased.head()), Some(2));
+        assert_eq!(erased.vouched_for(&Digest::new([3; 32])), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a store promises of a user who is forgotten.
+
+use super::facts::{
+    at, began, chat, ok, opened, proposed, proposed_in, refused, running, session, step, user,
+    written,
+};
+use crate::{
+    ledger::{SealError, Transition, verify},
+    port::{Forget, ForgetError, Forgotten, LedgerFilter, Store},
+    protocol::Digest,
+};
+
+fn order(name: &str) -> Forget {
+    Forget { user: user(name), by: user("root"), at: at(9), tables: Vec::new() }
+}
+
+async fn with_a_call(store: &dyn Store) {
+    chat(store, "s").await;
+    written(
+        store,
+        &[
+            step("s", 1, 5, proposed(1)),
+            step("s", 1, 5, running(7)),
+            step("s", 1, 5, Transition::Ended(ok("a secret"))),
+        ],
+    )
+    .await;
+}
+
+/// Nothing of the user's can be read again, and the name of the session is free for anybody.
+pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
+    with_a_call(store).await;
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    let forgotten = store.forget(&order("kim")).await.expect("the store forgets");
+    let messages = forgotten.messages;
+    assert_eq!(forgotten, Forgotten { sessions: 1, messages, calls: 1, transitions: 3, rows: 0 });
+    assert_eq!(store.owner(&session("s")).await.expect("the store can be read"), None);
+    assert_eq!(store.session(&session("s")).await.expect("the store can be read"), None);
+    let calls = store.calls(&LedgerFilter::default()).await.expect("the store can be read");
+    assert_eq!(calls, []);
+
+    let erased = store.erased().await.expect("the store can be read");
+    let [chain] = &erased[..] else { panic!("one chain stays: {erased:?}") };
+    assert_eq!((&chain.by, chain.at, chain.calls), (&user("root"), at(9), 1));
+    assert_eq!(chain.messages, messages);
+    assert_eq!(chain.hashes, links.iter().map(|link| link.hash).collect::<Vec<_>>());
+    assert_eq!((chain.head(), chain.vouched_for(&links[1].hash)), (end.head, Some(2)));
+    assert_eq!(chain.check(store.keys()), Ok(()));
+    let mut changed = chain.clone();
+    changed.hashes[0] = Digest::new([9; 32]);
+    assert_eq!(changed.check(store.keys()), Err(SealError::Broken));
+
+    written(store, &[opened("s", "lee"), began("s", 2)]).await;
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!((links.len(), end.length), (0, 0));
+    let found = store.session(&session("s")).await.expect("the store can be read");
+    let found = found.expect("it was opened again");
+    assert_eq!((found.row.user, found.messages), (user("lee"), Vec::new()));
+}
+
+/// Another user's sessions, calls and chains are as they were.
+pub async fn who_is_not_forgotten_keeps_everything(store: &dyn Store) {
+    with_a_call(store).await;
+    written(store, &[opened("t", "lee"), began("t", 2), step("t", 2, 5, proposed_in(2, 1))]).await;
+    let before = store.session(&session("s")).await.expect("the store can be read");
+    let chain = store.links(&session("s")).await.expect("the store can be read");
+    let forgotten = store.forget(&order("lee")).await.expect("the store forgets");
+    assert_eq!((forgotten.sessions, forgotten.calls), (1, 1));
+    assert_eq!(store.session(&session("s")).await.expect("the store can be read"), before);
+    let (links, end) = store.links(&session("s")).await.expect("the store can be read");
+    assert_eq!((&links, end), (&chain.0, chain.1));
+    assert_eq!(verify(&session("s"), &links, &end), Ok(()));
+    refused(store, &[opened("s", "lee")]).await;
+
+    let again = store.forget(&order("lee")).await.expect("there is nothing more");
+    assert_eq!(again, Forgotten::default());
+    assert_eq!(store.erased().await.expect("the store can be read").len(), 1);
+}
+
+/// What a runtime keeps in memory would come back.
+pub async fn nobody_is_forgotten_while_a_runtime_has_the_store(store: &dyn Store) {
+    with_a_call(store).await;
+    let Some(occupancy) = store.occupancy() else { return };
+    let runtime = occupancy.occupy().expect("the store is free");
+    let refusal = store.forget(&order("kim")).await;
+    assert!(matches!(refusal, Err(ForgetError::InUse)), "{refusal:?}");
+    assert!(store.session(&session("s")).await.expect("the store can be read").is_some());
+    drop(runtime);
+    assert!(store.forget(&order("kim")).await.is_ok(), "it was given back");
+    assert!(occupancy.occupy().is_some(), "forgetting gives it back as well");
+}

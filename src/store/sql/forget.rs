@@ -1,0 +1,143 @@
+//! A user is forgotten: the rows go in one transaction, and then their bytes, by writing the files anew.
+
+use std::collections::BTreeMap;
+
+use madang_actors::{
+    ledger::ErasedChain,
+    port::{Forget, ForgetError, Forgotten, StoreError},
+    protocol::Digest,
+};
+use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+use uuid::Uuid;
+
+use super::{
+    own::Own,
+    row::{self, column},
+};
+
+/// The user's sessions with the entries of their transcripts.
+const SESSIONS: &str = "SELECT its.session, count(entry.call) AS calls, count(entry.content) AS messages \
+    FROM madang_sessions AS its LEFT JOIN madang_messages AS entry ON entry.session = its.session \
+    WHERE its.user = $1 GROUP BY its.session ORDER BY its.session";
+
+/// The hashes of all their links.
+const HASHES: &str = "SELECT session, hash FROM madang_transitions \
+    WHERE session IN (SELECT session FROM madang_sessions WHERE user = $1) ORDER BY session, position";
+
+/// While these sessions stand here, their rows can be deleted.
+const ERASING: &str =
+    "INSERT INTO madang_erasing SELECT session FROM madang_sessions WHERE user = $1";
+
+/// All that the store has of a session, what refers to other rows before those.
+const TABLES: [&str; 5] = ["calls", "messages", "turns", "transitions", "sessions"];
+
+/// Erases all of the user's rows, and leaves a record of each chain.
+pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten, StoreError> {
+    let mut forgotten = Forgotten::default();
+    let mut hashes = hashes(&mut own, order).await?;
+    let sessions = sqlx::query(own.sql(SESSIONS)).bind(order.user.as_str());
+    let sessions = sessions.fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
+    for session in &sessions {
+        let chain = ErasedChain {
+            id: Uuid::now_v7(),
+            by: order.by.clone(),
+            at: order.at,
+            calls: row::number(column(session, "calls")?, "calls")?,
+            messages: row::number(column(session, "messages")?, "messages")?,
+            hashes: hashes.remove(column::<&str>(session, "session")?).unwrap_or_default(),
+            seal: None,
+        };
+        forgotten.sessions += 1;
+        forgotten.calls += chain.calls;
+        forgotten.messages += chain.messages;
+        forgotten.transitions += chain.hashes.len() as u64;
+        let chain = chain.sealed(own.keys);
+        record(&mut own, &chain).await?;
+    }
+    run(&mut own, ERASING, Some(order)).await?;
+    for table in TABLES {
+        let sql = format!(
+            "DELETE FROM madang_{table} WHERE session IN (SELECT session FROM madang_erasing)"
+        );
+        run(&mut own, &sql, None).await?;
+    }
+    run(&mut own, "DELETE FROM madang_erasing", None).await?;
+    for sql in &order.tables {
+        let changed = run(&mut own, sql, Some(order)).await?;
+        // Others tidy an index.
+        if sql.starts_with("DELETE") {
+            forgotten.rows += changed;
+        }
+    }
+    Ok(forgotten)
+}
+
+async fn hashes(
+    own: &mut Own<'_>,
+    order: &Forget,
+) -> Result<BTreeMap<String, Vec<Digest>>, StoreError> {
+    let links = sqlx::query(own.sql(HASHES)).bind(order.user.as_str());
+    let links = links.fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
+    let mut hashes: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
+    for link in &links {
+        let hash = row::digest(column(link, "hash")?)?;
+        hashes.entry(column(link, "session")?).or_default().push(hash);
+    }
+    Ok(hashes)
+}
+
+async fn record(own: &mut Own<'_>, chain: &ErasedChain) -> Result<(), StoreError> {
+    let hashes: Vec<u8> = chain.hashes.iter().flat_map(|hash| *hash.bytes()).collect();
+    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let record = "INSERT INTO madang_erased (id, by_user, at, calls, messages, hashes, seal) \
+                  VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    sqlx::query(own.sql(record))
+        .bind(chain.id.to_string())
+        .bind(chain.by.as_str())
+        .bind(chain.at.millis())
+        .bind(count(chain.calls))
+        .bind(count(chain.messages))
+        .bind(hashes)
+        .bind(chain.seal.map(String::from))
+        .execute(&mut *own.db)
+        .await
+        .map_err(StoreError::unavailable)?;
+    Ok(())
+}
+
+/// Runs a statement, and gives how many rows it changed.
+async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, StoreError> {
+    let mut query = sqlx::query(own.sql(sql));
+    if let Some(order) = of {
+        query = query.bind(order.user.as_str());
+    }
+    let done = query.execute(&mut *own.db).await.map_err(StoreError::unavailable)?;
+    Ok(done.rows_affected())
+}
+
+/// Reads what stays of the chains of users who were forgotten.
+pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>, StoreError> {
+    let rows = sqlx::query("SELECT * FROM madang_erased ORDER BY id").fetch_all(db).await;
+    rows.map_err(StoreError::unavailable)?.iter().map(row::erased).collect()
+}
+
+/// Writes the database anew, and empties the log. What SQLite deletes it leaves where it was until something else is
+/// written there, and each version of a page stands in the log until that is emptied. It is done on a connection of its
+/// own, without hooks that refuse a commit.
+pub(super) async fn rewrite(options: &SqliteConnectOptions) -> Result<(), ForgetError> {
+    // The copy may be larger than the memory.
+    let options = options.clone().pragma("temp_store", "file");
+    let mut db = options.connect().await.map_err(not_rewritten)?;
+    let done = async {
+        sqlx::query("VACUUM").execute(&mut db).await?;
+        sqlx::query_scalar::<_, i64>("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut db).await
+    };
+    let is_busy = done.await.map_err(not_rewritten)?;
+    db.close().await.map_err(not_rewritten)?;
+    if is_busy == 0 { Ok(()) } else { Err(ForgetError::Remains) }
+}
+
+/// The rows are gone already.
+pub(super) fn not_rewritten(cause: sqlx::Error) -> ForgetError {
+    ForgetError::NotRewritten(StoreError::unavailable(cause))
+}

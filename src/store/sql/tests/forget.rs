@@ -1,0 +1,144 @@
+//! A user is forgotten: the bytes are gone from the files, whenever it was cut off and ordered again.
+
+use std::{fs, path::Path};
+
+use madang_actors::{
+    ledger::Transition,
+    port::{Forget, ForgetError, Forgotten, Store as _, StoreError, Write},
+    protocol::{ChatMessage, Content, UserId},
+};
+
+use super::support::{House, at, record, session, turn, user};
+
+/// In no other text.
+const SECRET: &str = "zebrawood-4711";
+
+fn order() -> Forget {
+    let tables = vec!["DELETE FROM notes WHERE $1 = 'kim'"];
+    Forget { user: user(), by: UserId::new("root").unwrap(), at: at(), tables }
+}
+
+/// A chat in which the secret stands in a message, in arguments and in a result.
+async fn with_a_secret() -> House {
+    let house = House::new().await;
+    house.chat("s").await;
+    let content = Content::User { text: SECRET.into() };
+    let message = ChatMessage { seq: 9, turn: turn(), at: at(), content };
+    let mut writes = vec![Write::Message { session: session("s"), message }];
+    for mut write in record("s", 1) {
+        if let Write::Call { transition, .. } = &mut write {
+            match transition {
+                Transition::Proposed(proposal) => proposal.arguments = SECRET.into(),
+                Transition::Running { arguments, .. } => *arguments = SECRET.into(),
+                Transition::Awaiting { .. }
+                | Transition::Approved { .. }
+                | Transition::Ended(_)
+                | Transition::Settled { .. }
+                | Transition::Revoked { .. } => {}
+            }
+        }
+        writes.push(write);
+    }
+    house.handle.write(writes).await.unwrap();
+    assert!(lies_in(house.folder.path()), "it is searched for where it is");
+    house
+}
+
+/// Whether the secret lies in any file.
+fn lies_in(folder: &Path) -> bool {
+    let has = |bytes: Vec<u8>| bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+    fs::read_dir(folder).unwrap().any(|entry| has(fs::read(entry.unwrap().path()).unwrap()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
+    let house = with_a_secret().await;
+    let forgotten = house.store.forget(&order()).await.unwrap();
+    assert_eq!((forgotten.sessions, forgotten.calls, forgotten.messages), (1, 1, 1));
+    assert!(!lies_in(house.folder.path()), "before it is closed");
+    assert!(house.store.schema_faults().await.unwrap().is_empty());
+    let mut other = house.other_program().await;
+    for change in [
+        "DELETE FROM madang_erased",
+        "UPDATE madang_erased SET calls = 0",
+        "REPLACE INTO madang_erased SELECT * FROM madang_erased",
+    ] {
+        assert!(sqlx::query(change).execute(&mut other).await.is_err(), "{change}");
+    }
+    drop(other);
+    // It goes on as a store does.
+    house.chat("s").await;
+    house.handle.write(record("s", 1)).await.unwrap();
+    let folder = house.close_and_leave().await;
+    assert!(!lies_in(folder.path()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_before_its_commit_nothing_is_forgotten() {
+    let house = with_a_secret().await;
+    {
+        let order = order();
+        let forgetting = house.store.forget(&order);
+        tokio::select! {
+            biased;
+            done = forgetting => panic!("it was not cut off: {done:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
+    assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 0);
+    assert_eq!(house.store.forget(&order()).await.unwrap().sessions, 1);
+    assert!(!lies_in(house.folder.path()));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_behind_its_commit_it_is_ordered_again_and_the_bytes_go() {
+    let house = with_a_secret().await;
+    let mut commits = house.store.commits();
+    commits.mark_unchanged();
+    {
+        let order = order();
+        let forgetting = house.store.forget(&order);
+        tokio::select! {
+            biased;
+            _ = commits.changed() => {}
+            done = forgetting => panic!("it was not cut off: {done:?}"),
+        }
+    }
+    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 0);
+    assert!(lies_in(house.folder.path()), "the rows are gone, their bytes are not");
+    assert_eq!(house.store.forget(&order()).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(house.folder.path()));
+    assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_fails_undoes_all_of_it() {
+    let house = with_a_secret().await;
+    let tables = vec!["DELETE FROM there_is_none WHERE user = $1"];
+    let failed = house.store.forget(&Forget { tables, ..order() }).await;
+    assert!(
+        matches!(failed, Err(ForgetError::Store(StoreError::Unavailable { .. }))),
+        "{failed:?}"
+    );
+    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
+    assert_eq!(house.store.forget(&order()).await.unwrap().sessions, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_deleted_by_a_borrower_in_the_name_of_an_erasure() {
+    let house = with_a_secret().await;
+    let mut other = house.other_program().await;
+    let delete = sqlx::query("DELETE FROM madang_messages").execute(&mut other).await;
+    assert!(delete.is_err(), "the tables keep what is not being erased");
+    let mut lease = house.lease("tool").await;
+    let erasing = sqlx::query("INSERT INTO madang_erasing VALUES ('s')");
+    let refused = erasing.execute(super::support::db(&mut lease)).await;
+    assert!(refused.is_err(), "a borrower cannot say what is erased");
+    drop(lease);
+    drop(other);
+    house.close().await;
+}
