@@ -9,6 +9,7 @@ mod engine;
 mod eval;
 mod failure;
 mod fetch;
+mod forget;
 mod hub;
 mod language;
 mod ledger;
@@ -76,6 +77,7 @@ fn run(command: Command) -> Result<(), Failure> {
             Command::Tools(wanted) => tools::run(&wanted),
             Command::Call(wanted) => Box::pin(call::run(wanted)).await,
             Command::Ledger(wanted) => ledger::run(wanted).await,
+            Command::Forget(wanted) => Box::pin(forget::run(wanted)).await,
             Command::Fetch(wanted) => fetch::run(&wanted).await,
             Command::Notes(wanted) => notes::run(wanted).await,
             Command::Stress(wanted) => Box::pin(stress::run(wanted)).await,

@@ -34,6 +34,11 @@ pub(crate) async fn store(
     SqliteStore::open(&path, migrations).await.map_err(Failure::of)
 }
 
+/// The statements that erase a user's rows in the tables of all toolkits.
+pub(crate) fn forgetting() -> Vec<&'static str> {
+    [&life::FORGET[..], &notes::FORGET].concat()
+}
+
 /// Where the database lies.
 pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
     match &database.path {

@@ -1,6 +1,6 @@
 //! `madang ledger --verify`: whether the ledger is what was written, and what nobody can tell from the file alone.
 
-use madang::{Audited, SessionId, Store as _, store::SqliteStore};
+use madang::{Audited, ErasedChain, SessionId, Store as _, store::SqliteStore};
 use serde_json::json;
 
 use crate::{
@@ -23,8 +23,30 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
     let mut broken: Vec<_> =
         faults.into_iter().map(|fault| format!("the tables do not hold: {fault}")).collect();
     let mut vouched_for = 0;
+    let erased = store.erased().await.map_err(unreadable)?;
+    let kept = |chain: &&ErasedChain| wanted.head.and_then(|head| chain.vouched_for(&head));
+    let with_head = erased.iter().find(|chain| kept(chain).is_some());
+    let asked_for = match &wanted.session {
+        Some(_) => with_head.into_iter().collect(),
+        None => erased.iter().collect::<Vec<_>>(),
+    };
+    for chain in asked_for {
+        match chain.check(store.keys()) {
+            Err(cause) if !store.keys().is_empty() => broken.push(format!(
+                "the record of the erased session {id} does not hold: {cause}",
+                id = chain.id
+            )),
+            Ok(()) | Err(_) => {
+                vouched_for += kept(&chain).unwrap_or(0);
+                output::foreign(&erased_line(chain))?;
+            }
+        }
+    }
     for session in &sessions {
-        match audit(store, session, wanted).await? {
+        if with_head.is_some() && store.owner(session).await.is_ok_and(|owner| owner.is_none()) {
+            continue;
+        }
+        match audit(store, session, wanted, with_head.is_none()).await? {
             Ok(audited) => {
                 vouched_for += audited.vouched_for;
                 output::foreign(&line(session, &audited))?;
@@ -57,10 +79,11 @@ async fn audit(
     store: &SqliteStore,
     session: &SessionId,
     wanted: &Ledger,
+    has_head: bool,
 ) -> Result<Result<Audited, Vec<String>>, Failure> {
     let name = session.as_str();
     let Some(ledger) = store.session_ledger(session).await.map_err(unreadable)? else {
-        return match wanted.head {
+        return match wanted.head.filter(|_| has_head) {
             Some(_) => Ok(Err(vec![format!(
                 "there is nothing of session {name:?} in this database although a head of it was kept: it was removed"
             )])),
@@ -70,13 +93,27 @@ async fn audit(
     let keys = Some(store.keys()).filter(|keys| !keys.is_empty());
     let unsealed: Vec<_> = keys.iter().flat_map(|keys| ledger.seal_faults(keys)).collect();
     let audited = if unsealed.is_empty() {
-        ledger.audit(wanted.head.as_ref(), keys).map_err(|error| vec![error])
+        ledger.audit(wanted.head.as_ref().filter(|_| has_head), keys).map_err(|error| vec![error])
     } else {
         // Each of them is named; the audit would name the first.
         Err(unsealed)
     };
     let broken = |error| format!("the ledger of session {name:?} does not hold: {error}");
     Ok(audited.map_err(|errors| errors.into_iter().map(broken).collect()))
+}
+
+/// What stays of a session whose user was forgotten. That its seal fits was checked, where there are keys.
+fn erased_line(chain: &ErasedChain) -> String {
+    json!({
+        "erased": chain.id,
+        "by": chain.by,
+        "at": chain.at,
+        "calls": chain.calls,
+        "messages": chain.messages,
+        "transitions": chain.hashes.len(),
+        "head": chain.head(),
+    })
+    .to_string()
 }
 
 fn line(session: &SessionId, audited: &Audited) -> String {

@@ -15,6 +15,7 @@ mod ending;
 #[cfg(all(feature = "bundled-model", target_os = "linux"))]
 mod engine;
 mod eval;
+mod forget;
 #[cfg(target_os = "linux")]
 mod gone;
 #[cfg(all(feature = "hub", unix))]

@@ -1,11 +1,13 @@
-//! The commands of everyday: chat, tools, call, ledger, fetch, and the engine that they start.
+//! The commands of everyday: chat, tools, call, ledger, forget, fetch, and the engine that they start.
 
 use std::path::PathBuf;
 
 use clap::{Args as Options, ValueEnum};
-use madang::{Decision, Digest, Locale, SessionId};
+use madang::{Decision, Digest, Locale, SessionId, UserId};
 
-use super::shared::{Database, ModelChoice, Person, Toolkits, Tuning, Zone, session};
+use super::shared::{
+    Database, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user,
+};
 use crate::{
     hub::{HubName, Sum},
     language::{Language, spoken},
@@ -97,6 +99,24 @@ pub(crate) struct Ledger {
 }
 
 #[derive(Debug, Options)]
+pub(crate) struct Forget {
+    /// Whose chats, habits and notes are erased.
+    #[arg(value_name = "USER", value_parser = user)]
+    pub(crate) user: UserId,
+    /// Do not ask first. Without a terminal nobody can be asked, and it is needed.
+    #[arg(long = "yes")]
+    pub(crate) is_confirmed: bool,
+    /// Who orders it, which stays on record. Without it, the name in `$USER`.
+    #[arg(long, value_name = "ID", value_parser = user)]
+    by: Option<UserId>,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// The language. Without it, that of the environment.
+    #[arg(long)]
+    locale: Option<Language>,
+}
+
+#[derive(Debug, Options)]
 pub(crate) struct Fetch {
     /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, what is newest.
     #[arg(value_name = "OWNER/REPO[:QUANT][@COMMIT]")]
@@ -160,6 +180,16 @@ impl Call {
             Answer::Approve => Decision::Approve,
             Answer::Deny => Decision::Deny,
         })
+    }
+}
+
+impl Forget {
+    pub(crate) fn by(&self) -> UserId {
+        or_usual(self.by.clone())
+    }
+
+    pub(crate) fn locale(&self) -> Locale {
+        spoken(self.locale)
     }
 }
 

@@ -6,7 +6,7 @@ mod shared;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use daily::{Call, Chat, Confirmation, Engine, Fetch, Format, Ledger, Tools};
+pub(crate) use daily::{Call, Chat, Confirmation, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
 pub(crate) use shared::{
     Database, EnginePlace, ModelChoice, Person, Switch, Toolkit, Toolkits, Tuning,
@@ -43,6 +43,13 @@ pub(crate) enum Command {
     Call(Call),
     /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
     Ledger(Ledger),
+    /// Erase all that the database has of a user: chats, habits, notes, and the folder of notes beside the database.
+    ///
+    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with who ordered it and when, so
+    /// that `madang ledger --verify` tells this from rows that somebody removed. The files are written anew, for which the
+    /// disk needs room for one more copy. Ended halfway, it is run again. Not reached: backups, copies that the file system
+    /// keeps, logs, and folders that were named with --workspace.
+    Forget(Forget),
     /// Download a model from Hugging Face, if it is not here, and print its path.
     ///
     /// It lies in the cache that llama.cpp and the hub's own tools share (HF_HUB_CACHE, HF_HOME, else

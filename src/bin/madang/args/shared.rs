@@ -103,6 +103,13 @@ pub(crate) enum Toolkit {
     Notes,
 }
 
+impl Toolkits {
+    /// All that there are.
+    pub(crate) fn all() -> Self {
+        Self { names: Toolkit::value_variants().to_vec() }
+    }
+}
+
 impl Toolkit {
     /// As it is typed.
     pub(crate) const fn name(self) -> &'static str {
@@ -115,10 +122,15 @@ impl Toolkit {
 
 impl Person {
     pub(crate) fn user(&self) -> UserId {
-        let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
-        let given = self.user.clone().or_else(named);
-        given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
+        or_usual(self.user.clone())
     }
+}
+
+/// The user who was named, or the one of this machine's account.
+pub(super) fn or_usual(given: Option<UserId>) -> UserId {
+    let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
+    let given = given.or_else(named);
+    given.unwrap_or_else(|| UserId::new("me").expect("a short name without control characters"))
 }
 
 pub(super) fn session(id: &str) -> Result<SessionId, String> {
@@ -134,6 +146,6 @@ fn time_zone(name: &str) -> Result<Arc<str>, String> {
     }
 }
 
-fn user(id: &str) -> Result<UserId, String> {
+pub(super) fn user(id: &str) -> Result<UserId, String> {
     UserId::new(id).map_err(|error| error.to_string())
 }

@@ -1,0 +1,111 @@
+//! `madang forget`: all that the database has of a user is erased, and what was erased is printed.
+
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
+
+use madang::{
+    Clock as _, Forget as Order, Forgotten, Locale, Store as _, SystemClock, UserId,
+    store::SqliteStore,
+};
+use serde_json::json;
+
+use crate::{
+    args::{Forget, Toolkits},
+    failure::Failure,
+    output, setup,
+};
+
+/// Asks, erases, and prints what was erased as JSON.
+pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
+    let path = setup::database_path(&wanted.database)?;
+    if !path.exists() {
+        let path = path.display();
+        return Err(Failure::new(format!(
+            "there is no database {path}: give the path of one with --db"
+        )));
+    }
+    confirm(&wanted)?;
+    let store = setup::store(&wanted.database, &Toolkits::all()).await?;
+    let erased = erase(&store, &wanted, &path).await;
+    store.close().await;
+    let (forgotten, had_folder) = erased?;
+    let Forgotten { sessions, messages, calls, transitions, rows } = forgotten;
+    let report = json!({
+        "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
+        "transitions": transitions, "rows": rows, "workspace": had_folder,
+    });
+    output::foreign(&report.to_string())?;
+    output::remark(not_reached(wanted.locale()));
+    Ok(())
+}
+
+/// The folder first: from the pages that are still there it would be known what lay in it, and not the other way round.
+async fn erase(
+    store: &SqliteStore,
+    wanted: &Forget,
+    path: &Path,
+) -> Result<(Forgotten, bool), Failure> {
+    let had_folder = remove_folder(path, &wanted.user)?;
+    let order = Order {
+        user: wanted.user.clone(),
+        by: wanted.by(),
+        at: SystemClock.now(),
+        tables: setup::forgetting(),
+    };
+    Ok((store.forget(&order).await.map_err(Failure::of)?, had_folder))
+}
+
+#[cfg(unix)]
+fn remove_folder(path: &Path, user: &UserId) -> Result<bool, Failure> {
+    madang::toolkit::notes::mirror::remove_workspace_beside(path, user).map_err(Failure::of)
+}
+
+/// No notes are kept as files here.
+#[cfg(not(unix))]
+fn remove_folder(_: &Path, _: &UserId) -> Result<bool, Failure> {
+    Ok(false)
+}
+
+/// The user's name, typed, is the answer yes.
+fn confirm(wanted: &Forget) -> Result<(), Failure> {
+    if wanted.is_confirmed {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(
+            "nothing was erased: without a terminal nobody can be asked, so give --yes to erase without a question",
+        ));
+    }
+    output::remark(&question(&wanted.user, wanted.locale()));
+    let mut typed = String::new();
+    let read = io::stdin().read_line(&mut typed);
+    read.map_err(|cause| Failure::because("nothing was erased: the answer cannot be read", cause))?;
+    if typed.trim_end_matches(['\r', '\n']) == wanted.user.as_str() {
+        return Ok(());
+    }
+    Err(Failure::new("nothing was erased: what was typed is not the name of the user"))
+}
+
+fn question(user: &UserId, locale: Locale) -> String {
+    match locale {
+        Locale::Ko => format!(
+            "{user}의 대화, 습관, 메모와 데이터베이스 옆의 메모 폴더를 모두 지웁니다. 되돌릴 수 없습니다. 지우려면 사용자 이름을 입력하세요."
+        ),
+        Locale::En => format!(
+            "Erases all chats, habits and notes of {user}, and the folder of notes beside the database. This cannot be undone. Type the name of the user to go on."
+        ),
+    }
+}
+
+const fn not_reached(locale: Locale) -> &'static str {
+    match locale {
+        Locale::Ko => {
+            "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정한 폴더."
+        }
+        Locale::En => {
+            "Not reached: backups, copies that the file system keeps, logs, and folders that were named with --workspace."
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `madang forget`: who is forgotten leaves no text, and the ledger still holds.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Home, Running, add_habit, verify::tamper};
+
+/// In no other text.
+const SECRET: &str = "zebrawood-4711";
+
+/// Chats of two users in which the secret and another word stand in messages, arguments, pages and files.
+fn written() -> Home {
+    let home = Home::new();
+    for (user, word) in [("kim", SECRET), ("lee", "rosewood")] {
+        let page = json!({ "title": word, "blocks": [{ "content": format!("about {word}"), "indent": 0 }] });
+        let script = [
+            json!({ "tool_calls": [{ "name": "create_page_with_blocks", "arguments": page }] }),
+            add_habit(),
+            json!({ "text": format!("Wrote of {word}.") }),
+        ];
+        let session = format!("{user}-{word}");
+        let options = ["--user", user, "--session", &session, "--toolkit", "life,notes"];
+        let options = [&options[..], &["--confirm", "approve"]].concat();
+        let ended = home.chat(&script, &options, format!("write of {word}\n"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    assert!(lies_in(&home.path("data"), SECRET), "it is searched for where it is");
+    home
+}
+
+/// Whether a word lies in any file, or is in the name of one.
+fn lies_in(folder: &Path, word: &str) -> bool {
+    let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        has(path.as_os_str().as_encoded_bytes())
+            || if path.is_dir() { lies_in(&path, word) } else { has(&fs::read(path).unwrap()) }
+    })
+}
+
+fn forget(home: &Home, user: &str) -> Value {
+    let ended = home.run(&["forget", user, "--yes", "--by", "root"], "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("Not reached: backups"), "{ended:?}");
+    ended.events().remove(0)
+}
+
+fn verified(home: &Home, options: &[&str]) -> Vec<Value> {
+    let ended = home.run(&[&["ledger", "--verify"], options].concat(), "");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.events()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_forgotten_leaves_no_text_and_a_ledger_that_holds() {
+    let home = written();
+    let session = format!("kim-{SECRET}");
+    let head = verified(&home, &["--session", &session])[0]["head"].clone();
+    let told = forget(&home, "kim");
+    assert_eq!(
+        (&told["sessions"], &told["calls"], &told["messages"], &told["workspace"]),
+        (&json!(1), &json!(2), &json!(2), &json!(true))
+    );
+    assert!(!lies_in(&home.path("data"), SECRET), "{told}");
+    assert!(lies_in(&home.path("data"), "rosewood"), "the other user's is there");
+
+    let lines = verified(&home, &[]);
+    let [erased, other] = &lines[..] else { panic!("two lines: {lines:?}") };
+    assert_eq!(
+        (&erased["by"], &erased["calls"], &erased["head"]),
+        (&json!("root"), &json!(2), &head)
+    );
+    assert_eq!(other["session"], "lee-rosewood");
+    let with_head = ["--session", &session, "--head", head.as_str().unwrap()];
+    assert_eq!(verified(&home, &with_head), lines[..1], "it was erased, not removed");
+    let lees = home.run(&["call", "list_active_habits", "{}", "--user", "lee"], "");
+    assert_eq!(lees.events()[0]["data"]["count"], 1);
+    assert_eq!(home.habits(), 0);
+
+    let again =
+        home.chat(&[json!({ "text": "Hello." })], &["--json", "--session", &session], "hi\n");
+    assert_eq!((again.code, again.of_type("tool_call_ended")), (Some(0), vec![]), "{again:?}");
+    assert_eq!(home.run(&["ledger", "--session", &session], "").out, "", "it begins empty");
+    verified(&home, &with_head);
+
+    let id = erased["erased"].as_str().unwrap();
+    for change in [
+        "calls = 1",
+        "at = at + 1",
+        "by_user = 'kim'",
+        "hashes = zeroblob(32)",
+        "seal = NULL",
+        "messages = 0",
+    ] {
+        let copy = home.path("copy.db");
+        fs::copy(home.database(), &copy).unwrap();
+        tamper(&copy, &format!("UPDATE madang_erased SET {change}")).await;
+        let told = home.run(&["ledger", "--verify", "--db", copy.to_str().unwrap()], "");
+        assert_eq!(told.code, Some(1), "{change}: {told:?}");
+        assert!(told.err.contains(&format!("the erased session {id} does not hold")), "{told:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_were_removed_do_not_pass_for_forgotten_ones() {
+    let home = written();
+    let session = format!("kim-{SECRET}");
+    let head = verified(&home, &["--session", &session])[0]["head"].clone();
+    let head = head.as_str().unwrap();
+    let mut sql = format!(
+        "INSERT INTO madang_erased SELECT '00000000-0000-0000-0000-000000000000', 'kim', 5, 2, 2, chain_head, NULL \
+         FROM madang_sessions WHERE session = '{session}';"
+    );
+    for table in ["calls", "messages", "turns", "transitions", "sessions"] {
+        sql += &format!("DELETE FROM madang_{table} WHERE session = '{session}';");
+    }
+    tamper(&home.database(), &sql).await;
+    home.run(&["ledger", "--verify", "--session", &session, "--head", head], "")
+        .failed_with(&["the erased session 0000", "it has no seal"]);
+}
+
+#[test]
+fn nobody_is_forgotten_unasked() {
+    let home = Home::new();
+    home.run(&["forget", "kim", "--yes"], "").failed_with(&["there is no database"]);
+    let home = written();
+    home.run(&["forget", "kim"], "kim\n").failed_with(&["nothing was erased", "--yes"]);
+    let script = home.script(&[json!({ "text": "Here." })]);
+    let mut chat =
+        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    chat.write(b"hello\n");
+    chat.until("turn_ended");
+    home.run(&["forget", "kim", "--yes"], "").failed_with(&["in use by another process"]);
+    assert_eq!(chat.ended().code, Some(0));
+    assert!(lies_in(&home.path("data"), SECRET));
+
+    let strange = forget(&home, "a\u{202e}b");
+    assert_eq!((&strange["user"], &strange["sessions"]), (&json!("a\u{202e}b"), &json!(0)));
+    let raw = home.run(&["forget", "a\u{202e}b", "--yes", "--locale", "ko"], "");
+    assert!(!raw.out.contains('\u{202e}') && raw.err.contains("백업"), "{raw:?}");
+}
+
+#[test]
+fn killed_at_any_moment_it_is_run_again_and_nothing_is_left() {
+    let source = written();
+    for spins in [0_u32, 1_000, 10_000, 50_000, 100_000, 200_000, 400_000] {
+        let home = Home::new();
+        copy(&source.path("data"), &home.path("data"));
+        copy(&source.path("config"), &home.path("config"));
+        let mut killed = home.command(&["forget", "kim", "--yes"]).spawn().unwrap();
+        for _ in 0..spins {
+            std::thread::yield_now();
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        verified(&home, &[]);
+        forget(&home, "kim");
+        assert!(!lies_in(&home.path("data"), SECRET), "{spins}");
+        assert_eq!(verified(&home, &[]).len(), 2, "{spins}: one erased, and lee's");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
