@@ -165,8 +165,15 @@ async fn every_page_is_named_by_its_id_and_its_title() {
         let shown = opened["pageTitle"].as_str().unwrap();
         assert_eq!(shown.chars().count(), 200, "{n}: a name is whole");
     }
+    for id in &pages[20..] {
+        let title = format!("{id}{}", "🎭".repeat(164));
+        let renamed = reader.told("rename_page", json!({ "id": id, "title": title })).await;
+        assert_eq!((&renamed["id"], &renamed["title"]), (&json!(id), &json!(title)));
+        let deleted = reader.told("delete_page", json!({ "id": id })).await;
+        assert_eq!((&deleted["id"], &deleted["title"]), (&json!(id), &json!(title)));
+    }
     let index = reader.told("switch_to_index", json!({})).await;
-    assert_eq!((&index["total"], &index["_truncated"]), (&json!(30), &json!(true)));
+    assert_eq!((&index["total"], &index["_truncated"]), (&json!(20), &json!(true)));
     reader.runtime.shutdown().await.unwrap();
 }
 

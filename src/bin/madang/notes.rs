@@ -72,11 +72,11 @@ mod files {
         let folder = folder(workspace.folder.as_deref(), &path, &user);
         let done = sync(&store, user, &folder).await;
         store.close().await;
-        let Report { written, imported, kept_beside, blocked, failed } =
+        let Report { written, moved, removed, left, imported, kept_beside, blocked, failed } =
             done.map_err(Failure::of)?;
         let is_whole = failed.is_empty();
         let report = json!({
-            "workspace": folder, "written": written, "imported": imported,
+            "workspace": folder, "written": written, "moved": moved, "removed": removed, "left": left, "imported": imported,
             "keptBeside": kept_beside, "blocked": blocked, "failed": failed,
         });
         output::line(&report.to_string())?;

@@ -17,8 +17,13 @@ const AT_ONCE: usize = 100;
 /// A change of a user's notes that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A page was created.
+    /// A page was created or renamed.
     PageChanged {
+        /// The page.
+        page: PageId,
+    },
+    /// A page was deleted, with its blocks.
+    PageDeleted {
         /// The page.
         page: PageId,
     },
@@ -167,6 +172,7 @@ fn change((number, kind, session, page, blocks): Row) -> Result<Change, ChangesE
         let page_id = || page.as_deref().and_then(PageId::parse);
         match kind.as_str() {
             "page_changed" => Some(Change::PageChanged { page: page_id()? }),
+            "page_deleted" => Some(Change::PageDeleted { page: page_id()? }),
             "blocks_changed" => Some(Change::BlocksChanged {
                 page: page_id()?,
                 blocks: serde_json::from_str(&blocks).ok()?,

@@ -62,6 +62,26 @@ pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
     )
 }
 
+/// Says what will happen when a page is deleted.
+pub(super) fn will_delete_page(title: &str, blocks: u32, locale: Locale) -> String {
+    let page = quoted(title);
+    match (locale, blocks) {
+        (Locale::Ko, 0) => format!("{page} 페이지를 삭제합니다. 블록은 없습니다."),
+        (Locale::Ko, count) => format!("{page} 페이지와 그 안의 블록 {count}개를 삭제합니다."),
+        (Locale::En, 0) => format!("Deletes the page {page}, which has no blocks."),
+        (Locale::En, 1) => format!("Deletes the page {page} and the 1 block on it."),
+        (Locale::En, count) => format!("Deletes the page {page} and the {count} blocks on it."),
+    }
+}
+
+/// Says what will happen when a page is deleted that nobody can find.
+pub(super) fn will_delete_unknown_page(locale: Locale) -> &'static str {
+    locale.pick(
+        "페이지를 삭제합니다. 그런 페이지를 찾을 수 없습니다.",
+        "Deletes a page that cannot be found.",
+    )
+}
+
 fn korean(violation: &Violation) -> String {
     match violation {
         Violation::UnknownPage { name } => format!("{} 페이지를 찾을 수 없습니다.", quoted(name)),
@@ -69,6 +89,19 @@ fn korean(violation: &Violation) -> String {
         Violation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
         Violation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
         Violation::ControlInTitle => "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned(),
+        Violation::TitleTaken { title } => {
+            format!(
+                "{} 제목은 다른 페이지가 쓰고 있습니다. 다른 제목을 골라 주세요.",
+                quoted(title)
+            )
+        }
+        Violation::HasPages { title, count } => format!(
+            "{} 페이지 안에 페이지가 {count}개 있습니다. 그 페이지들을 먼저 삭제해 주세요.",
+            quoted(title)
+        ),
+        Violation::OpenPageGone => {
+            "열려 있던 페이지가 삭제되었습니다. open_page로 다른 페이지를 열어 주세요.".to_owned()
+        }
         Violation::ControlInText { field } => {
             format!("{field} 값에는 제어 문자를 쓸 수 없습니다.")
         }
@@ -100,6 +133,18 @@ fn english(violation: &Violation) -> String {
         Violation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
         Violation::ControlInTitle => {
             "a title has no line breaks and no control characters.".to_owned()
+        }
+        Violation::TitleTaken { title } => {
+            format!("another page is called {}: choose another title.", quoted(title))
+        }
+        Violation::HasPages { title, count: 1 } => {
+            format!("the page {} contains a page: delete that one first.", quoted(title))
+        }
+        Violation::HasPages { title, count } => {
+            format!("the page {} contains {count} pages: delete those first.", quoted(title))
+        }
+        Violation::OpenPageGone => {
+            "the page that was open was deleted: open another one with open_page.".to_owned()
         }
         Violation::ControlInText { field } => format!("{field} has no control characters."),
         Violation::Newline => "a block is one line: make a block for each line.".to_owned(),

@@ -72,9 +72,9 @@ async fn section_2_the_result_says_what_was_asked_for_and_made() {
 async fn section_3_the_tools_are_registered_once_by_their_names() {
     let mut registry = ToolRegistry::new();
     registry.initialise(notes::tools()).unwrap();
-    assert_eq!(registry.len(), 21);
+    assert_eq!(registry.len(), 23);
     assert!(registry.initialise(notes::tools()).is_err(), "a second time changes nothing");
-    assert_eq!(registry.len(), 21);
+    assert_eq!(registry.len(), 23);
     for name in registry.names() {
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name} is snake case");
         let tool = registry.get(&name).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use madang::{
     Asker, EventKind, TurnOptions,
     testing::{Probe, ScriptedCompletion, ScriptedModel},
-    toolkit::notes::{Change, Changes, NotesRepository, block::BlockId},
+    toolkit::notes::{Change, Changes, NotesRepository, block::BlockId, page::PageId},
 };
 use serde_json::json;
 use sqlx::SqliteConnection;
@@ -51,6 +51,57 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
         assert_eq!(lines, ["하나", "둘"][..children], "they moved up");
         runtime.shutdown().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn the_question_before_a_page_goes_quotes_its_name_and_says_how_many_blocks_go() {
+    for (locale, title, blocks, expected) in [
+        (Locale::Ko, "장보기", 2, "'장보기' 페이지와 그 안의 블록 2개를 삭제합니다."),
+        (Locale::Ko, "장보기", 0, "'장보기' 페이지를 삭제합니다. 블록은 없습니다."),
+        (Locale::En, "Trip", 1, "Deletes the page 'Trip' and the 1 block on it."),
+        (
+            Locale::En,
+            "x'. Say\u{202e} yes",
+            2,
+            r"Deletes the page 'x\'. Say\u{202e} yes' and the 2 blocks on it.",
+        ),
+    ] {
+        let (runtime, _) = silent().await;
+        let blocks = &[(0, "하나"), (1, "둘")][..blocks];
+        let (page, _) = page(&runtime, title, blocks).await;
+        let (said, question) = tokio::sync::oneshot::channel();
+        let said = std::sync::Mutex::new(Some(said));
+        let asks = Confirm::Ask(Box::new(move |question| {
+            said.lock().unwrap().take().unwrap().send(question.consequence.clone()).unwrap();
+            Box::pin(async { Some(Decision::Deny) })
+        }));
+        let arguments = json!({ "id": page }).to_string();
+        let call = Call::new(UserId::new("kim").unwrap(), "delete_page", arguments);
+        runtime.dispatch(call.confirm(asks).locale(locale)).await.unwrap();
+        assert_eq!(question.await.unwrap(), expected);
+        assert_eq!(shown(&runtime, &page).await.len(), blocks.len(), "a no is a no");
+        runtime.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn subscribers_hear_that_a_page_was_renamed_and_that_it_went() {
+    let (runtime, store) = silent().await;
+    let user = UserId::new("kim").unwrap();
+    let mut changes = Changes::of(&store, user.clone()).await.unwrap();
+    let id = done(&runtime, "create_page", json!({ "title": "p" })).await["id"].clone();
+    let page = PageId::parse(id.as_str().unwrap()).unwrap();
+    done(&runtime, "rename_page", json!({ "id": id, "title": "q" })).await;
+    let arguments = json!({ "id": id }).to_string();
+    let call =
+        Call::new(user, "delete_page", arguments).confirm(Confirm::Always(Decision::Approve));
+    runtime.dispatch(call).await.unwrap();
+    for expected in
+        [Change::PageChanged { page }, Change::PageChanged { page }, Change::PageDeleted { page }]
+    {
+        assert_eq!(changes.next().await.unwrap(), expected);
+    }
+    runtime.shutdown().await.unwrap();
 }
 
 #[tokio::test]

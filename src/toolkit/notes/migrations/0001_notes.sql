@@ -127,10 +127,49 @@ CREATE TABLE notes_files (
     mirrored INTEGER NOT NULL DEFAULT 0,
     -- The SHA-256 of what was written last, and of what is being written.
     written BLOB CHECK (length(written) = 32),
-    coming BLOB CHECK (length(coming) = 32)
+    coming BLOB CHECK (length(coming) = 32),
+    -- Where that is, from the workspace on; nothing before the first file. It is to be moved while `moves` and `moved`
+    -- differ: they count new names of the page and of those that it lies in.
+    place TEXT,
+    moves INTEGER NOT NULL DEFAULT 0,
+    moved INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX notes_files_to_write ON notes_files (page) WHERE changes <> mirrored;
+CREATE INDEX notes_files_to_move ON notes_files (page) WHERE moves <> moved;
+
+-- Files of pages that are gone, until the mirror has taken them away.
+CREATE TABLE notes_files_left (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    page_id TEXT NOT NULL,
+    place TEXT NOT NULL,
+    written BLOB CHECK (length(written) = 32),
+    coming BLOB CHECK (length(coming) = 32)
+) STRICT;
+
+CREATE INDEX notes_files_left_user ON notes_files_left (user_id);
+
+CREATE TRIGGER notes_pages_renamed AFTER UPDATE OF file_name, parent ON notes_pages
+WHEN NEW.file_name <> OLD.file_name OR NEW.parent IS NOT OLD.parent
+BEGIN
+    UPDATE notes_files SET moves = moves + 1 WHERE page IN (
+        WITH RECURSIVE inside (number) AS (
+            SELECT NEW.number
+            UNION
+            SELECT page.number FROM inside JOIN notes_pages page ON page.parent = inside.number
+        )
+        SELECT number FROM inside
+    );
+END;
+
+CREATE TRIGGER notes_pages_going BEFORE DELETE ON notes_pages
+BEGIN
+    INSERT INTO notes_files_left (user_id, page_id, place, written, coming)
+    SELECT OLD.user_id, OLD.id, place, written, coming FROM notes_files WHERE page = OLD.number AND place IS NOT NULL;
+    DELETE FROM notes_files WHERE page = OLD.number;
+    DELETE FROM notes_title_words WHERE rowid = OLD.number;
+END;
 
 CREATE TRIGGER notes_pages_added AFTER INSERT ON notes_pages
 BEGIN
@@ -187,7 +226,7 @@ CREATE TABLE notes_contexts (
 CREATE TABLE notes_changes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('page_changed', 'blocks_changed', 'navigated')),
+    kind TEXT NOT NULL CHECK (kind IN ('page_changed', 'page_deleted', 'blocks_changed', 'navigated')),
     session_id TEXT,
     page_id TEXT,
     block_ids TEXT NOT NULL CHECK (json_valid(block_ids))

@@ -22,7 +22,7 @@ use super::{
 use crate::store::SqliteStore;
 
 /// So many pages are gone through at once.
-const AT_ONCE: u32 = 64;
+pub(super) const AT_ONCE: u32 = 64;
 
 /// The notes of one user in a store.
 #[derive(Debug)]
@@ -32,20 +32,27 @@ pub(super) struct Book {
     pub(super) steps: Steps,
 }
 
-/// A page, its changes and those that are mirrored, what was written and what was being written.
-type Row = (i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
+/// A page, its changes and those that are mirrored, what was written and what was being written, where, and its moves.
+type Row = (i64, i64, i64, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>, i64);
 
+/// Reads pages behind a number whose files are to be moved, named by their index as below.
+const READ_MOVED: &str =
+    "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
+    FROM notes_files file INDEXED BY notes_files_to_move CROSS JOIN notes_pages page ON page.number = file.page
+    WHERE page.user_id = $1 AND file.page > $2 AND file.moves <> file.moved
+    ORDER BY file.page LIMIT $3";
 /// Reads pages behind a number, whether they have changed or not.
-const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
+const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
     FROM notes_files file JOIN notes_pages page ON page.number = file.page
-    WHERE page.user_id = $1 AND file.page > $2
+    WHERE page.user_id = $1 AND file.page > $2 AND file.moves = file.moved
     ORDER BY file.page LIMIT $3";
 /// Reads the changed among them. It is asked at each commit: named, the index of changed pages is never passed over for a
 /// walk over all of them.
 pub(super) const READ_CHANGED: &str =
-    "SELECT file.page, file.changes, file.mirrored, file.written, file.coming
+    "SELECT file.page, file.changes, file.mirrored, file.written, file.coming, file.place, file.moves
     FROM notes_files file INDEXED BY notes_files_to_write CROSS JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2 AND file.changes <> file.mirrored
+        AND file.moves = file.moved
     ORDER BY file.page LIMIT $3";
 
 /// Which pages are gone through.
@@ -53,6 +60,8 @@ pub(super) const READ_CHANGED: &str =
 pub(super) enum Which {
     /// Those that have changed since their files were written.
     Changed,
+    /// Those that have another name than their files, or lie in such a page. The others leave these out.
+    Moved,
     /// All of them.
     All,
 }
@@ -63,6 +72,10 @@ pub(super) struct Entry {
     pub(super) page: Page,
     /// Folders and file.
     pub(super) path: Vec<String>,
+    /// Where its file was put last, or was about to be.
+    pub(super) place: Option<Vec<String>>,
+    /// The count of its new names and those of the pages around it that `path` has.
+    pub(super) moves: i64,
     /// The count of its changes that `text` has.
     pub(super) changes: i64,
     pub(super) kept: Kept,
@@ -71,13 +84,17 @@ pub(super) struct Entry {
 }
 
 /// What is to be written down of a page's file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     /// It is about to become this. Where what came before lies in its place and that was never written down, that is
     /// written now: or the next end of the process would make somebody's edit of it.
-    Coming { hash: Hash, placed: Option<Hash> },
+    Coming { hash: Hash, placed: Option<Hash>, place: String },
     /// It is this, as of so many changes.
-    Written(Hash, i64),
+    Written { hash: Hash, changes: i64, place: String },
+    /// It is in no place of a page any more, and goes here next: what stands at its old place from now on is another's.
+    Leaving { place: String },
+    /// It stands here, as of so many moves.
+    Moved { place: Option<String>, moves: i64 },
 }
 
 /// How the import of an edit ended.
@@ -89,6 +106,19 @@ pub(super) enum Imported {
     Changed,
     /// The page cannot become that.
     Refused,
+}
+
+/// Takes a place apart. Whoever wrote into the tables, no name leads out of the workspace.
+pub(super) fn names(place: &str) -> Result<Vec<String>, NotesError> {
+    let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
+    if !place.split('/').all(is_name) {
+        return Err(NotesError::Corrupt { what: "the place of a file" });
+    }
+    Ok(place.split('/').map(str::to_owned).collect())
+}
+
+pub(super) fn as_hash(bytes: Option<Vec<u8>>) -> Option<Hash> {
+    bytes.and_then(|bytes| bytes.try_into().ok())
 }
 
 pub(super) fn hash(bytes: &[u8]) -> Hash {
@@ -130,6 +160,7 @@ impl Book {
         let query = match which {
             Which::All => READ_ALL,
             Which::Changed => READ_CHANGED,
+            Which::Moved => READ_MOVED,
         };
         let rows: Vec<Row> = sqlx::query_as(query)
             .bind(self.user.as_str())
@@ -140,22 +171,28 @@ impl Book {
             .map_err(NotesError::from)?;
         let mut notes = NotesRepository::new(db, &self.user);
         let mut entries = Vec::with_capacity(rows.len());
-        for (number, changes, mirrored, written, coming) in rows {
+        for (number, changes, mirrored, written, coming, place, moves) in rows {
             let page = notes.page_numbered(number).await?;
             let mut path: Vec<_> =
                 notes.path_of(&page).await?.split('/').map(str::to_owned).collect();
             if let Some(name) = path.last_mut() {
                 name.push_str(".md");
             }
-            let text = render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items);
-            let as_hash = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| bytes.try_into().ok());
+            // Only the files of those that are moved are not asked for what they say.
+            let text = match which {
+                Which::Moved => String::new(),
+                Which::All | Which::Changed => {
+                    render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items)
+                }
+            };
             let kept = Kept {
                 written: as_hash(written),
                 coming: as_hash(coming),
                 is_changed: changes != mirrored,
             };
             let wanted = hash(text.as_bytes());
-            entries.push(Entry { page, path, changes, kept, text, wanted });
+            let place = place.map(|place| names(&place)).transpose()?;
+            entries.push(Entry { page, path, place, changes, moves, kept, text, wanted });
         }
         Ok(entries)
     }
@@ -166,6 +203,7 @@ impl Book {
         let rows: Vec<Vec<u8>> = sqlx::query_scalar(
             "WITH files AS (
                  SELECT written, coming FROM notes_pages JOIN notes_files ON page = number WHERE user_id = $1
+                 UNION ALL SELECT written, coming FROM notes_files_left WHERE user_id = $1
              )
              SELECT written FROM files WHERE written IS NOT NULL
              UNION SELECT coming FROM files WHERE coming IS NOT NULL",
@@ -177,33 +215,52 @@ impl Book {
         Ok(rows.into_iter().filter_map(|bytes| bytes.try_into().ok()).collect())
     }
 
-    /// Writes down what becomes of files, in one transaction.
-    pub(super) async fn mark(&self, marks: &[(i64, Mark)]) -> Result<(), MirrorError> {
+    /// Writes down what becomes of files, in one transaction, and gives the pages that are gone: nothing would ever take
+    /// away a file that is written for one of them.
+    pub(super) async fn mark(&self, marks: &[(i64, Mark)]) -> Result<HashSet<i64>, MirrorError> {
+        let mut gone = HashSet::new();
         if marks.is_empty() {
-            return Ok(());
+            return Ok(gone);
         }
         self.steps.before("mark").map_err(MirrorError::Step)?;
         let mut transaction = self.store.begin().await?;
         let db = write_on(&mut *transaction)?;
         for (page, mark) in marks {
             let query = match mark {
-                Mark::Coming { hash, placed } => sqlx::query(
-                    "UPDATE notes_files SET written = coalesce($3, written), coming = $2 WHERE page = $1",
+                Mark::Coming { hash, placed, place } => sqlx::query(
+                    "UPDATE notes_files SET written = coalesce($3, written), coming = $2, place = $4 WHERE page = $1",
                 )
                 .bind(page)
                 .bind(hash.to_vec())
-                .bind(placed.map(|hash| hash.to_vec())),
-                Mark::Written(hash, changes) => sqlx::query(
-                    "UPDATE notes_files SET written = $2, coming = NULL, mirrored = $3 WHERE page = $1",
+                .bind(placed.map(|hash| hash.to_vec()))
+                .bind(place),
+                Mark::Written { hash, changes, place } => sqlx::query(
+                    "UPDATE notes_files SET written = $2, coming = NULL, mirrored = $3, place = $4 WHERE page = $1",
                 )
                 .bind(page)
                 .bind(hash.to_vec())
-                .bind(changes),
+                .bind(changes)
+                .bind(place),
+                Mark::Leaving { place } => {
+                    sqlx::query("UPDATE notes_files SET place = $2 WHERE page = $1")
+                        .bind(page)
+                        .bind(place)
+                }
+                Mark::Moved { place, moves } => {
+                    sqlx::query("UPDATE notes_files SET place = $2, moved = $3 WHERE page = $1")
+                        .bind(page)
+                        .bind(place)
+                        .bind(moves)
+                }
             };
-            query.execute(&mut *db).await.map_err(NotesError::from)?;
+            let done = query.execute(&mut *db).await.map_err(NotesError::from)?;
+            if done.rows_affected() == 0 {
+                gone.insert(*page);
+            }
         }
         transaction.commit().await?;
-        self.steps.before("marked").map_err(MirrorError::Step)
+        self.steps.before("marked").map_err(MirrorError::Step)?;
+        Ok(gone)
     }
 
     /// Makes a page what somebody made of its file, unless the page has changed since it was read.
@@ -217,12 +274,14 @@ impl Book {
         let mut transaction = self.store.begin().await?;
         let db = write_on(&mut *transaction)?;
         let number = entry.page.number;
-        let changes: i64 = sqlx::query_scalar("SELECT changes FROM notes_files WHERE page = $1")
-            .bind(number)
-            .fetch_one(&mut *db)
-            .await
-            .map_err(NotesError::from)?;
-        if changes != entry.changes {
+        let changes: Option<i64> =
+            sqlx::query_scalar("SELECT changes FROM notes_files WHERE page = $1")
+                .bind(number)
+                .fetch_optional(&mut *db)
+                .await
+                .map_err(NotesError::from)?;
+        // A page that is gone has changed too.
+        if changes != Some(entry.changes) {
             return Ok(Imported::Changed);
         }
         match NotesRepository::new(&mut *db, &self.user).replace_lines(&entry.page, lines).await {

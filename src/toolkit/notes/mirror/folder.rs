@@ -36,17 +36,17 @@ const MAX_BYTES: u64 = 1 << 30;
 /// The most copies that are kept beside one file.
 const MAX_COPIES: usize = 10_000;
 /// The file that says whose workspace it is.
-const CLAIM: &str = ".madang-workspace";
+pub(super) const CLAIM: &str = ".madang-workspace";
 /// How the names of files begin that are being written; they can be thrown away.
 const WRITING: &str = ".madang-writing-";
 /// How the names of files begin that are written and about to change places with what was there.
-const READY: &str = ".madang-ready-";
+pub(super) const READY: &str = ".madang-ready-";
 
 /// A workspace folder that is open.
 #[derive(Debug)]
 pub(super) struct Folder {
-    root: OwnedFd,
-    steps: Steps,
+    pub(super) root: OwnedFd,
+    pub(super) steps: Steps,
 }
 
 /// How a file was put into its place.
@@ -236,7 +236,11 @@ impl Folder {
     }
 
     /// Opens a folder by its names, the outermost first. A link on the way is an error.
-    fn folder(&self, names: &[String], missing: Missing) -> Result<Option<OwnedFd>, Errno> {
+    pub(super) fn folder(
+        &self,
+        names: &[String],
+        missing: Missing,
+    ) -> Result<Option<OwnedFd>, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
         let mut at = openat(&self.root, ".", flags, Mode::empty())?;
         for name in names {
@@ -260,7 +264,7 @@ impl Folder {
 
 /// What becomes of a folder that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+pub(super) enum Missing {
     Create,
     Leave,
 }
@@ -272,7 +276,7 @@ struct Sides {
     over: Hash,
 }
 
-fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
+pub(super) fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     // A pipe would be waited for for ever without NONBLOCK.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
@@ -307,18 +311,18 @@ fn odd(errno: Errno) -> io::Result<Found> {
     }
 }
 
-fn is(found: &Found, expected: &Hash) -> bool {
+pub(super) fn is(found: &Found, expected: &Hash) -> bool {
     matches!(found, Found::File { hash, .. } if hash == expected)
 }
 
-fn within(folders: &[String], name: String) -> String {
+pub(super) fn within(folders: &[String], name: String) -> String {
     let mut path = folders.to_vec();
     path.push(name);
     path.join("/")
 }
 
 /// Keeps a file that could be somebody's edit, and gives its name in the folder.
-fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
+pub(super) fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
     let kept = format!("recovered {}.md", Uuid::now_v7());
     rename_new(folder, name, &kept)?;
     fsync(folder)?;

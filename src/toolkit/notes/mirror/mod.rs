@@ -4,11 +4,16 @@
 //! the marked pages after the commit, in a task of its own, and nobody waits for it. A file that somebody edited becomes
 //! the page, or is kept beside where the page has changed as well: nothing is overwritten that the mirror did not write.
 //!
+//! A page with a new name moves its file, and one that is gone takes it away: `gone` says in which order, `leaving` does it.
+//!
 //! `plan` decides, `markdown` and `diff` translate, `book` reads and writes the marks, `folder` touches files: one that is
 //! reached through a link, or that is no plain file, is left alone.
 mod book;
 mod diff;
 mod folder;
+mod gone;
+mod leaving;
+mod left;
 mod markdown;
 mod pass;
 mod plan;
@@ -23,6 +28,7 @@ use std::path::{Path, PathBuf};
 
 use madang_actors::protocol::UserId;
 
+pub use gone::clear;
 pub use pass::sync;
 pub use report::{MirrorError, Report};
 pub use task::Mirror;

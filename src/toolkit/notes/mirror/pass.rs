@@ -41,8 +41,8 @@ pub async fn sync(
 /// A user's notes and their workspace.
 #[derive(Debug)]
 pub(super) struct Pass {
-    book: Book,
-    folder: Arc<Folder>,
+    pub(super) book: Book,
+    pub(super) folder: Arc<Folder>,
 }
 
 impl Pass {
@@ -73,6 +73,7 @@ impl Pass {
     /// Goes through all pages, then through those that changed by that.
     pub(super) async fn reconcile(&self) -> Result<Report, MirrorError> {
         let mut tally = Tally { kept_beside: self.sweep().await?, ..Tally::default() };
+        self.follow_pages(&mut tally).await?;
         self.through(Which::All, &mut tally).await?;
         self.rounds(&mut tally).await?;
         Ok(tally.into())
@@ -88,6 +89,7 @@ impl Pass {
     async fn rounds(&self, tally: &mut Tally) -> Result<(), MirrorError> {
         for _ in 0..MAX_ROUNDS {
             let before = tally.deeds();
+            self.follow_pages(tally).await?;
             self.through(Which::Changed, tally).await?;
             if tally.deeds() == before {
                 break;
@@ -107,7 +109,11 @@ impl Pass {
     }
 
     /// Some pages: what comes of their files is written down in one transaction before, and in one behind.
-    async fn some(&self, entries: Vec<Entry>, tally: &mut Tally) -> Result<(), MirrorError> {
+    pub(super) async fn some(
+        &self,
+        entries: Vec<Entry>,
+        tally: &mut Tally,
+    ) -> Result<(), MirrorError> {
         let folder = self.folder.clone();
         let looked = spawn_blocking(move || {
             let look = |entry: Entry| {
@@ -123,9 +129,7 @@ impl Pass {
             tally.look_at(number);
             match step {
                 Ok(Step::Nothing) => {}
-                Ok(Step::Settle) => {
-                    marks.push((number, Mark::Written(entry.wanted, entry.changes)))
-                }
+                Ok(Step::Settle) => marks.push((number, written(&entry))),
                 Ok(Step::Write { over }) => writes.push((entry, Over::Ours(over))),
                 Ok(Step::KeepBeside { .. }) => writes.push((entry, Over::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
@@ -140,9 +144,10 @@ impl Pass {
             }
         }
         marks.extend(writes.iter().filter_map(|(entry, over)| coming(entry, *over)));
-        self.book.mark(&marks).await?;
+        let gone = self.book.mark(&marks).await?;
+        writes.retain(|(entry, _)| !gone.contains(&entry.page.number));
         let written = self.write(writes, tally).await?;
-        self.book.mark(&written).await
+        self.book.mark(&written).await.map(drop)
     }
 
     async fn import(&self, entry: &Entry, file: Hash, text: &str) -> Result<Imported, MirrorError> {
@@ -185,7 +190,7 @@ impl Pass {
             match placed {
                 Ok(Placed::Done) => {
                     tally.written.push(entry.name());
-                    marks.push((entry.page.number, Mark::Written(entry.wanted, entry.changes)));
+                    marks.push((entry.page.number, written(&entry)));
                 }
                 // It stays marked, and is looked at again.
                 Ok(Placed::Raced) => {}
@@ -200,18 +205,29 @@ impl Pass {
     }
 
     /// Clears away what a process left that ended while it wrote, in the folders of all pages.
-    async fn sweep(&self) -> Result<Vec<String>, MirrorError> {
+    pub(super) async fn sweep(&self) -> Result<Vec<String>, MirrorError> {
         let mut folders = BTreeSet::from([Vec::new()]);
+        let around = |mut path: Vec<String>| {
+            path.pop();
+            path
+        };
+        for which in [Which::Moved, Which::All] {
+            let mut after = 0;
+            loop {
+                let entries = self.book.read(which, after).await?;
+                let Some(last) = entries.last() else { break };
+                after = last.page.number;
+                for Entry { path, place, .. } in entries {
+                    folders.extend(place.into_iter().chain([path]).map(around));
+                }
+            }
+        }
         let mut after = 0;
         loop {
-            let entries = self.book.read(Which::All, after).await?;
-            let Some(last) = entries.last() else { break };
-            after = last.page.number;
-            folders.extend(entries.into_iter().map(|entry| {
-                let mut path = entry.path;
-                path.pop();
-                path
-            }));
+            let left = self.book.left(after).await?;
+            let Some(last) = left.last() else { break };
+            after = last.number;
+            folders.extend(left.into_iter().map(|file| around(file.place)));
         }
         let (folder, ours) = (self.folder.clone(), self.book.hashes().await?);
         let sweeping = spawn_blocking(move || {
@@ -239,13 +255,21 @@ enum Over {
 
 /// What is to be written down before a file is written. Nothing where it stands there from a try before: a commit of
 /// its own would wake the task again at once, for as long as the file cannot be written.
-fn coming(Entry { page, kept, wanted, .. }: &Entry, over: Over) -> Option<(i64, Mark)> {
+fn coming(
+    Entry { page, path, place, kept, wanted, .. }: &Entry,
+    over: Over,
+) -> Option<(i64, Mark)> {
     let placed = match over {
         Over::Ours(over) => over.filter(|over| kept.coming == Some(*over)),
         Over::TheirsKept => None,
     };
-    let mark = Mark::Coming { hash: *wanted, placed };
-    (kept.coming != Some(*wanted)).then_some((page.number, mark))
+    let is_known = kept.coming == Some(*wanted) && place.as_ref() == Some(path);
+    let mark = Mark::Coming { hash: *wanted, placed, place: path.join("/") };
+    (!is_known).then_some((page.number, mark))
+}
+
+fn written(entry: &Entry) -> Mark {
+    Mark::Written { hash: entry.wanted, changes: entry.changes, place: entry.name() }
 }
 
 /// How it went with a file.
@@ -265,7 +289,7 @@ fn place(folder: &Folder, entry: &Entry, over: Over) -> Attempt {
     Attempt { kept, placed: folder.write(&entry.path, entry.text.as_bytes(), over) }
 }
 
-fn failed(entry: &Entry, error: &io::Error, tally: &mut Tally) {
+pub(super) fn failed(entry: &Entry, error: &io::Error, tally: &mut Tally) {
     warn!(file = entry.name(), %error, "a page's file could not be read or written");
     tally.failed.insert(entry.page.number, entry.name());
 }

@@ -5,12 +5,17 @@ use rustix::io::{Errno, Result};
 
 /// Renames a file unless something has that name already.
 pub(super) fn rename_new(folder: &OwnedFd, from: &str, to: &str) -> Result<()> {
-    match in_one_step(folder, from, to, Way::New) {
+    rename_across((folder, from), (folder, to))
+}
+
+/// Moves a file to another folder unless something has that name there already.
+pub(super) fn rename_across(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> Result<()> {
+    match in_one_step(from, to, Way::New) {
         // A second name, which is refused where there is one, and then the first goes.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             use rustix::fs::{AtFlags, linkat, unlinkat};
-            linkat(folder, from, folder, to, AtFlags::empty())?;
-            unlinkat(folder, from, AtFlags::empty())
+            linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
+            unlinkat(from.0, from.1, AtFlags::empty())
         }
         ended => ended,
     }
@@ -18,7 +23,7 @@ pub(super) fn rename_new(folder: &OwnedFd, from: &str, to: &str) -> Result<()> {
 
 /// Lets two files change places.
 pub(super) fn exchange(folder: &OwnedFd, one: &str, other: &str) -> Result<()> {
-    in_one_step(folder, one, other, Way::Exchange)
+    in_one_step((folder, one), (folder, other), Way::Exchange)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +33,16 @@ enum Way {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn in_one_step(folder: &OwnedFd, from: &str, to: &str, way: Way) -> Result<()> {
+fn in_one_step(from: (&OwnedFd, &str), to: (&OwnedFd, &str), way: Way) -> Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     let flags = match way {
         Way::New => RenameFlags::NOREPLACE,
         Way::Exchange => RenameFlags::EXCHANGE,
     };
-    renameat_with(folder, from, folder, to, flags)
+    renameat_with(from.0, from.1, to.0, to.1, flags)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn in_one_step(_: &OwnedFd, _: &str, _: &str, _: Way) -> Result<()> {
+fn in_one_step(_: (&OwnedFd, &str), _: (&OwnedFd, &str), _: Way) -> Result<()> {
     Err(Errno::NOSYS)
 }

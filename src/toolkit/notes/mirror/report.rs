@@ -10,6 +10,12 @@ use super::super::repository::NotesError;
 pub struct Report {
     /// Files that were written.
     pub written: Vec<String>,
+    /// Files that went where their pages have gone.
+    pub moved: Vec<String>,
+    /// Files that were taken away because their pages are gone.
+    pub removed: Vec<String>,
+    /// Files of pages that are gone which somebody has changed since: they stay.
+    pub left: Vec<String>,
     /// Files whose edits became the page.
     pub imported: Vec<String>,
     /// Edits that are kept beside, under these names, because the page had changed as well or cannot become them.
@@ -24,12 +30,17 @@ pub struct Report {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) written: Vec<String>,
+    pub(super) moved: Vec<String>,
+    pub(super) removed: Vec<String>,
+    pub(super) left: Vec<String>,
     pub(super) imported: Vec<String>,
     pub(super) kept_beside: Vec<String>,
     /// By the number of the page.
     pub(super) blocked: BTreeMap<i64, String>,
     /// By the number of the page.
     pub(super) failed: BTreeMap<i64, String>,
+    /// Files of pages that are gone which could not be taken away.
+    pub(super) not_removed: Vec<String>,
 }
 
 impl Tally {
@@ -41,14 +52,16 @@ impl Tally {
 
     /// How much was done.
     pub(super) fn deeds(&self) -> usize {
-        self.written.len() + self.imported.len() + self.kept_beside.len()
+        self.written.len() + self.moved.len() + self.imported.len() + self.kept_beside.len()
     }
 }
 
 impl From<Tally> for Report {
-    fn from(Tally { written, imported, kept_beside, blocked, failed }: Tally) -> Self {
-        let (blocked, failed) = (blocked.into_values().collect(), failed.into_values().collect());
-        Self { written, imported, kept_beside, blocked, failed }
+    fn from(tally: Tally) -> Self {
+        let Tally { written, moved, removed, left, imported, kept_beside, .. } = tally;
+        let failed = tally.failed.into_values().chain(tally.not_removed).collect();
+        let blocked = tally.blocked.into_values().collect();
+        Self { written, moved, removed, left, imported, kept_beside, blocked, failed }
     }
 }
 

@@ -66,7 +66,7 @@ async fn follow(pass: Pass, store: SqliteStore, stop: CancellationToken) {
         let of = turns.next(Instant::now());
         let done = match of {
             Which::All => pass.reconcile().await,
-            Which::Changed => pass.catch_up().await,
+            Which::Changed | Which::Moved => pass.catch_up().await,
         };
         let went = match done {
             Ok(report) => {
@@ -129,7 +129,7 @@ impl Turns {
         self.retry = RETRY.0;
         match of {
             Which::All => self.all = again,
-            Which::Changed => {}
+            Which::Changed | Which::Moved => {}
         }
         // A turn with all pages that is still to come is another reason to look.
         match (self.all, again) {
@@ -146,7 +146,8 @@ struct Obstacles(BTreeSet<String>);
 impl Obstacles {
     /// Gives those that are new, so that each is said once and not at every commit.
     fn new_in(&mut self, report: &Report) -> Vec<String> {
-        for name in report.written.iter().chain(&report.imported) {
+        let done = report.written.iter().chain(&report.moved).chain(&report.imported);
+        for name in done {
             self.0.remove(name);
         }
         report.blocked.iter().filter(|name| self.0.insert((*name).clone())).cloned().collect()

@@ -34,6 +34,20 @@ struct Standing {
     selected: Vec<String>,
 }
 
+impl Context {
+    /// Gives the page that is open.
+    ///
+    /// # Errors
+    /// [`Violation::NoPageOpen`]; [`Violation::OpenPageGone`] where it was deleted meanwhile.
+    pub fn open_page(&self) -> Result<&Page, Violation> {
+        let missing = match self.place {
+            Some(Place::Page(_)) => Violation::OpenPageGone,
+            Some(Place::Index | Place::Directory(_)) | None => Violation::NoPageOpen,
+        };
+        self.page.as_ref().ok_or(missing)
+    }
+}
+
 /// Which way along the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -104,12 +118,14 @@ impl NotesRepository<'_> {
     /// Gives the page that is open, or was last before the index or a directory was shown.
     ///
     /// # Errors
-    /// [`Violation::NoPageOpen`].
+    /// [`Violation::NoPageOpen`], [`Violation::OpenPageGone`].
     pub async fn last_page(&mut self, session: &SessionId) -> Result<PageId, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
-        let is_page = |place| matches!(place, Place::Page(_));
+        let there = self.existing(&history).await?;
+        let is_page = |place| matches!(place, Place::Page(id) if there.contains(&id.to_string()));
         match history.current() {
-            Some(Place::Page(id)) => Ok(id),
+            Some(Place::Page(id)) if there.contains(&id.to_string()) => Ok(id),
+            Some(Place::Page(_)) => Err(Violation::OpenPageGone.into()),
             Some(Place::Index | Place::Directory(_)) | None => match history.back(is_page) {
                 Some(Place::Page(id)) => Ok(id),
                 Some(Place::Index | Place::Directory(_)) | None => {
@@ -122,14 +138,15 @@ impl NotesRepository<'_> {
     /// Sets what is focused and selected on the open page, for a screen.
     ///
     /// # Errors
-    /// [`Violation::NoPageOpen`]; [`Violation::UnknownBlock`] for blocks that are not on that page.
+    /// As of [`Context::open_page`]; [`Violation::UnknownBlock`] for blocks that are not on that page.
     pub async fn focus(
         &mut self,
         session: &SessionId,
         focused: Option<BlockId>,
         selected: &[BlockId],
     ) -> Result<(), NotesError> {
-        let page = self.context(session).await?.page.ok_or(Violation::NoPageOpen)?;
+        let context = self.context(session).await?;
+        let page = context.open_page()?;
         for id in focused.iter().chain(selected) {
             let block = self.block(&id.to_string()).await?;
             if block.page_id != page.id {

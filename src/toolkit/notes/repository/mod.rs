@@ -3,6 +3,7 @@
 //! A screen, a command and a chat that go through it get the same verdict. It works on a connection that the caller
 //! lends, inside the caller's transaction, and never ends that transaction itself.
 mod blocks;
+mod changing_pages;
 mod context;
 mod error;
 mod lines;
@@ -56,6 +57,10 @@ impl<'a> NotesRepository<'a> {
 
     async fn page_changed(&mut self, page: PageId) -> Result<(), NotesError> {
         self.tell("page_changed", None, Some(page), &[]).await
+    }
+
+    async fn page_deleted(&mut self, page: PageId) -> Result<(), NotesError> {
+        self.tell("page_deleted", None, Some(page), &[]).await
     }
 
     async fn blocks_changed(&mut self, page: PageId, blocks: &[BlockId]) -> Result<(), NotesError> {

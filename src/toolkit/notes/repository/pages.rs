@@ -174,7 +174,7 @@ impl NotesRepository<'_> {
             None => None,
         };
         let inside = parent.as_ref().map(|parent| parent.number);
-        let name = self.free_file_name(title, inside).await?;
+        let name = self.free_file_name(title, inside, None).await?;
         let id = PageId(Uuid::now_v7());
         let number: i64 = sqlx::query_scalar(
             "INSERT INTO notes_pages (id, user_id, parent, title, title_key, file_name, file_key)
@@ -190,17 +190,7 @@ impl NotesRepository<'_> {
         .fetch_one(&mut *self.db)
         .await
         .map_err(failed_to("create a page"))?;
-        let searched = words(title);
-        sqlx::query(
-            "INSERT INTO notes_title_words (rowid, one, two, scope) VALUES ($1, $2, $3, $4)",
-        )
-        .bind(number)
-        .bind(searched.one)
-        .bind(searched.two)
-        .bind(self.scope_of(number))
-        .execute(&mut *self.db)
-        .await
-        .map_err(failed_to("index a title"))?;
+        self.index_title(number, title).await?;
         self.page_changed(id).await?;
         Ok(Page {
             id,
@@ -212,23 +202,42 @@ impl NotesRepository<'_> {
         })
     }
 
-    /// The name of the title's file, unlike those beside it.
-    async fn free_file_name(
+    /// Lets a page be found by its title.
+    pub(super) async fn index_title(&mut self, number: i64, title: &str) -> Result<(), NotesError> {
+        let searched = words(title);
+        sqlx::query(
+            "INSERT INTO notes_title_words (rowid, one, two, scope) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(number)
+        .bind(searched.one)
+        .bind(searched.two)
+        .bind(self.scope_of(number))
+        .execute(&mut *self.db)
+        .await
+        .map(drop)
+        .map_err(failed_to("index a title"))
+    }
+
+    /// The name of the title's file, unlike those beside it but for that of the page itself.
+    pub(super) async fn free_file_name(
         &mut self,
         title: &str,
         inside: Option<i64>,
+        of: Option<i64>,
     ) -> Result<String, NotesError> {
         let name = file_name(title);
         let key = fold(&name);
         // Only names that begin alike can be in the way.
         let taken: Vec<String> = sqlx::query_scalar(
             "SELECT file_key FROM notes_pages
-             WHERE user_id = $1 AND coalesce(parent, 0) = coalesce($2, 0) AND file_key >= $3 AND file_key < $4",
+             WHERE user_id = $1 AND coalesce(parent, 0) = coalesce($2, 0) AND file_key >= $3 AND file_key < $4
+                AND number IS NOT $5",
         )
         .bind(self.user.as_str())
         .bind(inside)
         .bind(&key)
         .bind(format!("{key}\u{10ffff}"))
+        .bind(of)
         .fetch_all(&mut *self.db)
         .await
         .map_err(failed_to("look for a free file name"))?;

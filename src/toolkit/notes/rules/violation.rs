@@ -23,6 +23,20 @@ pub enum Violation {
     LongTitle,
     /// The title has a line break or another control character.
     ControlInTitle,
+    /// Another page has that title, but for case.
+    TitleTaken {
+        /// The title.
+        title: String,
+    },
+    /// The page contains pages.
+    HasPages {
+        /// The title of the page.
+        title: String,
+        /// How many lie in it directly.
+        count: u32,
+    },
+    /// The page that was open is gone.
+    OpenPageGone,
     /// A text has a control character.
     ControlInText {
         /// The name of the field.
@@ -71,6 +85,9 @@ impl Violation {
             | Self::ControlInTitle
             | Self::ControlInText { .. }
             | Self::OneOf { .. } => "validation",
+            Self::TitleTaken { .. } => "title_taken",
+            Self::HasPages { .. } => "has_pages",
+            Self::OpenPageGone => "page_gone",
             Self::Newline => "newline",
             Self::LongContent => "too_long",
             Self::TooDeep => "too_deep",

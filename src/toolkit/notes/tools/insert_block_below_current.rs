@@ -4,10 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
-use super::{
-    super::{repository::Inside, rules::Violation},
-    BLOCK, Created, fault, notes, told,
-};
+use super::{super::repository::Inside, BLOCK, Created, fault, notes, told};
 use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
@@ -35,13 +32,13 @@ async fn insert_block_below_current(
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
     let context = notes.context(&ctx.session).await.map_err(fault(ctx))?;
-    let inserted = match (&context.focused, &context.page) {
-        (Some(block), _) => notes.insert_below(&block.id.to_string(), &arguments.content).await,
-        (None, Some(page)) => {
+    let page = context.open_page().map_err(|violation| fault(ctx)(violation.into()))?;
+    let inserted = match &context.focused {
+        Some(block) => notes.insert_below(&block.id.to_string(), &arguments.content).await,
+        None => {
             let id = page.id.to_string();
             notes.create_block(Inside::Page(&id), None, &arguments.content).await
         }
-        (None, None) => Err(Violation::NoPageOpen.into()),
     };
     told(Created::from(inserted.map_err(fault(ctx))?), ctx)
 }

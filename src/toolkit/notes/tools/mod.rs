@@ -4,6 +4,7 @@ mod create_block;
 mod create_page;
 mod create_page_with_blocks;
 mod delete_block;
+mod delete_page;
 mod get_block;
 mod get_current_context;
 mod get_page_blocks;
@@ -17,6 +18,7 @@ mod open_page;
 mod ping;
 mod query_blocks;
 mod query_pages;
+mod rename_page;
 mod shown;
 mod switch_to_index;
 mod switch_to_note_view;
@@ -48,6 +50,8 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(list_pages::tool()),
         Arc::new(create_page::tool()),
         Arc::new(create_page_with_blocks::tool()),
+        Arc::new(rename_page::tool()),
+        Arc::new(delete_page::tool()),
         Arc::new(get_block::tool()),
         Arc::new(update_block::tool()),
         Arc::new(create_block::tool()),

@@ -68,7 +68,7 @@ fn only_a_deletion_asks_and_what_only_reads_gets_nothing_to_write_with() {
         let tools = tools().into_iter().filter(|tool| tool.spec().effect == effect);
         tools.map(|tool| tool.spec().name.to_string()).collect()
     };
-    assert_eq!(of(EffectPolicy::Destructive), ["delete_block"]);
+    assert_eq!(of(EffectPolicy::Destructive), ["delete_page", "delete_block"]);
     let reading = [
         "query_pages",
         "list_pages",
@@ -184,4 +184,120 @@ async fn what_a_screen_focuses_is_where_the_next_block_goes() {
     assert_eq!(last["parentId"], Value::Null);
     let deleted = desk.done("get_block", json!({ "id": last["id"] })).await;
     assert_eq!(deleted["order"], 2);
+}
+
+#[tokio::test]
+async fn a_page_gets_another_title_and_stays_the_page_that_it_is() {
+    let mut desk = Desk::new().await;
+    let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }]);
+    let made =
+        desk.done("create_page_with_blocks", json!({ "title": "Plan", "blocks": blocks })).await;
+    let inner = json!({ "title": "inner", "parentId": made["id"] });
+    let inner = desk.done("create_page", inner).await;
+    let renamed = json!({ "id": made["id"], "title": "Caf\u{e9}" });
+    assert_eq!(desk.done("rename_page", renamed.clone()).await, renamed);
+    assert_eq!(desk.done("rename_page", renamed.clone()).await, renamed, "once more is the same");
+    let page = desk.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
+    assert_eq!((&page["pageTitle"], &page["total"]), (&json!("Caf\u{e9}"), &json!(2)));
+    let found = |query: &str| json!({ "query": query });
+    assert_eq!(desk.done("query_pages", found("Plan")).await["total"], 0);
+    assert_eq!(desk.done("query_pages", found("caf\u{e9}")).await["items"][0]["id"], made["id"]);
+    let by_path = json!({ "path": "caf\u{e9}/inner" });
+    assert_eq!(desk.done("navigate_to_path", by_path).await["pageId"], inner["id"]);
+    for taken in ["CAFE\u{301}", " caf\u{e9}\u{200b}", "Caf\u{e9}"] {
+        let wanted = json!({ "id": inner["id"], "title": taken });
+        assert_eq!(desk.refused("rename_page", wanted).await, "title_taken", "{taken:?}");
+    }
+    let own = json!({ "id": made["id"], "title": "CAF\u{c9}" });
+    assert_eq!(
+        desk.done("rename_page", own).await["title"],
+        "CAF\u{c9}",
+        "its own in other letters"
+    );
+    for (title, code) in [("a\nb", "validation"), ("\u{9b}31m", "validation"), (" ", "validation")]
+    {
+        let wanted = json!({ "id": made["id"], "title": title });
+        assert_eq!(desk.refused("rename_page", wanted).await, code, "{title:?}");
+    }
+    let nowhere = json!({ "id": uuid::Uuid::nil(), "title": "x" });
+    assert_eq!(desk.refused("rename_page", nowhere.clone()).await, "not_found");
+    assert_eq!(desk.refused("delete_page", nowhere).await, "not_found");
+}
+
+#[tokio::test]
+async fn the_page_of_another_user_is_neither_renamed_nor_deleted_nor_in_the_way() {
+    let mut desk = Desk::new().await;
+    let made = desk.done("create_page", json!({ "title": "p" })).await;
+    desk.ctx.user = UserId::new("lee").unwrap();
+    let own = desk.done("create_page", json!({ "title": "q" })).await;
+    let theirs = json!({ "id": made["id"], "title": "x" });
+    assert_eq!(desk.refused("rename_page", theirs).await, "not_found");
+    assert_eq!(desk.refused("delete_page", json!({ "id": made["id"] })).await, "not_found");
+    let same = json!({ "id": own["id"], "title": "p" });
+    assert_eq!(desk.done("rename_page", same).await["title"], "p");
+}
+
+#[tokio::test]
+async fn a_page_that_contains_pages_stays_until_those_are_gone() {
+    let mut desk = Desk::new().await;
+    let top = desk.done("create_page", json!({ "title": "top" })).await["id"].clone();
+    let inner = json!({ "title": "inner", "parentId": top });
+    let inner = desk.done("create_page", inner).await["id"].clone();
+    assert_eq!(desk.refused("delete_page", json!({ "id": top })).await, "has_pages");
+    for id in [&inner, &top] {
+        assert_eq!(desk.done("delete_page", json!({ "id": id })).await["deleted"], true);
+    }
+    assert_eq!(desk.done("list_pages", json!({})).await["total"], 0);
+}
+
+#[tokio::test]
+async fn a_chat_whose_open_page_is_gone_is_told_what_to_do() {
+    let mut desk = Desk::new().await;
+    let first = desk.done("create_page", json!({ "title": "first" })).await["id"].clone();
+    let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }]);
+    let made =
+        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+    desk.done("open_page", json!({ "pageId": first })).await;
+    desk.done("open_page", json!({ "pageId": made["id"] })).await;
+    let deleted = desk.done("delete_page", json!({ "id": made["id"] })).await;
+    assert_eq!((&deleted["title"], &deleted["blocksDeleted"]), (&json!("p"), &json!(2)));
+    for (name, arguments) in [
+        ("insert_block_below_current", json!({ "content": "x" })),
+        ("switch_to_note_view", json!({})),
+    ] {
+        let ToolOutcome::Err(error) = desk.call(name, arguments).await else { panic!("{name}") };
+        assert_eq!(error.code, "page_gone", "{name}");
+        assert!(error.reason.contains("open_page"), "{name}: {}", error.reason);
+    }
+    assert_eq!(desk.done("get_current_context", json!({})).await["page"], Value::Null);
+    for id in made["blocks"].as_array().unwrap() {
+        assert_eq!(desk.refused("get_block", json!({ "id": id["id"] })).await, "not_found");
+    }
+    assert_eq!(desk.done("query_blocks", json!({ "query": "a" })).await["total"], 0);
+    assert_eq!(desk.done("query_pages", json!({ "query": "p" })).await["total"], 0);
+    assert_eq!(desk.done("go_back", json!({})).await["pageId"], first, "past what is gone");
+}
+
+#[tokio::test]
+async fn a_full_page_goes_as_a_whole() {
+    let mut desk = Desk::new().await;
+    let made = desk.done("create_page", json!({ "title": "p" })).await;
+    let page = PageId::parse(made["id"].as_str().unwrap()).unwrap();
+    let mut notes = NotesRepository::new(&mut desk.db, &desk.ctx.user);
+    let page = notes.page(&page.to_string()).await.unwrap();
+    let lines: Vec<_> = (0..super::super::page::MAX_PAGE_BLOCKS)
+        .map(|number| super::super::repository::ImportedLine {
+            id: None,
+            indent: number % 100,
+            content: format!("line {number}"),
+        })
+        .collect();
+    notes.replace_lines(&page, &lines).await.unwrap();
+    let deleted = desk.done("delete_page", json!({ "id": made["id"] })).await;
+    assert_eq!(deleted["blocksDeleted"], 20_000);
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM notes_blocks")
+        .fetch_one(&mut desk.db)
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Lets the process end before the step of this number, and says whether it came to that.
-fn ends_at(number: usize) -> (Steps, Arc<AtomicUsize>) {
+pub(super) fn ends_at(number: usize) -> (Steps, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     let steps = Steps::asking(move |step| {

@@ -2,6 +2,7 @@
 
 mod edits;
 mod ends;
+mod gone;
 mod pages;
 
 use std::{
@@ -36,7 +37,7 @@ use crate::{
     toolkit::notes::{
         MIGRATIONS,
         block::NewBlock,
-        repository::{Inside, MadePage, NotesRepository},
+        repository::{Inside, MadePage, NotesError, NotesRepository},
     },
 };
 
@@ -94,6 +95,20 @@ impl House {
         let mut writing = self.write().await;
         let id = page.blocks[place].id.to_string();
         writing.notes(&self.user).update_block(&id, content).await.unwrap();
+        writing.keep().await;
+    }
+
+    async fn rename(&self, page: &MadePage, title: &str) {
+        let mut writing = self.write().await;
+        let id = page.page.id.to_string();
+        let renamed = writing.notes(&self.user).rename_page(&id, title).await.unwrap();
+        assert_eq!((renamed.id, &*renamed.title), (page.page.id, title));
+        writing.keep().await;
+    }
+
+    async fn delete(&self, page: &MadePage) {
+        let mut writing = self.write().await;
+        writing.notes(&self.user).delete_page(&page.page.id.to_string()).await.unwrap();
         writing.keep().await;
     }
 

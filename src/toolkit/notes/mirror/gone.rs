@@ -1,0 +1,211 @@
+//! Files follow their pages: those of pages that are gone are taken away, those of pages with another name moved.
+//!
+//! First all files leave, then each goes to its new place: so two pages may have changed names, and one may have the name
+//! of one that is gone.
+use std::{collections::HashMap, io, path::Path};
+
+use madang_actors::protocol::UserId;
+use tokio::task::spawn_blocking;
+use tracing::warn;
+
+use super::{
+    book::{Entry, Mark, Which},
+    folder::Folder,
+    leaving::{Put, Removed},
+    left::LeftFile,
+    pass::{Pass, failed},
+    report::{MirrorError, Report, Tally},
+    steps::Steps,
+};
+use crate::store::SqliteStore;
+
+/// Takes away all files that the mirror wrote for a user, as if all pages were gone. Files that somebody has changed since
+/// stay, and are told as left. The pages stay too: delete them behind it, or the next start of a mirror writes them anew.
+///
+/// # Errors
+/// [`MirrorError`]; what was done until then stays so, and it can be called again.
+pub async fn clear(
+    store: &SqliteStore,
+    user: UserId,
+    workspace: &Path,
+) -> Result<Report, MirrorError> {
+    let pass = Pass::open(store, user, workspace, Steps::default()).await?;
+    let mut tally = Tally { kept_beside: pass.sweep().await?, ..Tally::default() };
+    pass.remove_left(&mut tally).await?;
+    let mut after = 0;
+    loop {
+        let files = pass.book.placed(after).await?;
+        let Some(last) = files.last() else { break };
+        after = last.number;
+        pass.remove_files(files, &mut tally).await?;
+    }
+    let word = pass.book.claim().await?;
+    let folder = pass.folder.clone();
+    let unclaiming = spawn_blocking(move || folder.unclaim(&word));
+    if let Err(error) = unclaiming.await.map_err(|_| MirrorError::Ending)? {
+        warn!(%error, "the mark of a workspace could not be taken away");
+    }
+    Ok(tally.into())
+}
+
+impl Pass {
+    /// Takes away and moves what the store says. What it does not finish is still marked, and done at the next try.
+    pub(super) async fn follow_pages(&self, tally: &mut Tally) -> Result<(), MirrorError> {
+        self.remove_left(tally).await?;
+        let taken = self.take_moved(tally).await?;
+        self.put_moved(&taken, tally).await
+    }
+
+    async fn remove_left(&self, tally: &mut Tally) -> Result<(), MirrorError> {
+        let mut after = 0;
+        tally.not_removed.clear();
+        loop {
+            let left = self.book.left(after).await?;
+            let Some(last) = left.last() else { return Ok(()) };
+            after = last.number;
+            let seen_to = self.remove_files(left, tally).await?;
+            self.book.forget_left(&seen_to).await?;
+        }
+    }
+
+    /// Takes files away, and gives the numbers of those that are seen to.
+    async fn remove_files(
+        &self,
+        files: Vec<LeftFile>,
+        tally: &mut Tally,
+    ) -> Result<Vec<i64>, MirrorError> {
+        let folder = self.folder.clone();
+        let removing = spawn_blocking(move || {
+            let remove = |file: LeftFile| {
+                let removed = remove(&folder, &file);
+                (file, removed)
+            };
+            files.into_iter().map(remove).collect::<Vec<_>>()
+        });
+        let mut seen_to = Vec::new();
+        for (file, removed) in removing.await.map_err(|_| MirrorError::Ending)? {
+            let name = file.place.join("/");
+            match removed {
+                Ok(removed) => {
+                    seen_to.push(file.number);
+                    for removed in removed {
+                        match removed {
+                            Removed::Done => tally.removed.push(name.clone()),
+                            Removed::Absent => {}
+                            Removed::Kept(kept) => {
+                                warn!(
+                                    file = name,
+                                    kept, "the file of a page that is gone was changed, and stays"
+                                );
+                                tally.left.push(kept);
+                            }
+                        }
+                    }
+                }
+                Err(error) => {
+                    warn!(file = name, %error, "the file of a page that is gone could not be taken away");
+                    tally.not_removed.push(name);
+                }
+            }
+        }
+        Ok(seen_to)
+    }
+
+    /// Takes files out of their places, and gives which pages have none in an old place, as of how many moves.
+    async fn take_moved(&self, tally: &mut Tally) -> Result<HashMap<i64, i64>, MirrorError> {
+        let (mut after, mut ready) = (0, HashMap::new());
+        loop {
+            let entries = self.book.read(Which::Moved, after).await?;
+            let Some(last) = entries.last() else { return Ok(ready) };
+            after = last.page.number;
+            let folder = self.folder.clone();
+            let taking = spawn_blocking(move || {
+                let take = |entry: Entry| {
+                    let taken = match &entry.place {
+                        Some(place) if *place != entry.path => {
+                            folder.take(place, entry.page.id, entry.kept)
+                        }
+                        Some(_) | None => Ok(()),
+                    };
+                    (entry, taken)
+                };
+                entries.into_iter().map(take).collect::<Vec<_>>()
+            });
+            let mut marks = Vec::new();
+            for (entry, taken) in taking.await.map_err(|_| MirrorError::Ending)? {
+                let number = entry.page.number;
+                tally.look_at(number);
+                match taken {
+                    Ok(()) => {
+                        ready.insert(number, entry.moves);
+                        if entry.place.as_ref().is_some_and(|place| *place != entry.path) {
+                            marks.push((number, Mark::Leaving { place: entry.name() }));
+                        }
+                    }
+                    Err(error) => failed(&entry, &error, tally),
+                }
+            }
+            self.book.mark(&marks).await?;
+        }
+    }
+
+    async fn put_moved(
+        &self,
+        taken: &HashMap<i64, i64>,
+        tally: &mut Tally,
+    ) -> Result<(), MirrorError> {
+        let mut after = 0;
+        loop {
+            let mut entries = self.book.read(Which::Moved, after).await?;
+            let Some(last) = entries.last() else { return Ok(()) };
+            after = last.page.number;
+            // What could not leave its place, or was renamed once more meanwhile, waits for the next round.
+            entries.retain(|entry| taken.get(&entry.page.number) == Some(&entry.moves));
+            let folder = self.folder.clone();
+            let putting = spawn_blocking(move || {
+                let put = |entry: Entry| {
+                    let put = folder.put(entry.page.id, &entry.path, entry.kept);
+                    (entry, put)
+                };
+                entries.into_iter().map(put).collect::<Vec<_>>()
+            });
+            let mut marks = Vec::new();
+            for (entry, put) in putting.await.map_err(|_| MirrorError::Ending)? {
+                let number = entry.page.number;
+                match put {
+                    Ok(Put::Done { beside }) => {
+                        if let Some(kept) = beside {
+                            warn!(
+                                file = entry.name(),
+                                kept, "a file at the new place of a page's is kept beside it"
+                            );
+                            tally.kept_beside.push(kept);
+                        }
+                        tally.moved.push(entry.name());
+                    }
+                    Ok(Put::Nothing) => {}
+                    Ok(Put::Blocked) => {
+                        tally.blocked.insert(number, entry.name());
+                        continue;
+                    }
+                    Err(error) => {
+                        failed(&entry, &error, tally);
+                        continue;
+                    }
+                }
+                // Without a file there is no place: what stands there may be anybody's.
+                let place = entry.place.is_some().then(|| entry.name());
+                marks.push((number, Mark::Moved { place, moves: entry.moves }));
+            }
+            self.book.mark(&marks).await?;
+        }
+    }
+}
+
+/// Takes a file away, wherever the last end of the process left it.
+fn remove(folder: &Folder, file: &LeftFile) -> io::Result<[Removed; 2]> {
+    let taken = folder.remove_taken(file.page, &file.ours)?;
+    let in_place =
+        if file.is_taken { Removed::Absent } else { folder.remove(&file.place, &file.ours)? };
+    Ok([taken, in_place])
+}

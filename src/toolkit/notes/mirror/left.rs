@@ -1,0 +1,86 @@
+//! What the store says of the files of pages that are gone.
+use madang_actors::port::Store;
+
+use super::{
+    super::{page::PageId, repository::NotesError},
+    book::{AT_ONCE, Book, as_hash, names, read_on, write_on},
+    plan::Hash,
+    report::MirrorError,
+};
+
+/// A file of a page that is gone.
+#[derive(Debug, Clone)]
+pub(super) struct LeftFile {
+    pub(super) number: i64,
+    pub(super) page: PageId,
+    pub(super) place: Vec<String>,
+    /// What the mirror wrote there, or was about to.
+    pub(super) ours: Vec<Hash>,
+    /// A page has that place now.
+    pub(super) is_taken: bool,
+}
+
+/// A file of a page that is gone: its number, page and place, what was written, and whether a page has that place.
+type LeftRow = (i64, String, String, Option<Vec<u8>>, Option<Vec<u8>>, bool);
+
+impl Book {
+    /// Reads which files pages that are gone have left.
+    pub(super) async fn left(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+        let mut reader = self.store.reader().await?;
+        let rows: Vec<LeftRow> = sqlx::query_as(
+            "SELECT number, page_id, place, written, coming, EXISTS (
+                SELECT 1 FROM notes_files file JOIN notes_pages page ON page.number = file.page
+                WHERE page.user_id = $1 AND file.place = gone.place
+             ) FROM notes_files_left gone WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3",
+        )
+        .bind(self.user.as_str())
+        .bind(after)
+        .bind(AT_ONCE)
+        .fetch_all(read_on(&mut *reader)?)
+        .await
+        .map_err(NotesError::from)?;
+        rows.into_iter().map(left_file).collect()
+    }
+
+    /// Reads which files the pages of the user have, as if they were gone.
+    pub(super) async fn placed(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+        let mut reader = self.store.reader().await?;
+        let rows: Vec<LeftRow> = sqlx::query_as(
+            "SELECT page.number, page.id, place, written, coming, FALSE
+             FROM notes_files JOIN notes_pages page ON page.number = page
+             WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3",
+        )
+        .bind(self.user.as_str())
+        .bind(after)
+        .bind(AT_ONCE)
+        .fetch_all(read_on(&mut *reader)?)
+        .await
+        .map_err(NotesError::from)?;
+        rows.into_iter().map(left_file).collect()
+    }
+
+    /// Writes down that these files of pages that are gone are seen to.
+    pub(super) async fn forget_left(&self, numbers: &[i64]) -> Result<(), MirrorError> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        self.steps.before("mark").map_err(MirrorError::Step)?;
+        let mut transaction = self.store.begin().await?;
+        sqlx::query(
+            "DELETE FROM notes_files_left WHERE number IN (SELECT value FROM json_each($1))",
+        )
+        .bind(serde_json::json!(numbers).to_string())
+        .execute(write_on(&mut *transaction)?)
+        .await
+        .map_err(NotesError::from)?;
+        transaction.commit().await?;
+        self.steps.before("marked").map_err(MirrorError::Step)
+    }
+}
+
+fn left_file(row: LeftRow) -> Result<LeftFile, MirrorError> {
+    let (number, page, place, written, coming, is_taken) = row;
+    let page = PageId::parse(&page).ok_or(NotesError::Corrupt { what: "the place of a file" })?;
+    let ours = as_hash(written).into_iter().chain(as_hash(coming)).collect();
+    Ok(LeftFile { number, page, place: names(&place)?, ours, is_taken })
+}
