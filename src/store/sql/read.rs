@@ -21,9 +21,18 @@ pub(super) async fn owner(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<UserId>, StoreError> {
-    let found = sqlx::query(
+    let owner = owner_by_seal(own, session).await?;
+    owner.transpose().map_err(StoreError::unavailable)
+}
+
+/// Whose session it is, or that its row says so without a seal that fits.
+pub(super) async fn owner_by_seal(
+    own: &mut Own<'_>,
+    session: &SessionId,
+) -> Result<Option<Result<UserId, NotTheOwner>>, StoreError> {
+    let found = sqlx::query(own.sql(
         "SELECT user AS owner, opened_at, seal AS owner_seal FROM madang_sessions WHERE session = $1",
-    )
+    ))
     .bind(session.as_str())
     .fetch_optional(&mut *own.db)
     .await
@@ -37,15 +46,15 @@ fn sealed_owner(
     row: &SqliteRow,
     session: &SessionId,
     keys: &SealKeys,
-) -> Result<UserId, StoreError> {
+) -> Result<Result<UserId, NotTheOwner>, StoreError> {
     let Owner { user, opened_at, seal } = row::owner(row)?;
     if !keys.is_empty() {
         let checked = keys.check_owner(session, &user, opened_at, seal.as_ref());
-        checked.map_err(|cause| {
-            StoreError::unavailable(NotTheOwner { session: session.clone(), cause })
-        })?;
+        if let Err(cause) = checked {
+            return Ok(Err(NotTheOwner { session: session.clone(), cause }));
+        }
     }
-    Ok(user)
+    Ok(Ok(user))
 }
 
 /// The owner of a session is not surely its owner.
@@ -53,7 +62,7 @@ fn sealed_owner(
 #[error(
     "the owner of session {session} is not the one who opened it, as far as the seal keys tell"
 )]
-struct NotTheOwner {
+pub(super) struct NotTheOwner {
     session: SessionId,
     #[source]
     cause: SealError,
@@ -81,7 +90,7 @@ pub(super) async fn session(
     .await
     .map_err(StoreError::unavailable)?;
     let Some(first) = rows.first() else { return Ok(None) };
-    let user = sealed_owner(first, session, own.keys)?;
+    let user = sealed_owner(first, session, own.keys)?.map_err(StoreError::unavailable)?;
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
     let open_turn = row::open_turn(first)?;
     let mut messages = Vec::with_capacity(rows.len());

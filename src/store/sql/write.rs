@@ -92,6 +92,11 @@ async fn add_all(
         }
         let added = match fact {
             Fact::Plain => add(script, write, own.keys),
+            Fact::Opening { session, user } => match is_theirs(own, session, user).await {
+                Ok(true) => Ok(()),
+                Ok(false) => add(script, write, own.keys),
+                Err(refusal) => Err(refusal),
+            },
             Fact::Step(step) => take(own, &step, last.take(), script).await.map(|known| {
                 last = Some(known);
             }),
@@ -156,10 +161,9 @@ fn describe(writes: &[Write]) -> String {
 fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreError> {
     match write {
         Write::Session { session, user, at } => {
-            // Opened again by its user, it changes nothing; by another, no row matches.
-            script.search(
-                "INSERT INTO madang_sessions (session, user, opened_at, seal) VALUES ($1, $2, $3, $4) \
-                 ON CONFLICT (session) DO UPDATE SET chain_length = chain_length WHERE user = excluded.user",
+            script.statements(
+                1,
+                "INSERT INTO madang_sessions (session, user, opened_at, seal) VALUES ($1, $2, $3, $4)",
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
@@ -244,6 +248,8 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 enum Fact<'a> {
     /// Nothing.
     Plain,
+    /// Whose the session is, if it is there.
+    Opening { session: &'a SessionId, user: &'a UserId },
     /// Where the call stands.
     Step(Step<'a>),
     /// Which standing approvals there are.
@@ -259,8 +265,8 @@ impl<'a> Fact<'a> {
             Write::Revoke { session, tool, by, at } => {
                 Self::Revocation { session, tool: tool.as_deref(), by, at: *at }
             }
-            Write::Session { .. }
-            | Write::TurnStarted { .. }
+            Write::Session { session, user, .. } => Self::Opening { session, user },
+            Write::TurnStarted { .. }
             | Write::Turn { .. }
             | Write::TurnEnded { .. }
             | Write::Message { .. } => Self::Plain,
@@ -271,8 +277,23 @@ impl<'a> Fact<'a> {
         match self {
             Self::Plain => false,
             Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),
-            Self::Revocation { .. } => true,
+            Self::Opening { .. } | Self::Revocation { .. } => true,
         }
+    }
+}
+
+/// Whether the session is there and this user's, so that opening it changes nothing. One that is another's, or whose owner
+/// was not sealed, is refused: a row that says so makes nobody its owner.
+async fn is_theirs(
+    own: &mut Own<'_>,
+    session: &SessionId,
+    user: &UserId,
+) -> Result<bool, StoreError> {
+    match read::owner_by_seal(own, session).await? {
+        None => Ok(false),
+        Some(Ok(owner)) if owner == *user => Ok(true),
+        Some(Err(cause)) => Err(StoreError::refused(cause.to_string())),
+        Some(Ok(_)) => Err(StoreError::refused(format!("session {session} is another user's"))),
     }
 }
 

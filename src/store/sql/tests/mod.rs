@@ -14,6 +14,7 @@ mod next_parts;
 #[cfg(unix)]
 mod one_writer;
 mod opening;
+mod owners;
 #[cfg(unix)]
 mod private_files;
 mod savepoints;
