@@ -88,6 +88,16 @@ fn a_query_without_category_and_keyword_finds_everything_up_to_the_limit() {
 }
 
 #[test]
+fn a_keyword_without_a_letter_or_digit_finds_nothing() {
+    for keyword in ["???", "!", " - ", "…", "🙂"] {
+        for category in [None, Some(Category::Sleep)] {
+            assert_eq!(ids(category, keyword), <[&str; 0]>::default(), "{keyword}");
+        }
+    }
+    assert_eq!(ids(None, "??? 카페인 !"), ids(None, "카페인"));
+}
+
+#[test]
 fn a_keyword_is_found_in_both_languages_and_any_case() {
     assert_eq!(ids(None, "카페인"), ["caffeine-cutoff", "late-coffee"]);
     assert_eq!(ids(None, "CaFFeine"), ["caffeine-cutoff", "late-coffee"]);
