@@ -29,8 +29,13 @@ async fn given_in(mut gate: Gate) -> Gate {
 
 /// Whether a call of this tool asks. Where it does, the answer is no.
 async fn asks(gate: &mut Gate, tool: &str) -> bool {
+    asks_about(gate, tool, "later").await
+}
+
+/// The same of a call about this row.
+async fn asks_about(gate: &mut Gate, tool: &str, row: &str) -> bool {
     let mut probe = Probe::new(gate.session.subscribe());
-    let turn = gate.turn(&[(tool, named("later"))]).await;
+    let turn = gate.turn(&[(tool, named(row))]).await;
     let question = tokio::select! {
         question = probe.question() => question,
         completion = gate.script.next() => {
@@ -118,6 +123,64 @@ async fn revoked_it_asks_again_and_can_be_given_again() {
     gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
     gate.told(turn).await;
     assert!(!asks(&mut gate, "save").await);
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn after_32_uses_it_asks_again_and_can_be_given_again() {
+    let mut gate = given().await;
+    let [grant] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
+    assert_eq!(grant.uses, 32);
+    for number in 1..=32 {
+        assert!(!asks(&mut gate, "save").await, "use {number}");
+        let Some(Approval::Granted { number: its, .. }) = gate.row().await.approval else {
+            panic!("use {number} rests on it")
+        };
+        assert_eq!(its, number, "each use has a number of its own");
+    }
+    for _ in 0..2 {
+        assert!(asks(&mut gate, "save").await, "it is used up");
+    }
+    let turn = gate.turn(&[("save", named("again"))]).await;
+    let question = wait_for_question(&gate.session).await;
+    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    gate.told(turn).await;
+    assert!(!asks(&mut gate, "save").await, "the new one counts from its beginning");
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn after_24_hours_by_the_clock_it_asks_again() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let mut gate = given().await;
+    let [grant] = &gate.session.grants().await.unwrap()[..] else { panic!("one grant") };
+    let day = 24 * 60 * MINUTE;
+    assert_eq!(grant.until, grant.at.after(day));
+    gate.watch.forward(day - 10 * MINUTE);
+    assert!(!asks(&mut gate, "save").await, "it is the same day");
+    gate.watch.forward(10 * MINUTE);
+    assert!(asks(&mut gate, "save").await, "it is over");
+    let store = gate.shutdown().await;
+
+    // Nor does a restart bring it back.
+    let mut gate = Gate::with(Limits::default(), store, Version::First).await;
+    gate.watch.forward(day);
+    assert!(asks(&mut gate, "save").await);
+    gate.shutdown().await;
+}
+
+#[tokio::test]
+async fn where_the_tool_names_what_it_works_on_it_covers_that_alone() {
+    let mut gate = Gate::new().await;
+    let turn = gate.turn(&[("sign", named("later"))]).await;
+    let question = gate.question().await;
+    gate.session.answer(&question, Decision::ApproveAlways).await.unwrap();
+    gate.told(turn).await;
+    assert!(!asks(&mut gate, "sign").await, "the same again");
+    for row in ["another", "nothing"] {
+        assert!(asks_about(&mut gate, "sign", row).await, "{row}");
+    }
+    assert!(!asks(&mut gate, "sign").await, "it still stands");
     gate.shutdown().await;
 }
 

@@ -18,7 +18,7 @@ use madang::{
     Limits, Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome,
     Turn, TurnOptions,
     testing::{HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair},
-    tool::{self, ToolContext, ToolResult},
+    tool::{self, Resource, ToolContext, ToolResult},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -70,6 +70,11 @@ async fn save(named: Named, db: &mut MemoryConnection, _: &ToolContext) -> ToolR
     Ok(json!({ "saved": named.name }))
 }
 
+/// The row that is named, unless nothing is.
+fn the_row(named: &Named, _: &ToolContext) -> Option<Resource> {
+    (named.name != "nothing").then(|| Resource::new(format!("row {}", named.name)))
+}
+
 async fn save_signed(
     named: NamedAndSigned,
     db: &mut MemoryConnection,
@@ -112,7 +117,8 @@ impl Gate {
             .history(history)
             .clock(watch.clone())
             .locale(Locale::En)
-            .tool(tool::transactional("erase", "Erases a row.", save));
+            .tool(tool::transactional("erase", "Erases a row.", save))
+            .tool(tool::transactional("sign", "Signs a row.", save).resource(the_row));
         let builder = match version {
             Version::First => {
                 builder.tool(tool::transactional("save", "Saves a row.", save).consequence(says))
