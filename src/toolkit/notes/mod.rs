@@ -36,11 +36,12 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
 
 /// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang_actors::port::Forget::tables). The words of
 /// what was deleted stand in the indexes of words until those are tidied.
-pub const FORGET: [&str; 9] = [
+pub const FORGET: [&str; 10] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_title_words WHERE rowid IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_files WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_pages WHERE user_id = $1",
+    "DELETE FROM notes_files_left WHERE user_id = $1",
     "DELETE FROM notes_contexts WHERE user_id = $1",
     "DELETE FROM notes_workspaces WHERE user_id = $1",
     "DELETE FROM notes_changes WHERE user_id = $1",

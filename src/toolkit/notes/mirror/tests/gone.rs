@@ -268,3 +268,23 @@ async fn a_workspace_is_cleared_of_what_the_mirror_wrote_and_of_nothing_else() {
     assert_eq!(kept.len(), 2, "{kept:?}");
     assert_eq!(house.files().len(), 2);
 }
+
+#[tokio::test]
+async fn of_a_user_who_is_forgotten_not_even_the_place_of_a_page_that_went_before_stays() {
+    let house = House::new().await;
+    let page = house.page("secret", None, &[(0, "a")]).await;
+    house.page("other", None, &[(0, "b")]).await;
+    house.sync().await;
+    house.delete(&page).await;
+    let mut writing = house.write().await;
+    for statement in crate::toolkit::notes::FORGET {
+        let db = book::write_on(&mut *writing.0).unwrap();
+        sqlx::query(statement).bind(house.user.as_str()).execute(db).await.unwrap();
+    }
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM notes_files_left")
+        .fetch_one(book::write_on(&mut *writing.0).unwrap())
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
+    writing.keep().await;
+}
