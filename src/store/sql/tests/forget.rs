@@ -73,18 +73,31 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
     assert!(!lies_in(folder.path()));
 }
 
+/// Takes its time, behind the deletion of the user's rows.
+const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) \
+    SELECT max(i), $1 FROM n";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_off_before_its_commit_nothing_is_forgotten() {
     let house = with_a_secret().await;
+    let mut other = house.other_program().await;
+    sqlx::query("PRAGMA busy_timeout = 0").execute(&mut other).await.unwrap();
     {
-        let order = order();
-        let forgetting = house.store.forget(&order);
+        let mut order = order();
+        order.tables.push(SLOW.into());
+        let begun = async {
+            while sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.is_ok() {
+                sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
         tokio::select! {
             biased;
-            done = forgetting => panic!("it was not cut off: {done:?}"),
-            () = tokio::task::yield_now() => {}
+            () = begun => {}
+            done = house.store.forget(&order) => panic!("it was not cut off: {done:?}"),
         }
     }
+    drop(other);
     assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
     assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 0);
     assert_eq!(house.store.forget(&order()).await.unwrap().sessions, 1);
