@@ -84,7 +84,7 @@ async fn cut_off_before_its_commit_nothing_is_forgotten() {
     sqlx::query("PRAGMA busy_timeout = 0").execute(&mut other).await.unwrap();
     {
         let mut order = order();
-        order.tables.push(SLOW.into());
+        order.tables.push(SLOW);
         let begun = async {
             while sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.is_ok() {
                 sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
