@@ -13,7 +13,8 @@ pub struct Forget {
     /// When.
     pub at: Timestamp,
     /// Statements that erase the user's rows in tables of toolkits and of the application, in their order. Each has the user
-    /// as `$1`; rows that a `DELETE` removes are counted. They are run in the transaction of the erasure; a store without SQL has no such tables.
+    /// as `$1`; rows that a `DELETE` removes are counted. They are run in the transaction of the erasure; a store without SQL
+    /// has no such tables.
     pub tables: Vec<&'static str>,
 }
 

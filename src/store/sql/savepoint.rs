@@ -113,7 +113,8 @@ impl<'c> Part<'c> {
 impl Drop for Part<'_> {
     /// Cut off, or in a panic. Nothing can be waited for here, and need not be: one poll puts the statement into the
     /// queue of SQLite's thread, before whatever is done next on this connection. It is run although nobody hears of it.
-    /// Where the queue is full it is not put there: the store finds the part open at the end, and undoes all. Where the savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
+    /// Where the queue is full it is not put there: the store finds the part open at the end, and undoes all. Where the
+    /// savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
     fn drop(&mut self) {
         if self.is_open {
             let undo = pin!(run(self.db, format!("ROLLBACK TO {}", self.name)));
