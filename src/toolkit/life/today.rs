@@ -3,6 +3,7 @@ use jiff::{civil::Date, tz::TimeZone};
 use madang_actors::protocol::Timestamp;
 
 use super::rules::Violation;
+use crate::tool::ToolContext;
 
 /// Gives the calendar day of a moment in a time zone: an IANA name, or a rule as POSIX writes it. A zone that is not known
 /// counts as UTC; a runtime lets none in.
@@ -25,6 +26,11 @@ pub fn parse_day(text: &str) -> Result<Date, Violation> {
     let has_form =
         text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     text.parse().ok().filter(|_| has_form).ok_or(Violation::Date)
+}
+
+/// Reads the day that a call names; today for its user where it names none.
+pub(super) fn day_or_today(day: Option<&str>, ctx: &ToolContext) -> Result<Date, Violation> {
+    day.map_or_else(|| Ok(today(ctx.now(), &ctx.time_zone)), parse_day)
 }
 
 #[cfg(test)]

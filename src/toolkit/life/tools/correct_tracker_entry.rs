@@ -9,7 +9,7 @@ use super::{
         habit::{HabitId, TrackerValue},
         repository::NewEntry,
         texts,
-        today::{parse_day, today},
+        today::day_or_today,
     },
     HABIT, habits, title,
 };
@@ -56,10 +56,8 @@ async fn correct_tracker_entry(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<Corrected> {
-    let date = match &arguments.date {
-        Some(day) => parse_day(day).map_err(|violation| violation.into_fault(ctx.locale))?,
-        None => today(ctx.now(), &ctx.time_zone),
-    };
+    let date = day_or_today(arguments.date.as_deref(), ctx);
+    let date = date.map_err(|violation| violation.into_fault(ctx.locale))?;
     let entry =
         NewEntry { habit: arguments.habit_id, date, value: arguments.value, note: arguments.note };
     habits(db, ctx).correct(&entry).await.map_err(|error| error.into_fault(ctx.locale))?;
@@ -72,15 +70,12 @@ async fn seen(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<String> {
-    let date = match &arguments.date {
-        Some(day) => parse_day(day)?,
-        None => today(ctx.now(), &ctx.time_zone),
-    };
+    let day = arguments.date.as_deref();
+    let date = day_or_today(day, ctx)?;
     let mut habits = habits(db, ctx);
     let habit = habits.habit(arguments.habit_id).await?;
     let recorded = habits.entry(habit.id, date).await?;
     let name = format!("'{}'", title(&habit.origin, ctx.locale));
-    let day = arguments.date.as_deref();
     Ok(texts::will_correct(&name, recorded, arguments.value, day, ctx.locale))
 }
 

@@ -9,7 +9,7 @@ use super::{
         habit::{HabitId, TrackerValue},
         repository::NewEntry,
         texts,
-        today::{parse_day, today},
+        today::day_or_today,
     },
     HABIT, habits, title,
 };
@@ -57,10 +57,8 @@ async fn log_tracker_entry(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<Logged> {
-    let date = match &arguments.date {
-        Some(day) => parse_day(day).map_err(|violation| violation.into_fault(ctx.locale))?,
-        None => today(ctx.now(), &ctx.time_zone),
-    };
+    let date = day_or_today(arguments.date.as_deref(), ctx);
+    let date = date.map_err(|violation| violation.into_fault(ctx.locale))?;
     let entry =
         NewEntry { habit: arguments.habit_id, date, value: arguments.value, note: arguments.note };
     habits(db, ctx).log(&entry).await.map_err(|error| error.into_fault(ctx.locale))?;
