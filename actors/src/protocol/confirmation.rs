@@ -1,6 +1,9 @@
 //! What a person is asked and may answer, and the digest that binds one to the other.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +54,11 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        // Written with every step of every call, so not through the formatting of numbers.
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let both = |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from(DIGITS[half as usize]));
+        let digits: [[char; 2]; 32] = self.0.each_ref().map(both);
+        digits.as_flattened().iter().try_for_each(|digit| f.write_char(*digit))
     }
 }
 
