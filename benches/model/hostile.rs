@@ -24,10 +24,12 @@ const SPAN: Duration = Duration::from_secs(6);
 /// As much as a message may have.
 const BYTES: usize = 64 << 10;
 
-/// Takes the gaps of the others beside each kind of hostility, each against those of a span of peace just before it.
+/// Takes the gaps of the others beside each kind of hostility, each against those of a span of peace just before it, and
+/// against those beside as many honest requests: a prompt that is read takes its time whatever it says.
 pub(crate) async fn measure(path: &Path) {
     let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
     let model = load(path, options).await;
+    let mut honest = None;
     for (kind, text, schema) in kinds() {
         let heard = streams(&model).await;
         let began = Instant::now();
@@ -40,11 +42,14 @@ pub(crate) async fn measure(path: &Path) {
         let gaps = gaps.lock().unwrap().clone();
         let (peace, beside) = (between(&gaps, began, came), between(&gaps, came, gone));
         let (count, peace, beside) = (beside.len(), p99(peace), p99(beside));
+        let later = beside.saturating_sub(peace);
+        let honest = *honest.get_or_insert(later);
         println!(
-            "hostile: {kind}: {sent} requests; p99 of {count} gaps of {STREAMS} others {:.0} ms, in peace {:.0} ms: {:.0} ms later (at most 100)",
+            "hostile: {kind}: {sent} requests; p99 of {count} gaps of {STREAMS} others {:.0} ms, in peace {:.0} ms: {:.0} ms later, {:.0} ms more than beside honest ones (at most 100)",
             millis(beside),
             millis(peace),
-            millis(beside.saturating_sub(peace))
+            millis(later),
+            millis(later.saturating_sub(honest)),
         );
     }
 }
@@ -60,7 +65,9 @@ fn kinds() -> Vec<(&'static str, String, Option<Value>)> {
     let pattern = json!({ "type": "object", "properties": {
         "a": { "type": "string", "pattern": "^((a|b|c){1,60}x){1,60}$" },
     }, "required": ["a"] });
+    let plain = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
     vec![
+        ("nothing hostile", "hi".to_owned(), Some(plain)),
         ("one letter", many("a"), None),
         ("digits", many("1"), None),
         ("blanks", many(" "), None),
