@@ -8,13 +8,11 @@ use std::{
 
 use madang_actors::{
     dispatcher::{Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
-    ledger::text_digest,
     mailbox::{Recipient, Reply},
-    port::{BoxFuture, Write},
+    port::BoxFuture,
     protocol::{
         Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, Locale, Question,
-        SessionId, Timestamp, ToolCall, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage,
-        UserId, call_envelope,
+        SessionId, ToolCall, ToolOutcome, UserId, call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -33,9 +31,11 @@ pub struct Call {
     locale: Option<Locale>,
     time_zone: Option<Arc<str>>,
     confirm: Confirm,
+    session: Option<SessionId>,
 }
 
-/// Who answers the question about a call. Such a call has a session of its own, so "always" covers nothing more than it.
+/// Who answers the question about a call. "Always" covers what follows in the call's session, which is one of its own until
+/// said otherwise.
 #[derive(Default)]
 pub enum Confirm {
     /// Nobody can be asked: a destructive call is cancelled as unreachable.
@@ -69,7 +69,16 @@ impl Call {
             locale: None,
             time_zone: None,
             confirm: Confirm::Nobody,
+            session: None,
         }
+    }
+
+    /// The session in which it stands, behind the last entry: its tools find there what came before, and who reads the chat
+    /// finds it. A session of its own until said otherwise.
+    #[must_use]
+    pub fn session(mut self, session: SessionId) -> Self {
+        self.session = Some(session);
+        self
     }
 
     /// Who answers the question about it.
@@ -107,15 +116,18 @@ pub struct CallReport {
 
 impl Runtime {
     /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
-    /// one outcome. It is recorded under a session of its own.
+    /// one outcome. It is recorded under a session of its own, or the one that was named: that sleeps meanwhile, and what is
+    /// asked of it waits for the end of the call.
     ///
     /// Dropping the future leaves the call running to its end.
     ///
     /// # Errors
-    /// [`SessionError::TimeZone`] for a time zone that is not known; [`SessionError::Closed`] after the runtime has shut down; [`SessionError::Overloaded`] where too many bytes are on
-    /// their way already, and nothing of the call was recorded.
+    /// [`SessionError::TimeZone`] for a time zone that is not known; [`SessionError::Foreign`] for another user's session,
+    /// and [`SessionError::Busy`] for one in which something has not ended; [`SessionError::Closed`] after the runtime has
+    /// shut down; [`SessionError::Overloaded`] where too many bytes are on their way already, and nothing of the call was
+    /// recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
-        let Call { user, name, arguments, locale, time_zone, confirm } = call;
+        let Call { user, name, arguments, locale, time_zone, confirm, session } = call;
         if self.inner().is_closed() {
             return Err(SessionError::Closed);
         }
@@ -123,13 +135,21 @@ impl Runtime {
         let admission = &self.inner().tree.around.admission;
         let bytes = admission.admit(Bound::QueuedBytes, &user, arguments.len());
         let _bytes = bytes.map_err(SessionError::Overloaded)?;
-        let session = SessionId::new(format!("call-{}", Uuid::now_v7()))?;
-        let turn = TurnId::new(Uuid::now_v7());
+        let place = self.place_of_call(&user, session).await?;
+        let (session, turn, seq) = (place.session.clone(), place.turn, place.seq);
         let locale = locale.unwrap_or(self.inner().locale);
         let (news, mut heard) = mpsc::unbounded_channel();
         let at = self.inner().clock.now();
-        let preamble = a_turn_of_its_own(&user, &session, turn, at);
+        let max_stored_bytes = self.inner().limits.max_stored_bytes_per_user as u64;
+        let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
         let cancelled = self.inner().wiring.closing.child_token();
+        let (late, answered) = match place.held {
+            Some((door, begun)) => (
+                door.late(turn, locale, self.inner().clock.clone()),
+                Recipient::channel(news.clone()).holding(begun),
+            ),
+            None => (Recipient::nobody(), Recipient::channel(news.clone())),
+        };
         let request = Arc::new(DispatchRequest {
             preamble,
             standing: None,
@@ -138,7 +158,7 @@ impl Runtime {
             session: session.clone(),
             user,
             turn,
-            seq: 1,
+            seq,
             call: ToolCall { id: CallId::new(Uuid::now_v7()), name: name.clone(), arguments },
             locale,
             time_zone,
@@ -147,11 +167,11 @@ impl Runtime {
             proposed_at: at,
             beyond: None,
             cancelled,
-            news: Recipient::channel(news.clone()),
-            late: Recipient::nobody(),
+            news: Recipient::channel(news),
+            late,
         });
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        let reply = Reply::new(Recipient::channel(news), lost);
+        let reply = Reply::new(answered, lost);
         let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
         drop(self.inner().tree.dispatcher.send(dispatch)); // if it is gone, the reply says "lost"
         let (mut asked, mut decided) = (None::<Question>, None);
@@ -210,36 +230,6 @@ impl Runtime {
         }
         counts
     }
-}
-
-/// A direct call stands under a session and a turn of its own. No model goes on after it, so the turn is over from the
-/// beginning: after a crash there is nothing to resume but the call.
-fn a_turn_of_its_own(
-    user: &UserId,
-    session: &SessionId,
-    turn: TurnId,
-    at: Timestamp,
-) -> Vec<Write> {
-    let (session, user) = (session.clone(), user.clone());
-    vec![
-        Write::Session { session: session.clone(), user, at },
-        Write::TurnStarted {
-            session: session.clone(),
-            turn,
-            at,
-            options: TurnOptions::default(),
-            text: text_digest(""),
-        },
-        Write::TurnEnded {
-            session,
-            turn,
-            at,
-            behind: 1,
-            ending: TurnEnding::Answered,
-            error: None,
-            usage: Usage::default(),
-        },
-    ]
 }
 
 impl CallReport {

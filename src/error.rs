@@ -59,6 +59,9 @@ pub enum SessionError {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
+    /// Something of the session has not ended: a turn, or another call without a model.
+    #[error("session {0} is busy")]
+    Busy(SessionId),
     /// The time zone of the call or its user is not known.
     #[error(transparent)]
     TimeZone(#[from] UnknownTimeZone),

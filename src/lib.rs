@@ -7,6 +7,7 @@
 
 mod builder;
 mod call;
+mod call_place;
 mod error;
 pub mod model;
 mod resume;

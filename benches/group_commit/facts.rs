@@ -36,6 +36,7 @@ impl Facts {
                 at,
                 options: TurnOptions::default(),
                 text: text_digest("hi"),
+                max_stored_bytes: u64::MAX,
             };
             transaction.write_all(&[opened, began]).await.unwrap();
             chats.push(Chat { session, turn, last: AtomicU64::new(0) });

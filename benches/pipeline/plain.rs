@@ -103,6 +103,7 @@ impl Chat {
             at: self.plain.clock.now(),
             options: TurnOptions::default(),
             text: text_digest(text),
+            max_stored_bytes: u64::MAX,
         };
         let asked = self.message(turn, Content::User { text: text.into() });
         self.plain.write(&[started, self.says(&asked)]).await;

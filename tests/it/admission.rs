@@ -1,9 +1,12 @@
 //! Nobody is let in beyond the bounds, and whoever is not hears which one it was.
 
-use madang::{Bound, DismissError, Limits, Scope, SessionError, TurnRefused};
+use madang::{
+    Bound, Confirm, Decision, DismissError, Effect, LedgerFilter, Limits, Scope, SessionError,
+    TurnRefused, testing::ScriptedModel,
+};
 use serde_json::json;
 
-use crate::support::{Yard, call_then_say};
+use crate::support::{Yard, call_then_say, kind};
 
 fn with(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -34,6 +37,30 @@ async fn a_user_at_a_bound_is_told_which_and_others_are_let_in() {
     turn.ended().await.unwrap();
     other.ended().await.unwrap();
     assert_eq!(yard.runtime.held(Bound::RunningTurns), 0);
+    yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_user_of_whom_too_much_is_stored_is_told_so_and_no_call_of_his_leaves_anything() {
+    let limits = with(|limits| limits.max_stored_bytes_per_user = 1);
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let note = json!({ "name": "a" });
+    assert_eq!(kind(&yard.call("note", &note, Confirm::Nobody).await), "ok");
+    let told = "저장된 내용이 한도(1바이트)에 이르렀습니다.";
+    // The last would panic if it began.
+    for tool in ["note", "search", "save", "panic_mail"] {
+        let answer = Confirm::Always(Decision::Approve);
+        let report = yard.call(tool, &json!({ "name": "b" }), answer).await;
+        assert_eq!(kind(&report), "overloaded", "{tool}");
+        assert!(report.envelope.contains(told), "{}", report.envelope);
+        assert_eq!(report.record.effect, Effect::None, "{tool}");
+    }
+    let calls = yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    assert_eq!(calls.len(), 1, "nothing of a refused call stays");
+    assert_eq!(yard.rows().into_keys().collect::<Vec<_>>(), ["a"]);
+    let session = yard.runtime.session("kim", "1").await.unwrap();
+    let Err(TurnRefused::Overloaded(refusal)) = session.ask("hi").await else { panic!("let in") };
+    assert_eq!(refusal.to_string(), "too many stored bytes for this user: 1 are allowed");
     yard.shutdown().await;
 }
 

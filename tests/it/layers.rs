@@ -38,6 +38,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("builder", &["error", "telemetry", "tool", "model", "store", "runtime", "time_zone"]),
     ("session", &["error", "telemetry", "runtime", "time_zone"]),
     ("call", &["error", "telemetry", "runtime", "session"]),
+    ("call_place", &["error", "runtime"]),
     ("transaction", &["error", "runtime"]),
 ];
 

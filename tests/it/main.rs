@@ -29,6 +29,7 @@ mod layers;
 mod life;
 mod limits;
 mod logs;
+mod named;
 mod notes;
 mod one_runtime;
 mod program;

@@ -61,8 +61,10 @@ impl<W> Book<W> {
             Bound::QueuedBytes => {
                 Max { all: limits.max_queued_bytes, of_user: limits.max_queued_bytes_per_user }
             }
-            // The door of each session counts its own.
-            Bound::WaitingMessages => Max { all: usize::MAX, of_user: usize::MAX },
+            // The door of each session counts its own, and the store what it has.
+            Bound::WaitingMessages | Bound::StoredBytes => {
+                Max { all: usize::MAX, of_user: usize::MAX }
+            }
         });
         Self {
             max,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tracing::error;
+use tracing::{error, info};
 
 use super::{
     Around,
+    call::overloaded,
     msg::{CallEnd, DispatchRequest},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, SettledBy,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, Refusal, SettledBy,
         SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
     },
 };
@@ -233,6 +234,13 @@ impl Record {
         cause: &StoreError,
     ) -> CallEnd {
         let request = &self.request;
+        if let StoreError::TooMuchStored = cause {
+            let refusal = Refusal::of_stored_bytes(&self.around.limits);
+            info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
+            let outcome = overloaded(&refusal, request.locale);
+            let ended = Ended { outcome, effect: Effect::None, ..ended };
+            return self.call_end(arguments, ended, at, false);
+        }
         error!(call = %request.call.id, %cause, "failed to record the end of a call");
         if let Some(end) = self.end_in_ledger().await {
             return end;

@@ -336,7 +336,9 @@ fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutco
 async fn not_run(cleared: &ClearedCall, record: &mut Record, error: &StoreError) -> CallEnd {
     let checked = cleared.checked();
     let request = checked.request();
-    error!(call = %request.call.id, %error, "nothing is run or kept");
+    if !matches!(error, StoreError::TooMuchStored) {
+        error!(call = %request.call.id, %error, "nothing is run or kept");
+    }
     // An approval that waited for longer than it counts met a bound as well, whoever noticed it.
     let is_overloaded =
         matches!(error, StoreError::Overloaded) || cleared.usable_for(record.now()).is_zero();

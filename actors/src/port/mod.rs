@@ -7,6 +7,7 @@ mod forget;
 mod model;
 mod occupancy;
 mod resource;
+mod room;
 mod shares;
 mod soon;
 mod store;
@@ -23,6 +24,7 @@ pub use forget::{Forget, ForgetError, Forgotten};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use resource::Resource;
+pub use room::{ROW_BYTES, stored_bytes};
 pub use shares::Shares;
 pub use soon::soon;
 pub use store::{

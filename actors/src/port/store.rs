@@ -117,7 +117,7 @@ pub trait Transaction: Send {
     /// Undoes what came since the savepoint, and ends it.
     fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Writes one fact. A refusal ([`StoreError::Illegal`], [`StoreError::Refused`]) leaves the transaction usable, but
+    /// Writes one fact. A refusal ([`StoreError::Illegal`], [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but
     /// may leave a part of the fact behind until the savepoint around it is undone.
     fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>>;
 
@@ -215,6 +215,10 @@ pub enum Write {
         options: TurnOptions,
         /// The hash of what the user typed.
         text: Digest,
+        /// So much may be stored of the session's user, counted by [`stored_bytes`](super::stored_bytes) over the
+        /// messages and the steps of calls of all sessions. Where it is more, the turn is refused as
+        /// [`StoreError::TooMuchStored`].
+        max_stored_bytes: u64,
     },
     /// Something happened to a turn that has begun and not ended; refused for any other.
     Turn {

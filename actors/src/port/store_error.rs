@@ -16,6 +16,9 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// So much is stored of the user that no turn may begin. Nothing of the job was written.
+    #[error("as much is stored of the user as is allowed")]
+    TooMuchStored,
     /// The store cannot be used now. Nothing of the job was written.
     #[error("the store is unavailable")]
     Unavailable {

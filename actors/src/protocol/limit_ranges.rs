@@ -84,6 +84,7 @@ ranges! {
     max_running_calls_per_user: 1, usize::MAX;
     max_queued_bytes: 1, usize::MAX;
     max_queued_bytes_per_user: 1, usize::MAX;
+    max_stored_bytes_per_user: 1, usize::MAX;
     max_waiting_completions: 1, usize::MAX;
     first_token_timeout: SHORTEST, LONGEST;
     completion_timeout: SHORTEST, LONGEST;

@@ -70,6 +70,11 @@ pub struct Limits {
     pub max_queued_bytes: usize,
     /// Of one user: the longest text in each of his turns.
     pub max_queued_bytes_per_user: usize,
+    /// Bytes that are stored of one user, in the transcripts and the ledger of all his sessions, beyond which no turn of his
+    /// and no call without a model begins: a lifetime of typing, and an end to a program that fills the disk. What has
+    /// begun is stored to its end. [`stored_bytes`](crate::port::stored_bytes) says how they are counted; tables of
+    /// tools are not.
+    pub max_stored_bytes_per_user: usize,
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     pub max_waiting_completions: usize,
     /// How long the first token of a completion may take, the wait in the queue included: nobody looks longer at a screen
@@ -143,6 +148,7 @@ impl Default for Limits {
             max_running_calls_per_user: 1_024,
             max_queued_bytes: 256 * 1024 * 1024,
             max_queued_bytes_per_user: 16 * 1024 * 1024,
+            max_stored_bytes_per_user: 1024 * 1024 * 1024,
             max_waiting_completions: 1_024,
             first_token_timeout: Duration::from_secs(2 * 60),
             completion_timeout: Duration::from_secs(5 * 60),

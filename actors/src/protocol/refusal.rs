@@ -4,6 +4,8 @@ use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use super::Limits;
+
 /// What is counted before it is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,6 +22,8 @@ pub enum Bound {
     QueuedBytes,
     /// Messages that one session has not come to.
     WaitingMessages,
+    /// Bytes that are stored of a user.
+    StoredBytes,
 }
 
 /// Whose bound it is.
@@ -36,7 +40,7 @@ pub enum Scope {
 
 /// Somebody was not let in; nothing of it has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many {bound} at once {scope}: {max} are allowed")]
+#[error("too many {bound} {scope}: {max} are allowed")]
 pub struct Refusal {
     /// What there is too much of.
     pub bound: Bound,
@@ -49,27 +53,38 @@ pub struct Refusal {
     pub retry_after: Option<Duration>,
 }
 
+impl Refusal {
+    /// What a user is told of whom as much is stored as is allowed. No time makes room.
+    #[must_use]
+    pub const fn of_stored_bytes(limits: &Limits) -> Self {
+        let max = limits.max_stored_bytes_per_user;
+        Self { bound: Bound::StoredBytes, scope: Scope::User, max, retry_after: None }
+    }
+}
+
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::AwakeSessions,
         Self::RunningTurns,
         Self::OpenQuestions,
         Self::RunningCalls,
         Self::QueuedBytes,
         Self::WaitingMessages,
+        Self::StoredBytes,
     ];
 }
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::AwakeSessions => "sessions awake",
-            Self::RunningTurns => "turns",
-            Self::OpenQuestions => "open questions",
-            Self::RunningCalls => "calls",
+            Self::AwakeSessions => "sessions awake at once",
+            Self::RunningTurns => "turns at once",
+            Self::OpenQuestions => "open questions at once",
+            Self::RunningCalls => "calls at once",
             Self::QueuedBytes => "bytes on their way to the store",
             Self::WaitingMessages => "waiting messages",
+            Self::StoredBytes => "stored bytes",
         })
     }
 }

@@ -171,6 +171,19 @@ impl fmt::Display for Words<'_> {
                     Bound::RunningCalls => pick("실행 중인 도구", "running tools"),
                     Bound::QueuedBytes => pick("저장을 기다리는 바이트", "bytes waiting to be stored"),
                     Bound::WaitingMessages => pick("기다리는 메시지", "waiting messages"),
+                    // Nothing of it goes away by itself.
+                    Bound::StoredBytes => {
+                        return match self.locale {
+                            Locale::Ko => write!(
+                                f,
+                                "저장된 내용이 한도({max}바이트)에 이르렀습니다. 한도를 늘리거나 저장된 내용을 지운 뒤에 다시 시도해 주세요."
+                            ),
+                            Locale::En => write!(
+                                f,
+                                "As much is stored of this user as is allowed ({max} bytes). Please try again once the bound was raised or the user was forgotten."
+                            ),
+                        };
+                    }
                 };
                 let seconds = retry_after.map(|after| after.as_secs().max(1));
                 match (self.locale, seconds) {

@@ -184,6 +184,7 @@ impl Awake {
             at: message.at,
             options: options.clone(),
             text: hash,
+            max_stored_bytes: self.wiring.around.limits.max_stored_bytes_per_user as u64,
         };
         self.error = None;
         self.turns_begun += 1;

@@ -45,10 +45,10 @@ pub struct Door {
     house: Arc<House>,
 }
 
-/// Something that an actor began and whose end is not known yet. It keeps the door, so that whoever opens the session
-/// anew waits for it.
+/// Something that was begun and whose end is not known yet. It keeps the door, so that whoever opens the session anew waits
+/// for it.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub struct Begun {
     _token: TaskTrackerToken,
     door: Arc<Door>,
 }
@@ -123,6 +123,16 @@ impl Door {
         Begun { _token: self.unsettled.token(), door: self.clone() }
     }
 
+    /// Something begins beside the session's actor, which sleeps: whoever wakes it waits for the end, and meanwhile nothing
+    /// else begins so. `None` where the session is awake, or something of it has not ended.
+    #[must_use]
+    pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
+        // Under the lock: whoever wakes the session later finds what began.
+        let place = self.place();
+        let has_ended = self.unsettled.is_empty() && !self.has_legacy();
+        (has_ended && matches!(*place, Place::Asleep)).then(|| self.begins())
+    }
+
     /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of
     /// tools and store.
     pub(super) async fn settled(&self) {
@@ -184,7 +194,7 @@ impl Door {
     }
 
     /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
-    pub(super) fn late(
+    pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
         locale: Locale,

@@ -55,6 +55,11 @@ impl Door {
         kept.as_ref().is_some_and(|kept| kept.legacy.turn.is_some())
     }
 
+    /// An actor was lost, and the next has not taken over what it left.
+    pub(super) fn has_legacy(&self) -> bool {
+        self.legacy.lock().expect("no code under this lock panics").is_some()
+    }
+
     /// What was left is taken over, or left to the next start.
     pub(super) fn owes_nothing(&self) {
         self.set_legacy(None);

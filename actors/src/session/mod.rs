@@ -32,7 +32,7 @@ mod wiring;
 
 pub use actor::SessionActor;
 pub use awake::{Awake, Resumption, Waking};
-pub use door::{Door, Sent};
+pub use door::{Begun, Door, Sent};
 pub use doors::Doors;
 pub use feed::{Feed, Told};
 pub use msg::{

@@ -22,8 +22,9 @@ use crate::{
     failpoint::armed_failpoint,
     mailbox::answer,
     port::{Store, StoreError, Write},
-    protocol::{ChatMessage, Content, EventKind, Locale, Timestamp, TurnError, TurnId},
+    protocol::{ChatMessage, Content, EventKind, Locale, Refusal, Timestamp, TurnError, TurnId},
     store::Asker,
+    telemetry::refused,
 };
 
 impl Awake {
@@ -103,7 +104,12 @@ impl Awake {
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
         cause: &StoreError,
     ) {
-        error!(session = %self.place.door.session(), %cause, "failed to store the chat");
+        let session = self.place.door.session();
+        if matches!(cause, StoreError::TooMuchStored) {
+            debug!(%session, %cause, "a turn is refused");
+        } else {
+            error!(%session, %cause, "failed to store the chat");
+        }
         if let Some(reply) = clear {
             answer(reply, Err(ClearError::Store(cause.clone())));
         }
@@ -125,9 +131,8 @@ impl Awake {
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         let told_behind = match turn.began.take() {
             Some(began) => {
-                for began in began {
-                    answer(began, Err(TurnRefused::Store(cause.clone())));
-                }
+                let why = self.not_begun(cause);
+                began.into_iter().for_each(|began| answer(began, Err(why.clone())));
                 None
             }
             // The store tells which end it is; whoever waits for it hears that this actor is lost.
@@ -139,6 +144,16 @@ impl Awake {
             }
         };
         AbandonedTurn { end, at, told_behind }
+    }
+
+    /// Why a turn did not begin that the store did not take.
+    fn not_begun(&self, cause: &StoreError) -> TurnRefused {
+        if !matches!(cause, StoreError::TooMuchStored) {
+            return TurnRefused::Store(cause.clone());
+        }
+        let refusal = Refusal::of_stored_bytes(&self.wiring.around.limits);
+        refused(&refusal);
+        TurnRefused::Overloaded(refusal)
     }
 
     pub(super) fn opened(&mut self, me: &ActorRef<SessionMsg>) {

@@ -96,6 +96,7 @@ pub(super) fn unwritten(cause: &StoreError) -> StoreError {
         StoreError::Unavailable { .. } => cause.clone(),
         StoreError::Illegal(_)
         | StoreError::Refused { .. }
+        | StoreError::TooMuchStored
         | StoreError::Unknown { .. }
         | StoreError::Overloaded
         | StoreError::Withdrawn

@@ -69,7 +69,11 @@ pub(super) async fn conclude(mut open: Open, writes: &[Write], then: Then) -> Co
     };
     match written {
         Ok(()) => {}
-        Err(refusal @ (StoreError::Illegal(_) | StoreError::Refused { .. })) => {
+        Err(
+            refusal @ (StoreError::Illegal(_)
+            | StoreError::Refused { .. }
+            | StoreError::TooMuchStored),
+        ) => {
             transaction.undo().await?;
             return Ok((open, Err(refusal)));
         }

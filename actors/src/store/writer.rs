@@ -324,7 +324,9 @@ fn error_type(cause: &StoreError) -> &'static str {
     match cause {
         StoreError::Unavailable { .. } => "unavailable",
         StoreError::Unknown { .. } | StoreError::Silent => "unknown",
-        StoreError::Illegal(_) | StoreError::Refused { .. } => "refused",
+        StoreError::Illegal(_) | StoreError::Refused { .. } | StoreError::TooMuchStored => {
+            "refused"
+        }
         StoreError::Overloaded | StoreError::Withdrawn => "overloaded",
     }
 }

@@ -241,6 +241,7 @@ fn bound(bound: Bound) -> &'static str {
         Bound::RunningCalls => "running_calls",
         Bound::QueuedBytes => "queued_bytes",
         Bound::WaitingMessages => "waiting_messages",
+        Bound::StoredBytes => "stored_bytes",
     }
 }
 

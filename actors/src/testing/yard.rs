@@ -184,6 +184,7 @@ impl Yard {
                 at,
                 options: TurnOptions::default(),
                 text: ledger::text_digest(""),
+                max_stored_bytes: u64::MAX,
             },
         ];
         self.tree.store.write(opened).await.unwrap();

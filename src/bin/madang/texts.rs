@@ -1,6 +1,6 @@
 //! What the program itself says in a chat, in Korean and English; all else comes from the library's own table.
 
-use madang::{Locale, SessionId};
+use madang::{Locale, SessionId, UserId};
 
 /// A text of the program.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +77,8 @@ pub(crate) enum Text<'a> {
     NotUtf8 { line: u64 },
     /// Too much waits.
     Overloaded,
+    /// As much is stored of the user as is allowed.
+    TooMuchStored { user: &'a UserId, max_bytes: u64 },
     /// The turn's actor died.
     CutOff(&'a SessionId),
     /// Some events were missed.
@@ -91,6 +93,8 @@ pub(crate) enum Text<'a> {
     LeftOpen(&'a SessionId),
     /// The program was asked to end before the call began.
     NotBegun,
+    /// Another program holds the database, and the call only reads.
+    ReadsBeside,
     /// So many items are given, of so many that there are.
     Items { shown: u64, total: u64 },
     /// A model is being downloaded.
@@ -256,6 +260,18 @@ impl Text<'_> {
             Self::Overloaded => pick(
                 "지금은 요청이 너무 많습니다. 잠시 뒤에 다시 입력해 주세요.",
                 "too much is waiting: send it again in a moment",
+            ),
+            Self::TooMuchStored { user, max_bytes } => match locale {
+                Locale::Ko => format!(
+                    "저장된 내용이 한도({max_bytes}바이트)에 이르렀습니다. `madang forget {user}`로 지우거나 다른 데이터베이스를 쓰세요."
+                ),
+                Locale::En => format!(
+                    "as much is stored as is allowed ({max_bytes} bytes): make room with `madang forget {user}`, or use another database"
+                ),
+            },
+            Self::ReadsBeside => pick(
+                "다른 프로그램이 데이터베이스를 쓰고 있어서 읽기만 합니다. 이 호출은 기록에 남지 않습니다.",
+                "another program uses the database: this call only reads, and the ledger will not have it",
             ),
             Self::CutOff(id) => match locale {
                 Locale::Ko => format!(

@@ -303,11 +303,15 @@ impl ResultCode {
 /// What SQLite's JSON functions say, under its code for any error. They read fewer levels than a value may have.
 const MALFORMED_JSON: &str = "malformed JSON";
 
+/// What our own script says where a user has too much stored.
+pub(super) const TOO_MUCH_STORED: &str = "too much is stored of the user";
+
 /// What a failed statement of a write means: where the statement itself cannot be done it is a refusal, which is of this
 /// write and no other; everything else is a store that cannot be used.
 pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
     let code = ResultCode::of(&error);
     match error.as_database_error() {
+        Some(cause) if cause.message() == TOO_MUCH_STORED => StoreError::TooMuchStored,
         Some(cause) if code.is_some_and(|code| code.is_of_the_statement(cause.message())) => {
             StoreError::refused(format!("{}: {}", what(), cause.message()))
         }

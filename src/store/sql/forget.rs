@@ -62,6 +62,7 @@ pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten,
         run(&mut own, &sql, None).await?;
     }
     run(&mut own, "DELETE FROM madang_erasing", None).await?;
+    run(&mut own, "DELETE FROM madang_stored WHERE user = $1", Some(order)).await?;
     for sql in &order.tables {
         let changed = run(&mut own, sql, Some(order)).await?;
         // Others tidy an index.

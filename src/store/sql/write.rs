@@ -1,7 +1,7 @@
 //! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
 
 use super::{
-    error::of_write,
+    error::{TOO_MUCH_STORED, of_write},
     own::Own,
     read, row,
     script::{Changed, Guards, Script},
@@ -168,7 +168,15 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
         }
-        Write::TurnStarted { session, turn, at, options, text } => {
+        Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
+            // It finds a row only where it refuses, so it is none of those that must.
+            script.statements(
+                0,
+                "INSERT INTO madang_refused SELECT $1 FROM madang_stored \
+                 WHERE user = (SELECT user FROM madang_sessions WHERE session = $2) AND bytes > $3",
+            );
+            script.bind(TOO_MUCH_STORED).bind(session.as_str());
+            script.bind(i64::try_from(*max_stored_bytes).unwrap_or(i64::MAX));
             script.statements(
                 1,
                 "INSERT INTO madang_turns (session, turn, began_at, options, key, text, usage) \

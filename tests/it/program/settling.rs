@@ -34,6 +34,7 @@ async fn cut_off(home: &Home) {
             at,
             options: TurnOptions::default(),
             text,
+            max_stored_bytes: u64::MAX,
         },
     ];
     for seq in [2, 3] {

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{asleep, by_hand_with, calling};
 use crate::{
     ledger::text_digest,
-    port::Write,
+    port::{Store as _, Write},
     protocol::{
         Bound, ChatMessage, Content, Decision, Limits, Refusal, Scope, Timestamp, ToolOutcome,
         TurnEnding, TurnId, TurnOptions,
@@ -115,6 +115,26 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
 }
 
 #[tokio::test]
+async fn a_user_of_whom_too_much_is_stored_begins_no_turn_and_others_do() {
+    let limits = Limits { max_stored_bytes_per_user: 1, ..Limits::default() };
+    let (yard, mut script) = by_hand_with(limits, []).await;
+    let [first, second] = [yard.door("a").await, yard.door("b").await];
+    let end = yard.ask(&first, "hi").await.unwrap();
+    script.next().await.say("Hello.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered, "nothing was stored");
+    for door in [&first, &second, &first] {
+        let refused = refusal(&yard, door).await;
+        let expected = (Bound::StoredBytes, Scope::User, 1, None);
+        assert_eq!((refused.bound, refused.scope, refused.max, refused.retry_after), expected);
+    }
+    let session = yard.store.session(first.session()).await.unwrap().unwrap();
+    assert_eq!(session.messages.len(), 2, "nothing of a refused turn stays");
+    assert_eq!(session.open_turn, None);
+    held(&yard, Bound::RunningTurns, 0).await;
+    held(&yard, Bound::QueuedBytes, 0).await;
+}
+
+#[tokio::test]
 async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_was() {
     let limits = Limits { max_open_questions_per_user: 1, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
@@ -190,6 +210,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_and_none_is_lost()
                 at,
                 options: TurnOptions::default(),
                 text: text_digest("hi"),
+                max_stored_bytes: u64::MAX,
             };
             let left = vec![started, Write::Message { session, message }];
             yard.tree.store.write(left).await.unwrap();

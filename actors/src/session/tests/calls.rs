@@ -84,7 +84,14 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let message = ChatMessage { seq: 1, turn, at, content };
     let called = TurnStep::Called { round: 1, from: 2, usage: Usage::default() };
     let mut left = vec![
-        Write::TurnStarted { session: session.clone(), turn, at, options, text: text_digest("go") },
+        Write::TurnStarted {
+            session: session.clone(),
+            turn,
+            at,
+            options,
+            text: text_digest("go"),
+            max_stored_bytes: u64::MAX,
+        },
         Write::Message { session: session.clone(), message },
         Write::Turn { session: session.clone(), turn, at, step: called },
     ];

@@ -72,6 +72,7 @@ async fn house_of(limits: Limits, port: impl FnOnce(MemoryStore) -> Arc<dyn Stor
                 at: at(),
                 options: TurnOptions::default(),
                 text: text_digest("hi"),
+                max_stored_bytes: u64::MAX,
             },
         ])
         .await

@@ -35,6 +35,7 @@ impl Layer {
                 seal: None,
             });
         }
+        self.stored.remove(&order.user);
         self.calls.retain(|_, row| theirs.iter().all(|(session, _)| *session != row.session));
         let Self { calls, proposed, .. } = self;
         proposed.retain(|call| calls.contains_key(call));

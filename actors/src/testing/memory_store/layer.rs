@@ -26,6 +26,8 @@ pub(super) struct Layer {
     pub(super) calls: HashMap<CallId, Arc<LedgerRow>, RandomState>,
     /// Calls in the order in which they were proposed.
     pub(super) proposed: Vec<CallId>,
+    /// What is stored of each user, in bytes.
+    pub(super) stored: HashMap<UserId, u64, RandomState>,
     /// Values of fake tools; `None` where one was removed.
     pub(super) values: BTreeMap<String, Option<Value>>,
 }
@@ -71,6 +73,7 @@ impl Layer {
         }
         self.calls.extend(newer.calls);
         self.proposed.extend(newer.proposed);
+        self.stored.extend(newer.stored);
         self.values.extend(newer.values);
     }
 

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     ledger::{ChainEnd, Link, Salt, Transition, next_hash},
-    port::{BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write},
+    port::{
+        BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write,
+        stored_bytes,
+    },
     protocol::{
         Approval, CallId, ChatMessage, Content, SessionId, Timestamp, TurnId, Usage, UserId,
     },
@@ -87,7 +90,8 @@ impl MemoryTransaction {
     fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Session { session, user, at } => self.open_session(session, user, *at),
-            Write::TurnStarted { session, turn, at, options, text } => {
+            Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
+                self.must_have_room(session, *max_stored_bytes)?;
                 let open = OpenTurn {
                     turn: *turn,
                     options: options.clone(),
@@ -212,7 +216,14 @@ impl MemoryTransaction {
                 "a tool call enters the transcript through its ledger",
             ));
         }
-        self.take_place(session, message.turn, message.seq, Entry::Message(message.clone().into()))
+        self.take_place(
+            session,
+            message.turn,
+            message.seq,
+            Entry::Message(message.clone().into()),
+        )?;
+        self.count(session, stored_bytes(&message.content));
+        Ok(())
     }
 
     fn step(
@@ -251,7 +262,27 @@ impl MemoryTransaction {
         let hash = next_hash(&head, &salt, session, call, at, step);
         self.table(session).links.push(Link { call, at, transition: step.clone(), salt, hash });
         self.top().calls.insert(call, row.into());
+        self.count(session, stored_bytes(step));
         Ok(())
+    }
+
+    fn stored_of(&self, session: &SessionId) -> Option<(UserId, u64)> {
+        let (user, _) = self.find(session, |table| table.opened.clone())?;
+        let stored = self.connection.find(|layer| layer.stored.get(&user).copied());
+        Some((user, stored.unwrap_or_default()))
+    }
+
+    fn must_have_room(&self, session: &SessionId, max: u64) -> Result<(), StoreError> {
+        match self.stored_of(session) {
+            Some((_, stored)) if stored > max => Err(StoreError::TooMuchStored),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn count(&mut self, session: &SessionId, bytes: u64) {
+        if let Some((user, stored)) = self.stored_of(session) {
+            self.top().stored.insert(user, stored + bytes);
+        }
     }
 
     /// Each use of a standing approval has a number of its own.

@@ -47,6 +47,7 @@ pub(super) fn began(name: &str, number: u128) -> Write {
         at: at(i64::try_from(number).expect("small")),
         options: TurnOptions::default(),
         text: text_digest("hi"),
+        max_stored_bytes: u64::MAX,
     }
 }
 
@@ -58,6 +59,7 @@ pub(super) fn submitted(name: &str, number: u128, options: TurnOptions, text: &s
         at: at(i64::try_from(number).expect("small")),
         options,
         text: text_digest(text),
+        max_stored_bytes: u64::MAX,
     }
 }
 

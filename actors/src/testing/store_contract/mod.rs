@@ -15,6 +15,7 @@ mod facts;
 mod forget;
 mod ledger;
 mod next_parts;
+mod room;
 mod savepoints;
 mod settling;
 mod transcript;
@@ -25,6 +26,7 @@ pub use chain::*;
 pub use forget::*;
 pub use ledger::*;
 pub use next_parts::*;
+pub use room::*;
 pub use savepoints::*;
 pub use settling::*;
 pub use transcript::*;
@@ -93,6 +95,9 @@ macro_rules! store_contract {
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,
             a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places,
+            a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
+            what_was_undone_takes_no_room,
+            a_forgotten_user_has_room_again,
             a_forgotten_user_leaves_hashes_only,
             who_is_not_forgotten_keeps_everything,
             nobody_is_forgotten_while_a_runtime_has_the_store,

@@ -87,6 +87,7 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
         SessionError::Id(_)
         | SessionError::TimeZone(_)
         | SessionError::Overloaded(_)
+        | SessionError::Busy(_)
         | SessionError::Closed => Failure::of(error),
     })
 }

@@ -3,7 +3,8 @@
 use std::pin::pin;
 
 use madang::{
-    Decision, EventKind, Item, Question, Session, Subscription, Turn, TurnOptions, TurnRefused,
+    Bound, Decision, EventKind, Item, Question, Refusal, Session, Subscription, Turn, TurnOptions,
+    TurnRefused,
 };
 
 use super::{
@@ -107,6 +108,11 @@ impl Talk {
             Err(TurnRefused::Empty) => Ok(Next::Turn),
             Err(TurnRefused::TooLong { bytes, max_bytes }) => {
                 let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
+                Ok(self.refused(text, screen))
+            }
+            Err(TurnRefused::Overloaded(Refusal { bound: Bound::StoredBytes, max, .. })) => {
+                let user = self.session.user().clone();
+                let text = Text::TooMuchStored { user: &user, max_bytes: max as u64 };
                 Ok(self.refused(text, screen))
             }
             Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {

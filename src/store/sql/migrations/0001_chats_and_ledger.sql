@@ -11,6 +11,12 @@ CREATE TABLE madang_sessions (
     chain_head   BLOB    NOT NULL DEFAULT (zeroblob(32)) CHECK (length(chain_head) = 32)
 ) STRICT, WITHOUT ROWID;
 
+-- What is stored of each user: the bytes of the messages and of the steps of calls.
+CREATE TABLE madang_stored (
+    user  TEXT    NOT NULL PRIMARY KEY,
+    bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The keys that have sealed anything here, by their names: whoever opens the file needs them, and they are kept elsewhere.
 CREATE TABLE madang_seal_keys (
     key   TEXT    NOT NULL PRIMARY KEY,
@@ -169,11 +175,11 @@ BEGIN
     SELECT raise(ABORT, 'what was erased stays on record');
 END;
 
--- Whoever inserts here says that what came before it did not do what it should.
-CREATE VIEW madang_refused AS SELECT 1 AS refused;
+-- Whoever inserts here refuses what it belongs to, and says why.
+CREATE VIEW madang_refused AS SELECT '' AS why;
 CREATE TRIGGER madang_refused_is_refused INSTEAD OF INSERT ON madang_refused
 BEGIN
-    SELECT raise(ABORT, 'there is no such row');
+    SELECT raise(ABORT, NEW.why);
 END;
 
 -- Only the steps of the specification, each behind the last of its session's chain. What never ran did nothing.

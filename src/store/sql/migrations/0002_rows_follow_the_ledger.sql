@@ -78,3 +78,22 @@ WHEN EXISTS (SELECT 1 FROM madang_turns WHERE session = NEW.session)
 BEGIN
     SELECT raise(ABORT, 'sessions are not replaced');
 END;
+
+-- What is stored of a user is counted as it is written. Each row counts 256 bytes beside its text.
+CREATE TRIGGER madang_users_are_counted AFTER INSERT ON madang_sessions
+BEGIN
+    INSERT INTO madang_stored (user, bytes) VALUES (NEW.user, 0) ON CONFLICT (user) DO NOTHING;
+END;
+
+CREATE TRIGGER madang_messages_are_counted AFTER INSERT ON madang_messages
+WHEN NEW.content IS NOT NULL
+BEGIN
+    UPDATE madang_stored SET bytes = bytes + octet_length(NEW.content) + 256
+    WHERE user = (SELECT user FROM madang_sessions WHERE session = NEW.session);
+END;
+
+CREATE TRIGGER madang_transitions_are_counted AFTER INSERT ON madang_transitions
+BEGIN
+    UPDATE madang_stored SET bytes = bytes + octet_length(NEW.transition) + 256
+    WHERE user = (SELECT user FROM madang_sessions WHERE session = NEW.session);
+END;

@@ -58,6 +58,7 @@ impl House {
             at: at(),
             options: TurnOptions::default(),
             text: text_digest("hi"),
+            max_stored_bytes: u64::MAX,
         };
         self.handle.write(vec![opened, began]).await.unwrap();
     }

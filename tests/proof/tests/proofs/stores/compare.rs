@@ -69,6 +69,7 @@ impl From<StoreError> for Refusal {
         match error {
             StoreError::Illegal(step) => Self::Illegal(format!("{step:?}")),
             StoreError::Refused { .. } => Self::Refused,
+            StoreError::TooMuchStored => Self::Other("too much stored"),
             StoreError::Unavailable { .. } => Self::Other("unavailable"),
             StoreError::Unknown { .. } => Self::Other("unknown"),
             StoreError::Overloaded => Self::Other("overloaded"),

@@ -79,8 +79,8 @@ fn write() -> impl Strategy<Value = Write> {
         2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
             Write::Session { session: session(name), user: user(owner), at: at(millis) }
         }),
-        2 => (name(), 1..=TURNS, select(vec![None, Some("a"), Some("b")]))
-            .prop_map(|(name, number, key)| started(name, number, key)),
+        2 => (name(), 1..=TURNS, select(vec![None, Some("a"), Some("b")]), room())
+            .prop_map(|(name, number, key, room)| started_in(name, number, key, room)),
         2 => (name(), 1..=TURNS, millis(), turn_step()).prop_map(|(name, number, millis, step)| {
             Write::Turn { session: session(name), turn: turn(number), at: at(millis), step }
         }),
@@ -103,6 +103,15 @@ fn write() -> impl Strategy<Value = Write> {
 }
 
 fn started(name: &str, number: u64, key: Option<&str>) -> Write {
+    started_in(name, number, key, u64::MAX)
+}
+
+/// How much may be stored before a turn, mostly enough. What a job stores is some hundreds of bytes for each fact.
+fn room() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(u64::MAX), 1 => 0..6_000_u64]
+}
+
+fn started_in(name: &str, number: u64, key: Option<&str>, max_stored_bytes: u64) -> Write {
     let key = key.map(|key| IdempotencyKey::new(key).unwrap());
     Write::TurnStarted {
         session: session(name),
@@ -110,6 +119,7 @@ fn started(name: &str, number: u64, key: Option<&str>) -> Write {
         at: at(number.cast_signed()),
         options: TurnOptions { key, ..TurnOptions::default() },
         text: digest(1),
+        max_stored_bytes,
     }
 }
 

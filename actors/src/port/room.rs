@@ -1,0 +1,31 @@
+//! How much is stored of a user: every store counts alike, and refuses a turn where it is too much already.
+
+use std::io;
+
+use serde::Serialize;
+
+/// Bytes that an entry of a transcript or a step of a call counts beside its text: for its columns and indexes, and for the
+/// rows of its turn and its call.
+pub const ROW_BYTES: u64 = 256;
+
+/// What an entry of a transcript or a step of a call counts: its bytes as JSON, and [`ROW_BYTES`].
+#[must_use]
+pub fn stored_bytes(text: &impl Serialize) -> u64 {
+    let mut count = Count(ROW_BYTES);
+    serde_json::to_writer(&mut count, text)
+        .expect("the counter fails never, and what is stored is JSON");
+    count.0
+}
+
+struct Count(u64);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! What a store promises of how much is stored of a user.
+
+use super::facts::{
+    answer, at, began, ended, ok, opened, proposed, running, says, session, step, stored, text,
+    turn, user, write, write_as_it_is, written,
+};
+use crate::{
+    ledger::{Transition, text_digest},
+    port::{Forget, Store, StoreError, Write, stored_bytes},
+    protocol::TurnOptions,
+};
+
+/// A turn that begins where no more than this is stored.
+fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
+    Write::TurnStarted {
+        session: session(name),
+        turn: turn(number),
+        at: at(9),
+        options: TurnOptions::default(),
+        text: text_digest("hi"),
+        max_stored_bytes,
+    }
+}
+
+/// Kim's two sessions, in which no turn is open, and what is stored in them.
+async fn two_chats(store: &dyn Store) -> u64 {
+    let (said, answered) = (text(1, "수면 \"일기\" 🙂"), answer(3, "a"));
+    let steps = [proposed(2), running(7), Transition::Ended(ok("it is done"))];
+    let [first, second, third] = steps.clone().map(|transition| step("s", 1, 5, transition));
+    let again = third.clone();
+    written(store, &[opened("s", "kim"), began("s", 1), says("s", &said)]).await;
+    written(store, &[first, second, third, again, says("s", &answered), ended("s", 1)]).await;
+    written(store, &[opened("t", "kim"), began("t", 1), says("t", &said), ended("t", 1)]).await;
+    let messages = [&said, &answered, &said].map(|message| stored_bytes(&message.content));
+    messages.into_iter().chain(steps.iter().map(stored_bytes)).sum()
+}
+
+async fn is_full(store: &dyn Store, turn: Write) -> bool {
+    match write_as_it_is(store, &[turn]).await {
+        Ok(()) => false,
+        Err(StoreError::TooMuchStored) => true,
+        Err(error) => panic!("no refusal of this kind: {error:?}"),
+    }
+}
+
+/// A turn begins where no more is stored of its user than it says, in all of his sessions, and counts nobody else's.
+pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(store: &dyn Store) {
+    let stored = two_chats(store).await;
+    for name in ["s", "t"] {
+        assert!(is_full(store, bounded(name, 2, stored - 1)).await, "{name}: of {stored} bytes");
+    }
+    written(store, &[opened("u", "lee")]).await;
+    assert!(!is_full(store, bounded("u", 2, 0)).await, "lee has nothing stored");
+    assert!(!is_full(store, bounded("t", 2, stored)).await);
+    written(store, &[says("t", &text(2, "more")), ended("t", 2)]).await;
+    assert!(is_full(store, bounded("s", 2, stored)).await, "what is written since counts");
+}
+
+/// What was refused or undone is not stored, and a turn that was refused can be written where there is room.
+pub async fn what_was_undone_takes_no_room(store: &dyn Store) {
+    let bytes = two_chats(store).await;
+    let mut undone = store.begin().await.expect("a transaction opens");
+    undone.savepoint().await.expect("a part begins");
+    let facts = [bounded("s", 2, bytes), says("s", &text(4, "undone"))];
+    undone.write_all(&facts).await.expect("the store takes these facts");
+    undone.undo().await.expect("it is undone");
+    undone.commit().await.expect("there is nothing to commit");
+    let refused = [bounded("s", 2, bytes), says("s", &text(4, "a")), says("s", &text(4, "b"))];
+    assert!(write(store, &refused).await.is_err(), "a place is taken once");
+    assert!(is_full(store, bounded("s", 2, bytes - 1)).await);
+    assert!(!is_full(store, bounded("s", 2, bytes)).await);
+    assert_eq!(stored(store, "s").await.messages.len(), 3);
+}
+
+/// Whoever is forgotten may begin anew.
+pub async fn a_forgotten_user_has_room_again(store: &dyn Store) {
+    two_chats(store).await;
+    let order = Forget { user: user("kim"), by: user("root"), at: at(9), tables: Vec::new() };
+    store.forget(&order).await.expect("the store forgets");
+    written(store, &[opened("s", "kim")]).await;
+    assert!(!is_full(store, bounded("s", 1, 0)).await);
+}

@@ -1,0 +1,98 @@
+//! Where a call without a model stands: in a session of its own, or behind the last entry of one that sleeps.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    ledger::text_digest,
+    port::Write,
+    protocol::{SessionId, Timestamp, TurnEnding, TurnId, TurnOptions, Usage, UserId},
+    session::{Begun, Door, SessionMsg},
+};
+use tokio::{sync::oneshot, time::timeout};
+use uuid::Uuid;
+
+use crate::{Runtime, SessionError};
+
+/// The place of a call.
+#[derive(Debug)]
+pub(crate) struct CallPlace {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) seq: u64,
+    /// Keeps the named session asleep until the call has ended.
+    pub(crate) held: Option<(Arc<Door>, Begun)>,
+}
+
+impl Runtime {
+    /// A place for a call of this user's.
+    pub(crate) async fn place_of_call(
+        &self,
+        user: &UserId,
+        session: Option<SessionId>,
+    ) -> Result<CallPlace, SessionError> {
+        let turn = TurnId::new(Uuid::now_v7());
+        let Some(session) = session else {
+            let session = SessionId::new(format!("call-{}", Uuid::now_v7()))?;
+            return Ok(CallPlace { session, turn, seq: 1, held: None });
+        };
+        self.open(user, &session).await?;
+        let door = self.inner().doors.door(&session, user, &self.inner().limits);
+        let door = door.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        let begun = self.begin_asleep(&door).await;
+        let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
+        // Only now: what an actor of the session began has ended, and none wakes.
+        let stored = self.inner().wiring.store.store().session(&session).await;
+        let stored =
+            stored.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        let (is_open, last_seq) =
+            stored.map_or((false, 0), |it| (it.open_turn.is_some(), it.row.last_seq));
+        if is_open {
+            return Err(SessionError::Busy(session));
+        }
+        Ok(CallPlace { session, turn, seq: last_seq + 1, held: Some((door, begun)) })
+    }
+
+    /// Puts the session to sleep, if it rests.
+    async fn begin_asleep(&self, door: &Arc<Door>) -> Option<Begun> {
+        if let Some(actor) = door.awake() {
+            let (reply, sleeps) = oneshot::channel();
+            if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
+                drop(timeout(self.inner().limits.ask_timeout, sleeps).await);
+            }
+        }
+        door.begins_asleep()
+    }
+}
+
+impl CallPlace {
+    /// The facts of its turn. No model goes on after the call, so the turn is over from the beginning: after a crash there
+    /// is nothing to resume but the call.
+    pub(crate) fn turn_of_its_own(
+        &self,
+        user: &UserId,
+        at: Timestamp,
+        max_stored_bytes: u64,
+    ) -> Vec<Write> {
+        let Self { session, turn, seq, .. } = self;
+        vec![
+            Write::Session { session: session.clone(), user: user.clone(), at },
+            Write::TurnStarted {
+                session: session.clone(),
+                turn: *turn,
+                at,
+                options: TurnOptions::default(),
+                text: text_digest(""),
+                max_stored_bytes,
+            },
+            Write::TurnEnded {
+                session: session.clone(),
+                turn: *turn,
+                at,
+                behind: *seq,
+                ending: TurnEnding::Answered,
+                error: None,
+                usage: Usage::default(),
+            },
+        ]
+    }
+}
