@@ -3,7 +3,8 @@
 use std::pin::pin;
 
 use madang::{
-    Call, CallReport, Confirm, Runtime, SessionError, ShutdownError, testing::ScriptedModel,
+    Call, CallReport, Confirm, EffectPolicy, Runtime, SessionError, ShutdownError, store::Beside,
+    testing::ScriptedModel,
 };
 
 use crate::{
@@ -25,15 +26,28 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     // From here on there is something to leave in order.
     let mut signals = Signals::new()?;
     let locale = wanted.locale();
-    let store = setup::store(&wanted.database, &wanted.toolkits).await?;
-    let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
-    let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
+    let (builder, mirror) = match setup::store(&wanted.database, &wanted.toolkits).await {
+        Ok(store) => {
+            let whose = (&*setup::database_path(&wanted.database)?, wanted.person.user());
+            let mirror = notes::mirror(&store, &wanted.toolkits, &wanted.workspace, whose).await?;
+            (setup::builder(store, &wanted.toolkits, locale), mirror)
+        }
+        Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
+            let store = Beside::new(setup::store_to_read(&wanted.database).await?);
+            output::remark(&Text::ReadsBeside.in_locale(locale));
+            (setup::builder(store, &wanted.toolkits, locale), None)
+        }
+        Err(failure) => return Err(failure),
+    };
     // Nobody asks the model.
-    let builder = setup::builder(store, &wanted.toolkits, locale).model(ScriptedModel::new([]));
-    let runtime = builder.start().await.map_err(Failure::of)?;
+    let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call =
         Call::new(wanted.person.user(), wanted.name, arguments).confirm(confirm).locale(locale);
+    let call = match wanted.session {
+        Some(session) => call.session(session),
+        None => call,
+    };
     let call = match wanted.zone.time_zone {
         Some(zone) => call.time_zone(zone),
         None => call,
@@ -51,6 +65,13 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         }
         Some(Asked::Terminate) | None => Ok(()),
     }
+}
+
+/// Whether the tool only reads, so that it can run beside a program that holds the database.
+fn reads(wanted: &args::Call) -> Result<bool, Failure> {
+    let registry = setup::registry(&wanted.toolkits)?;
+    let tool = registry.get(&wanted.name);
+    Ok(tool.is_ok_and(|tool| tool.spec().effect == EffectPolicy::Read))
 }
 
 /// How the program comes to its end.
@@ -121,8 +142,7 @@ mod tests {
     };
 
     use madang::{
-        CallResult, CancelReason, Decision, Effect, EffectPolicy, LedgerFilter, Store as _,
-        ToolOutcome, UserId,
+        CallResult, CancelReason, Decision, Effect, LedgerFilter, Store as _, ToolOutcome, UserId,
         testing::MemoryStore,
         tool::{self, ToolContext, ToolResult},
     };

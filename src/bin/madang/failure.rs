@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, process::ExitCode};
 
-use madang::store::Trouble;
+use madang::store::{OpenError, Trouble};
 
 use crate::output;
 
@@ -42,6 +42,12 @@ impl Failure {
     /// An error whose own words are the sentence.
     pub(crate) fn of(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Told { sentence: error.to_string(), cause: Some(Box::new(error)) }
+    }
+
+    /// Another process holds the database.
+    pub(crate) fn is_of_a_held_database(&self) -> bool {
+        let Self::Told { cause: Some(cause), .. } = self else { return false };
+        matches!(cause.downcast_ref(), Some(OpenError::Held { .. }))
     }
 
     /// Tells the person, and gives the exit code.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    Builder, Locale, Runtime, ToolRegistry,
+    Builder, Locale, Runtime, Store, ToolRegistry,
     store::SqliteStore,
     toolkit::{life, notes},
 };
@@ -63,7 +63,7 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
 }
 
 /// A runtime without its model.
-pub(crate) fn builder(store: SqliteStore, toolkits: &Toolkits, locale: Locale) -> Builder {
+pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: Locale) -> Builder {
     let builder = Runtime::builder().store(store).locale(locale).panic_hook();
     toolkits.names.iter().fold(builder, |builder, toolkit| builder.tools(tools(*toolkit)))
 }

@@ -106,6 +106,44 @@ fn the_ledger_has_every_call_in_order() {
 }
 
 #[test]
+fn a_call_that_reads_runs_while_a_chat_holds_the_database_and_leaves_nothing_there() {
+    let home = Home::new();
+    let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
+    home.run(&["call", "add_habit", &habit, "--confirm", "approve"], "");
+    let script = home.script(&[json!({ "text": "Hello." })]);
+    let mut chat =
+        Running::start(home.command(&["chat", "--json", "--script", script.to_str().unwrap()]));
+    chat.write(b"hi\n");
+    chat.until("turn_ended");
+
+    let read = home.run(&["call", "list_active_habits", "{}", "--session", "beside"], "");
+    assert_eq!(read.code, Some(0), "{read:?}");
+    let found: Value = serde_json::from_str(&read.out).unwrap();
+    assert_eq!(found["data"]["count"], 1);
+    assert!(read.err.contains("the ledger will not have it"), "{read:?}");
+    let unknown = home.run(&["call", "fly", "{}"], "");
+    unknown.failed_with(&["in use by another process"]);
+
+    assert_eq!(chat.ended().code, Some(0));
+    let rows = home.run(&["ledger"], "").events();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+}
+
+#[test]
+fn a_call_stands_in_the_chat_that_is_named() {
+    let home = Home::new();
+    home.chat(&[json!({ "text": "Hello." })], &["--session", "one"], "hi\n");
+    let called = home.run(&["call", "list_active_habits", "{}", "--session", "one"], "");
+    assert_eq!((called.code, &*called.err), (Some(0), ""), "{called:?}");
+    let rows = home.run(&["ledger", "--session", "one"], "").events();
+    assert_eq!((rows.len(), &rows[0]["seq"]), (1, &json!(3)), "{rows:?}");
+    let again = home.chat(&[json!({ "text": "Well." })], &["--session", "one", "--json"], "and?\n");
+    assert_eq!(again.of_type("turn_ended").len(), 1, "{again:?}");
+    let other = ["call", "list_active_habits", "{}", "--session", "one", "--user", "lee"];
+    home.run(&other, "").failed_with(&["session one belongs to another user"]);
+}
+
+#[test]
 fn the_ledger_can_be_read_while_a_chat_holds_the_database() {
     let home = Home::new();
     let script = home.script(&[
@@ -119,7 +157,8 @@ fn the_ledger_can_be_read_while_a_chat_holds_the_database() {
 
     let rows = home.run(&["ledger"], "").events();
     assert_eq!(rows.len(), 1);
-    let second = home.run(&["call", "list_active_habits", "{}"], "");
+    let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
+    let second = home.run(&["call", "add_habit", &habit, "--confirm", "approve"], "");
     second.failed_with(&["in use by another process"]);
 
     assert_eq!(chat.ended().code, Some(0));

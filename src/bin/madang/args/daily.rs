@@ -61,6 +61,9 @@ pub(crate) struct Call {
     /// How the question is answered where the call must be confirmed. Without it nobody is asked, and it does not run.
     #[arg(long)]
     confirm: Option<Answer>,
+    /// The chat in which it stands, behind the last entry, created where there is none. Without it, one of its own.
+    #[arg(long, value_name = "ID", value_parser = session)]
+    pub(crate) session: Option<SessionId>,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

@@ -1,0 +1,118 @@
+//! A store for reading calls beside the program that holds the database: tools read there, and the record stays in memory.
+
+use madang_actors::{
+    ledger::{ChainEnd, ErasedChain, Link, SealKeys},
+    port::{
+        BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
+        LedgerFilter, LedgerRow, Reader, Store, StoreError, StoredSession, SubmittedTurn,
+        Transaction, TranscriptPart,
+    },
+    protocol::{IdempotencyKey, SessionId, UserId},
+    testing::MemoryStore,
+};
+
+use super::SqliteStore;
+
+/// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
+/// runtime itself stores, its ledger included, is in memory and ends with it. A tool that writes finds no connection of the
+/// kind that it needs, and fails.
+#[derive(Debug)]
+pub struct Beside {
+    database: SqliteStore,
+    record: MemoryStore,
+}
+
+impl Beside {
+    /// Reads this database, which was [opened to read only](SqliteStore::open_read_only).
+    #[must_use]
+    pub fn new(database: SqliteStore) -> Self {
+        Self { database, record: MemoryStore::new() }
+    }
+}
+
+impl Store for Beside {
+    fn connection_type(&self) -> ConnectionType {
+        self.database.connection_type()
+    }
+
+    fn keys(&self) -> &SealKeys {
+        self.record.keys()
+    }
+
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
+        self.record.begin()
+    }
+
+    fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
+        self.database.reader()
+    }
+
+    fn owner<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
+        Box::pin(async {
+            match self.database.owner(session).await? {
+                Some(owner) => Ok(Some(owner)),
+                None => self.record.owner(session).await,
+            }
+        })
+    }
+
+    fn session<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
+        self.record.session(session)
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
+        self.record.transcript(session, from, max)
+    }
+
+    fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
+        self.record.interrupted()
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
+        self.record.submitted(session, key)
+    }
+
+    fn calls<'a>(
+        &'a self,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
+        self.record.calls(filter)
+    }
+
+    fn links<'a>(
+        &'a self,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
+        self.record.links(session)
+    }
+
+    fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
+        self.record.forget(order)
+    }
+
+    fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
+        self.record.erased()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            self.record.close().await;
+            self.database.close().await;
+        })
+    }
+}
