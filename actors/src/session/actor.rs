@@ -156,8 +156,7 @@ impl Awake {
         };
         match refused {
             Some(refused) => answer(asked.began, Err(refused)),
-            None if asked.options.key.is_some() => self.submit(me, asked),
-            None => self.begin(me, asked),
+            None => self.submit(me, asked),
         }
     }
 

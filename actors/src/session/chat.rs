@@ -125,11 +125,7 @@ impl Chat {
             return begin..begin;
         }
         self.awaited.remove(&message.seq);
-        if message.seq == self.shown + 1 {
-            self.take(message);
-        } else {
-            self.early.insert(message.seq, message);
-        }
+        self.early.insert(message.seq, message);
         loop {
             let next = self.shown + 1;
             if let Some(message) = self.early.remove(&next) {

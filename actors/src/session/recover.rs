@@ -26,17 +26,8 @@ pub(super) async fn recover(
 ) {
     let call = request.call.id;
     warn!(%call, "the reply about a call was lost");
-    let filter = LedgerFilter {
-        session: Some(request.session.clone()),
-        call: Some(call),
-        ..LedgerFilter::default()
-    };
+    let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
     let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
-    let standing = match &row {
-        Ok(row) => row.clone().map(Box::new),
-        Err(_) => request.standing.clone(),
-    };
-    let request = Arc::new(DispatchRequest { standing, ..Arc::unwrap_or_clone(request) });
     let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
         let gone = wiring.dispatcher.actor();

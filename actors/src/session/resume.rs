@@ -83,7 +83,7 @@ pub(super) fn plan(left: &Left<'_>) -> Plan {
     again.sort_by_key(|row| row.seq);
     let stops_loop = messages
         .iter()
-        .filter(|message| message.turn == open.turn && message.seq >= open.from && open.round > 0)
+        .filter(|message| message.turn == open.turn && message.seq >= open.from)
         .any(
             |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
         );

@@ -52,7 +52,6 @@ impl Awake {
             Err(cause) => return answer(asked.began, Err(TurnRefused::Store(cause))),
         };
         match found {
-            _ if self.runs(&asked) => self.join(asked),
             Some(SubmittedTurn { text, .. }) if text != text_digest(&asked.text) => {
                 answer(asked.began, Err(TurnRefused::OtherText));
             }
