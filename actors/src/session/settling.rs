@@ -5,7 +5,9 @@ use crate::{
     failpoint::{failpoint, is_planted},
     ledger::Transition,
     port::{LedgerFilter, LedgerRow, StoreError, Write},
-    protocol::{CallId, Effect, Locale, SessionId, SettledBy, SettledCall, Settlement, UserId},
+    protocol::{
+        CallId, Effect, Locale, SessionId, SettledBy, SettledCall, Settlement, Timestamp, UserId,
+    },
 };
 
 /// Why a call was not settled. Nothing of it has changed.
@@ -48,7 +50,7 @@ pub async fn settle(
     // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
     may_settle(&row, session, user, around.is_running(call))?;
     let (at, by) = (around.clock.now(), SettledBy::Person { user: user.clone() });
-    let is_lie = settlement == Settlement::TookEffect && is_planted("a settlement is turned round");
+    let is_lie = is_planted("a settlement is turned round");
     let settlement = if is_lie { Settlement::DidNot } else { settlement };
     let transition = Transition::Settled { settlement, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
@@ -56,14 +58,7 @@ pub async fn settle(
     if let Err(cause) = write(wiring, step).await {
         // Somebody was first, or the answer was lost: only the ledger knows.
         let found = self::row(wiring, call).await?.ok_or(SettleError::UnknownCall(call))?;
-        let is_mine = found.effect == Some(settlement.effect())
-            && found.settled_by.as_ref() == Some(&by)
-            && found.settled_at == Some(at);
-        match found.effect {
-            Some(Effect::None | Effect::Committed) if cause.may_have_happened() && is_mine => {}
-            Some(Effect::Unknown) | None => return Err(SettleError::Store(cause)),
-            effect => return Err(SettleError::NotUnknown { effect }),
-        }
+        stands(&found, settlement, &by, at, cause)?;
     }
     door.found_out(turn, at, locale, SettledCall { call, name, settlement, by });
     Ok(())
@@ -84,6 +79,24 @@ fn may_settle(
     match row.effect {
         Some(Effect::Unknown) | None if is_running => Err(SettleError::StillRuns),
         Some(Effect::Unknown) => Ok(()),
+        effect => Err(SettleError::NotUnknown { effect }),
+    }
+}
+
+/// Whether the ledger has this settlement, where the store did not say so.
+pub(super) fn stands(
+    found: &LedgerRow,
+    settlement: Settlement,
+    by: &SettledBy,
+    at: Timestamp,
+    cause: StoreError,
+) -> Result<(), SettleError> {
+    let is_mine = found.effect == Some(settlement.effect())
+        && found.settled_by.as_ref() == Some(by)
+        && found.settled_at == Some(at);
+    match found.effect {
+        Some(Effect::None | Effect::Committed) if cause.may_have_happened() && is_mine => Ok(()),
+        Some(Effect::Unknown) | None => Err(SettleError::Store(cause)),
         effect => Err(SettleError::NotUnknown { effect }),
     }
 }

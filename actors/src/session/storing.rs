@@ -357,4 +357,29 @@ mod tests {
         drop(report);
         assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
     }
+
+    #[tokio::test]
+    async fn what_the_store_says_behind_the_end_of_all_tasks_is_told_as_it_said_it() {
+        let yard = Yard::new([]).await;
+        let door = yard.door("s").await;
+        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
+        to.stop(None);
+        ended.await.unwrap();
+        for result in [Ok(()), Err(StoreError::Silent)] {
+            let (clear, told) = oneshot::channel();
+            let report = Report {
+                to: to.clone(),
+                outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
+                result: Err(StoreError::Silent),
+                sign: Some(Sign::Counted),
+                begun: Some(door.begins()),
+                store: Arc::new(MemoryStore::new()),
+                running: TaskTracker::new().token(),
+            };
+            // As a thread of the store does whose runtime is gone.
+            std::thread::spawn(move || report.hear(result)).join().expect("it needs no task");
+            told.await.expect_err("nobody is there to answer");
+        }
+        door.settled().await;
+    }
 }

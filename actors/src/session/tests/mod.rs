@@ -10,6 +10,7 @@ mod left_out;
 mod lost;
 mod on_its_way;
 mod reading;
+mod recover;
 mod resume;
 mod scene;
 mod settling;

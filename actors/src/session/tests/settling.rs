@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use super::{asleep, by_hand, calling};
 use crate::{
-    port::LedgerRow,
+    port::{LedgerRow, StoreError},
     protocol::{
         CallId, CompletionRequest, Decision, Effect, EventKind, Limits, Locale, PromptMessage,
-        SettledBy, SettledCall, Settlement, UserId,
+        SettledBy, SettledCall, Settlement, Timestamp, UserId,
     },
-    session::{Door, SettleError, settle},
+    session::{Door, SettleError, settle, settling::stands},
     testing::{
         End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel,
         yard::{Yard, in_time, kim, session},
@@ -209,4 +209,37 @@ async fn of_many_who_settle_at_once_exactly_one_wins_and_is_heard() {
         until_settled(&mut probe).await;
         assert_eq!(probe.events().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn where_the_store_does_not_say_a_settlement_counts_only_if_the_ledger_has_that_very_one() {
+    let (_yard, _door, row) = with_an_unknown_effect(Limits::default()).await;
+    let (by, at) = (SettledBy::Person { user: kim() }, Timestamp::from_millis(7));
+    let mine = LedgerRow {
+        effect: Some(Effect::Committed),
+        settled_by: Some(by.clone()),
+        settled_at: Some(at),
+        ..row.clone()
+    };
+    let told = |found: &LedgerRow, cause| stands(found, Settlement::TookEffect, &by, at, cause);
+    told(&mine, StoreError::Silent).unwrap();
+    let other = UserId::new("lee").unwrap();
+    let (lee, later) = (SettledBy::Person { user: other }, Timestamp::from_millis(8));
+    let others = [
+        LedgerRow { effect: Some(Effect::None), ..mine.clone() },
+        LedgerRow { settled_by: Some(lee), ..mine.clone() },
+        LedgerRow { settled_by: Some(SettledBy::Handler), ..mine.clone() },
+        LedgerRow { settled_at: Some(later), ..mine.clone() },
+    ];
+    for found in others {
+        let refused = told(&found, StoreError::Silent);
+        assert!(
+            matches!(refused, Err(SettleError::NotUnknown { effect }) if effect == found.effect),
+            "{refused:?} {found:?}"
+        );
+    }
+    let refused = told(&mine, StoreError::refused("somebody was first"));
+    assert!(matches!(refused, Err(SettleError::NotUnknown { .. })), "{refused:?}");
+    let open = told(&row, StoreError::Silent);
+    assert!(matches!(open, Err(SettleError::Store(StoreError::Silent))), "{open:?}");
 }
