@@ -20,6 +20,7 @@ mod dispatch;
 mod dropped;
 #[cfg(feature = "sqlite")]
 mod envelopes;
+mod forgotten;
 mod gaps;
 mod gate;
 mod given_up;

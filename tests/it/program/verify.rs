@@ -120,6 +120,19 @@ async fn every_change_is_found_and_named() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_not_sealed_is_named_each_in_a_sentence_of_its_own() {
+    let home = written();
+    let sql = "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'; \
+               UPDATE madang_calls SET seal = NULL WHERE approval IS NOT NULL";
+    tamper(&home.database(), sql).await;
+    let told = home.run(&["ledger", "--verify", "--session", "one"], "");
+    assert_eq!(told.code, Some(1), "{told:?}");
+    for words in ["is not surely kim's", "has no approval that counts", "2 things do not hold"] {
+        assert!(told.err.contains(words), "{words}: {told:?}");
+    }
+}
+
 /// Removes the second call of session `one` so that everything fits again.
 const CUT_OFF: &str = "\
     DELETE FROM madang_transitions WHERE session = 'one' AND position > 3; \

@@ -262,8 +262,23 @@ fn a_standing_approval_that_was_written_into_the_tables_covers_nothing() {
         let [AuditError::ApprovalRow { cause: SealError::Broken, .. }] = &faults[..] else {
             panic!("one row was changed: {faults:?}");
         };
+        // Nor does it stand before one that was given.
+        ask(&session, "and again").await;
+        life.model_calls("", &["save"]).await;
+        let question = probe.question().await;
+        session.answer(&question, Decision::ApproveAlways).await.unwrap();
+        life.script.next().await.say("Saved.");
+        probe.until_turns_ended(2).await;
+        ask(&session, "once more").await;
+        life.model_calls("", &["save"]).await;
+        let answer = tokio::select! {
+            answer = life.script.next() => answer,
+            question = probe.question() => panic!("it was approved: {question:?}"),
+        };
+        answer.say("Saved.");
+        probe.until_turns_ended(3).await;
     });
-    assert_eq!(world.notes().len(), 1);
+    assert_eq!(world.notes().len(), 3);
     life.shut_down();
 }
 

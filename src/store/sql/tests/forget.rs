@@ -7,6 +7,7 @@ use madang_actors::{
     port::{Forget, ForgetError, Forgotten, Store as _, StoreError, Write},
     protocol::{ChatMessage, Content, UserId},
 };
+use sqlx::SqliteConnection;
 
 use super::support::{House, at, record, session, turn, user};
 
@@ -138,6 +139,90 @@ async fn a_statement_that_fails_undoes_all_of_it() {
     );
     assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
     assert_eq!(house.store.forget(&order()).await.unwrap().sessions, 1);
+    house.close().await;
+}
+
+/// What is erased of a session, each in the order in which it can go.
+const DELETIONS: [&str; 5] = [
+    "DELETE FROM madang_calls WHERE session = 's'",
+    "DELETE FROM madang_messages WHERE session = 's'",
+    "DELETE FROM madang_turns WHERE session = 's'",
+    "DELETE FROM madang_transitions WHERE session = 's'",
+    "DELETE FROM madang_sessions WHERE session = 's'",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_go_only_while_their_own_session_is_being_erased() {
+    let house = with_a_secret().await;
+    let mut other = house.other_program().await;
+    sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut other).await.unwrap();
+    let may = async |db: &mut SqliteConnection, erased: Option<&'static str>, sql: &'static str| {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *db).await.unwrap();
+        if let Some(session) = erased {
+            let erasing = sqlx::query("INSERT INTO madang_erasing VALUES ($1)").bind(session);
+            erasing.execute(&mut *db).await.unwrap();
+        }
+        let deleted = sqlx::query(sql).execute(&mut *db).await;
+        sqlx::query("ROLLBACK").execute(db).await.unwrap();
+        deleted.map(|done| done.rows_affected() > 0)
+    };
+    for sql in DELETIONS {
+        for erased in [None, Some("t"), Some("")] {
+            let error = may(&mut other, erased, sql).await.unwrap_err();
+            assert!(
+                error.to_string().contains("ledger is append-only")
+                    || error.to_string().contains("transcript is append-only")
+                    || error.to_string().contains("not deleted"),
+                "{sql} {erased:?}: {error}"
+            );
+        }
+        assert!(may(&mut other, Some("s"), sql).await.unwrap(), "{sql}");
+    }
+    house.store.forget(&order()).await.unwrap();
+    assert_eq!(house.count("SELECT count(*) FROM madang_erasing").await, 0, "the door is shut");
+    drop(other);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_program_still_reads_is_said_to_remain() {
+    let house = with_a_secret().await;
+    let mut other = house.other_program().await;
+    sqlx::query("BEGIN").execute(&mut other).await.unwrap();
+    let seen = "SELECT count(*) FROM madang_messages";
+    let seen: i64 = sqlx::query_scalar(seen).fetch_one(&mut other).await.unwrap();
+    let remains = house.store.forget(&order()).await;
+    assert!(matches!(remains, Err(ForgetError::Remains)), "{remains:?}");
+    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 0, "the rows are gone");
+    assert!(seen > 0 && lies_in(house.folder.path()), "and their bytes are not");
+    drop(other);
+    assert_eq!(house.store.forget(&order()).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(house.folder.path()));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_could_not_be_written_anew_are_told_of() {
+    let house = with_a_secret().await;
+    let mut other = house.other_program().await;
+    let mut commits = house.store.commits();
+    commits.mark_unchanged();
+    let order = order();
+    let mut forgetting = house.store.forget(&order);
+    tokio::select! {
+        biased;
+        _ = commits.changed() => {}
+        done = &mut forgetting => panic!("it is not over: {done:?}"),
+    }
+    // The rows are gone; before the files are written anew another program writes there, and does not end.
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let told = forgetting.await;
+    assert!(matches!(told, Err(ForgetError::NotRewritten(_))), "{told:?}");
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    drop(other);
+    assert!(lies_in(house.folder.path()), "their bytes are there");
+    assert_eq!(house.store.forget(&order).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(house.folder.path()));
     house.close().await;
 }
 

@@ -2,7 +2,8 @@
 //! uses no processor time while it waits.
 
 use std::{
-    io::{self, PipeReader, PipeWriter, Stdin},
+    io::{self, PipeReader, PipeWriter},
+    os::fd::AsFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
@@ -65,7 +66,7 @@ impl Keyboard {
         let is_open = Arc::new(Mutex::new(true));
         let may_read = is_open.clone();
         thread::Builder::new().name("keys".to_owned()).spawn(move || {
-            match hear(&wakes, &may_read, &told) {
+            match hear(&io::stdin(), &wakes, &may_read, &told) {
                 Ok(()) => tracing::debug!("no more keys are read"),
                 Err(error) => tracing::warn!(%error, "failed to read the keyboard"),
             }
@@ -110,12 +111,16 @@ fn line_of(ahead: &str) -> String {
 }
 
 /// Reads until the question is over or the terminal is gone.
-fn hear(wakes: &PipeReader, is_open: &Mutex<bool>, told: &mpsc::Sender<Heard>) -> io::Result<()> {
-    let stdin = io::stdin();
+fn hear(
+    keys: &impl AsFd,
+    wakes: &PipeReader,
+    is_open: &Mutex<bool>,
+    told: &mpsc::Sender<Heard>,
+) -> io::Result<()> {
     let silence = Timespec::try_from(SILENCE).map_err(io::Error::other)?;
     let (mut bytes, mut was_silent) = (Vec::new(), false);
     loop {
-        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(wakes, PollFlags::IN)];
+        let mut both = [PollFd::new(keys, PollFlags::IN), PollFd::new(wakes, PollFlags::IN)];
         match poll(&mut both, (!was_silent).then_some(&silence)) {
             Ok(0) => {
                 was_silent = true;
@@ -131,13 +136,13 @@ fn hear(wakes: &PipeReader, is_open: &Mutex<bool>, told: &mpsc::Sender<Heard>) -
         {
             let is_open = lock(is_open);
             // Asked again under the lock: what was there may have been taken since.
-            if !*is_open || !has_keys(&stdin)? {
+            if !*is_open || !has_keys(keys)? {
                 if *is_open {
                     continue;
                 }
                 return Ok(());
             }
-            if !read(&stdin, &mut bytes)? {
+            if !read(keys, &mut bytes)? {
                 return Ok(());
             }
         }
@@ -160,10 +165,10 @@ fn lock(is_open: &Mutex<bool>) -> MutexGuard<'_, bool> {
 }
 
 /// Whether something can be read without waiting, or the end of it.
-fn has_keys(stdin: &Stdin) -> io::Result<bool> {
+fn has_keys(keys: &impl AsFd) -> io::Result<bool> {
     loop {
-        let mut keys = [PollFd::new(stdin, PollFlags::IN)];
-        match poll(&mut keys, Some(&Timespec::default())) {
+        let mut polled = [PollFd::new(keys, PollFlags::IN)];
+        match poll(&mut polled, Some(&Timespec::default())) {
             Ok(count) => return Ok(count > 0),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -172,11 +177,11 @@ fn has_keys(stdin: &Stdin) -> io::Result<bool> {
 }
 
 /// Reads what is there; `false` at the end.
-fn read(stdin: &Stdin, bytes: &mut Vec<u8>) -> io::Result<bool> {
+fn read(keys: &impl AsFd, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let mut chunk = [0; CHUNK];
     loop {
         // Not through the standard library's buffer, in which the prompt would never see what is left.
-        match rustix::io::read(stdin, &mut chunk) {
+        match rustix::io::read(keys, &mut chunk) {
             Ok(0) => return Ok(false),
             Ok(count) => {
                 bytes.extend_from_slice(&chunk[..count]);
@@ -190,7 +195,31 @@ fn read(stdin: &Stdin, bytes: &mut Vec<u8>) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::line_of;
+    use std::{
+        io::Write,
+        sync::{Arc, Mutex, mpsc as blocking},
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[test]
+    fn an_end_of_the_keys_ends_the_thread_that_hears_them() {
+        let (keys, mut typing) = io::pipe().unwrap();
+        let (wakes, _wake) = io::pipe().unwrap();
+        typing.write_all(b"y").unwrap();
+        drop(typing);
+        // More than room for all that is heard, so that the thread waits for nobody.
+        let (told, mut heard) = mpsc::channel(MAX_WAITING);
+        let (ended, end) = blocking::channel();
+        thread::spawn(move || {
+            let is_open = Arc::new(Mutex::new(true));
+            drop(ended.send(hear(&keys, &wakes, &is_open, &told)));
+        });
+        end.recv_timeout(Duration::from_secs(30)).expect("it ends").unwrap();
+        let typed = Heard::Typed { text: "y".to_owned(), was_silent: false };
+        assert_eq!((heard.try_recv().ok(), heard.try_recv().ok()), (Some(typed), None));
+    }
 
     #[test]
     fn what_was_typed_ahead_is_one_line_of_text() {
