@@ -188,6 +188,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         at,
         options: TurnOptions::default(),
         text,
+        max_stored_bytes: u64::MAX,
     };
     let step = |step| Write::Turn { session: session.clone(), turn, at, step };
     let called = |round| TurnStep::Called { round, from: 1, usage: Usage::default() };
