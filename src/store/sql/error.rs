@@ -303,8 +303,8 @@ impl ResultCode {
 /// What SQLite's JSON functions say, under its code for any error. They read fewer levels than a value may have.
 const MALFORMED_JSON: &str = "malformed JSON";
 
-/// What our own script says where a user has too much stored.
-pub(super) const TOO_MUCH_STORED: &str = "too much is stored of the user";
+/// What the tables say where a user has too much stored.
+const TOO_MUCH_STORED: &str = "too much is stored of the user";
 
 /// What a failed statement of a write means: where the statement itself cannot be done it is a refusal, which is of this
 /// write and no other; everything else is a store that cannot be used.

@@ -32,8 +32,7 @@ pub(super) enum Guards {
 }
 
 /// Refuses what came before it, where that found no row; see the view.
-const GUARD: &str =
-    "INSERT INTO madang_refused SELECT 'there is no such row' WHERE changes() <> 1;";
+const GUARD: &str = "INSERT INTO madang_refused SELECT 'no row' WHERE changes() <> 1;";
 
 /// What a script did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Facts become rows: as many in one trip to SQLite's thread as there is nothing to read in between.
 
 use super::{
-    error::{TOO_MUCH_STORED, of_write},
+    error::of_write,
     own::Own,
     read, row,
     script::{Changed, Guards, Script},
@@ -172,11 +172,12 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             // It finds a row only where it refuses, so it is none of those that must.
             script.statements(
                 0,
-                "INSERT INTO madang_refused SELECT $1 FROM madang_stored \
-                 WHERE user = (SELECT user FROM madang_sessions WHERE session = $2) AND bytes > $3",
+                "INSERT INTO madang_refused SELECT 'too much' FROM madang_stored \
+                 WHERE user = (SELECT user FROM madang_sessions WHERE session = $1) AND bytes > $2",
             );
-            script.bind(TOO_MUCH_STORED).bind(session.as_str());
-            script.bind(i64::try_from(*max_stored_bytes).unwrap_or(i64::MAX));
+            script
+                .bind(session.as_str())
+                .bind(i64::try_from(*max_stored_bytes).unwrap_or(i64::MAX));
             script.statements(
                 1,
                 "INSERT INTO madang_turns (session, turn, began_at, options, key, text, usage) \
