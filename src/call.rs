@@ -215,10 +215,9 @@ impl Runtime {
                 }
             }
         };
-        let narrower =
-            self.registry().get(&name).ok().and_then(|tool| tool.spec().narrower.clone());
+        let tool = self.registry().get(&name).ok().map(|tool| tool.spec());
         let max_bytes = self.inner().limits.max_envelope_bytes;
-        let envelope = call_envelope(&end.record, narrower.as_deref(), locale, max_bytes);
+        let envelope = call_envelope(&end.record, tool, locale, max_bytes);
         Ok(CallReport { session, record: *end.record, envelope })
     }
 

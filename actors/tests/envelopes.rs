@@ -4,7 +4,7 @@
 
 use madang_actors::protocol::{
     CallId, CallRecord, CallResult, CancelReason, Effect, Limits, Locale, SettledBy, Timestamp,
-    ToolOutcome, call_envelope, envelope,
+    ToolOutcome, ToolSpec, call_envelope, envelope,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -165,6 +165,56 @@ fn of_several_long_lists_each_says_how_long_it_was() {
     assert_eq!([&told["id"], &told["blocksCreated"]], [&json!("p"), &json!(500)]);
     assert_eq!(told["_counts"], json!({ "blocks": 500, "failedBlocks": 500 }));
     assert!(!told["blocks"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_list_inside_of_an_entry_says_how_many_entries_are_missing() {
+    let inner: Vec<_> = (0..60).map(|n| json!({ "index": n, "name": "x".repeat(30) })).collect();
+    let row = |n: usize| json!({ "id": n, "blocks": inner, "few": [1, 2], "lists": [inner] });
+    let data = json!({ "items": (0..5).map(row).collect::<Vec<_>>() });
+    let told = read(&ToolOutcome::ok(data), None)["data"].clone();
+    assert_eq!((&told["count"], &told["_truncated"]), (&json!(5), &json!(true)));
+    let shown = &told["items"][0];
+    for list in [&shown["blocks"], &shown["lists"][0]] {
+        let (note, kept) = list.as_array().unwrap().split_last().unwrap();
+        assert_eq!(*note, json!(format!("…(+{})", 60 - kept.len())), "{told}");
+        assert_eq!(kept[..], inner[..kept.len()]);
+    }
+    assert_eq!(shown["few"], json!([1, 2]), "shorter than the note would be");
+}
+
+#[test]
+fn of_a_tool_that_is_read_on_by_an_offset_the_envelope_says_where_the_next_part_begins() {
+    let of = |parameters: Value| ToolSpec::new("list", "Lists.", parameters);
+    let paged = of(json!({ "type": "object", "properties": { "offset": { "type": "integer" } } }));
+    let whole = of(json!({ "type": "object" }));
+    let items: Vec<_> = (0..100).map(|n| json!({ "id": n, "title": "x".repeat(50) })).collect();
+    let listed = |fields: Value| {
+        let mut data = json!({ "total": 300, "items": items });
+        data.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let mut record = record(Some(ToolOutcome::ok(data)), Effect::None);
+        record.arguments = json!({ "offset": 70 });
+        record
+    };
+    let told = |tool: &ToolSpec, record: &CallRecord| -> Value {
+        let told = call_envelope(record, Some(tool), Locale::En, MAX);
+        serde_json::from_str::<Value>(&told).unwrap()["data"].take()
+    };
+    for key in ["nextOffset", "next_offset"] {
+        // The tool does not know how much of its part was shown.
+        let told = told(&paged, &listed(json!({ key: 170 })));
+        let shown = told["items"].as_array().unwrap().len();
+        assert!((1..100).contains(&shown));
+        assert_eq!(told[key], json!(70 + shown), "{told}");
+    }
+    let from_the_tool_alone = listed(json!({}));
+    let read = told(&paged, &from_the_tool_alone);
+    assert_eq!(read["nextOffset"], json!(70 + read["items"].as_array().unwrap().len()));
+    assert_eq!(told(&whole, &from_the_tool_alone)["nextOffset"], Value::Null);
+    // Where nothing of the list is missing the tool's word stands.
+    let mut all = listed(json!({ "nextOffset": 71 }));
+    all.outcome = Some(ToolOutcome::ok(json!({ "nextOffset": 71, "items": ["x".repeat(5_000)] })));
+    assert_eq!(told(&paged, &all)["nextOffset"], json!(71));
 }
 
 #[test]

@@ -63,19 +63,44 @@ impl Reader {
         }
     }
 
-    /// The ids of all entries of a list that is read on by its offset.
+    /// The ids of all entries of a list that is read on from where each part says that the next one begins.
     async fn ids(&self, tool: &str, arguments: Value) -> Vec<String> {
-        let mut ids = Vec::new();
+        let items = self.items(tool, arguments, "nextOffset").await;
+        items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// All entries of such a list.
+    async fn items(&self, tool: &str, arguments: Value, next: &str) -> Vec<Value> {
+        let mut all = Vec::new();
         loop {
             let mut arguments = arguments.clone();
-            arguments["offset"] = ids.len().into();
+            arguments["offset"] = all.len().into();
             let part = self.told(tool, arguments).await;
-            let items = part["items"].as_array().unwrap();
-            ids.extend(items.iter().map(|item| item["id"].as_str().unwrap().to_owned()));
-            if ids.len() as u64 >= part["total"].as_u64().unwrap() {
-                return ids;
+            all.extend(part["items"].as_array().unwrap().iter().cloned());
+            let Some(next) = part.get(next) else {
+                assert_eq!(part["total"], all.len(), "{tool} says how to go on: {part}");
+                return all;
+            };
+            assert!(!part["items"].as_array().unwrap().is_empty(), "{tool} goes on: {part}");
+            assert_eq!(*next, all.len(), "{tool} leaves none out: {part}");
+        }
+    }
+
+    /// Reads a habit in parts: its texts.
+    async fn texts(&self, habit: &Value) -> BTreeMap<String, String> {
+        let (mut texts, mut offset) = (BTreeMap::new(), json!(0));
+        loop {
+            let part = self.told("get_habit", json!({ "habit_id": habit, "offset": offset })).await;
+            assert_eq!(part["_truncated"], Value::Null, "a part fits: {part}");
+            assert_eq!(part["habit_id"], *habit);
+            let is_text = |name: &str| name.ends_with("_text") || name.starts_with("anchor_");
+            for (name, text) in part.as_object().unwrap().iter().filter(|(name, _)| is_text(name)) {
+                let read = texts.insert(name.clone(), text.as_str().unwrap().to_owned());
+                assert_eq!(read, None, "{name} is read once");
             }
-            assert!(!items.is_empty(), "{tool} goes on: {part}");
+            let Some(next) = part.get("next_offset") else { return texts };
+            assert_eq!(*next, texts.len(), "it goes on");
+            offset = next.clone();
         }
     }
 }
@@ -172,8 +197,18 @@ async fn every_page_is_named_by_its_id_and_its_title() {
         let deleted = reader.told("delete_page", json!({ "id": id })).await;
         assert_eq!((&deleted["id"], &deleted["title"]), (&json!(id), &json!(title)));
     }
+    pages.truncate(20);
     let index = reader.told("switch_to_index", json!({})).await;
     assert_eq!((&index["total"], &index["_truncated"]), (&json!(20), &json!(true)));
+    assert_eq!(reader.ids("switch_to_index", json!({})).await, pages, "in reading order");
+    for limit in [1, 7, 50] {
+        let found = json!({ "query": "쪽", "limit": limit });
+        let mut found = reader.ids("query_pages", found).await;
+        found.sort_unstable();
+        let mut wanted = pages.clone();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{limit} at once");
+    }
     reader.runtime.shutdown().await.unwrap();
 }
 
@@ -181,12 +216,20 @@ async fn every_page_is_named_by_its_id_and_its_title() {
 async fn every_habit_is_named_however_much_was_said_about_it() {
     let reader = Reader::new().await;
     let long = |letter: &str| letter.repeat(200);
+    let words = BTreeMap::from(
+        [
+            ("framed_text", long("걷")),
+            ("anchor_when", long("\"")),
+            ("anchor_after_what", long("🎭")),
+            ("dose_text", long("물")),
+        ]
+        .map(|(name, text)| (name.to_owned(), text)),
+    );
     let mut habits = Vec::new();
     for item in ["morning-light", "daily-walk", "mediterranean", "late-coffee"] {
-        let wanted = json!({
-            "protocol_id": item, "frame_level": "L2", "framed_text": long("걷"),
-            "anchor_when": long("아"), "anchor_after_what": long("🎭"), "dose_text": long("물")
-        });
+        let mut wanted = json!({ "protocol_id": item, "frame_level": "L2" });
+        let texts = words.iter().map(|(name, text)| (name.clone(), json!(text)));
+        wanted.as_object_mut().unwrap().extend(texts);
         let added = reader.told("add_habit", wanted).await;
         habits.push((
             added["habit_id"].clone(),
@@ -201,10 +244,46 @@ async fn every_habit_is_named_however_much_was_said_about_it() {
     };
     assert_eq!(shown.iter().map(of).collect::<Vec<_>>(), habits);
     assert_eq!(listed["count"], 4);
-    for (id, ..) in &habits {
+    for (id, title, started_on) in &habits {
+        assert_eq!(reader.texts(id).await, words);
         let streak = reader.told("get_streak", json!({ "habit_id": id })).await;
         assert_eq!(&streak["habit_id"], id);
         reader.told("log_tracker_entry", json!({ "habit_id": id, "value": "done" })).await;
+        let ended = reader.told("end_habit", json!({ "habit_id": id })).await;
+        assert_eq!((&ended["habit_id"], &ended["title"]), (id, title));
+        let read = reader.told("get_habit", json!({ "habit_id": id })).await;
+        assert_eq!(read["started_on"], *started_on, "what has ended can be read still");
     }
+    assert_eq!(reader.told("list_active_habits", json!({})).await["count"], 0);
+    reader.runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn every_recorded_day_is_named_read_and_corrected_however_long_its_note_is() {
+    let reader = Reader::new().await;
+    let added = json!({ "protocol_id": "daily-walk", "frame_level": "L2", "framed_text": "걷기" });
+    let habit = reader.told("add_habit", added).await["habit_id"].clone();
+    let read = || reader.items("list_tracker_entries", json!({ "habit_id": habit }), "next_offset");
+    assert_eq!(read().await, Vec::<Value>::new());
+    let mut written = Vec::new();
+    for day in 1..=28 {
+        let notes = ["🎭".repeat(200), "\"".repeat(200), "걷".repeat(200), "x".to_owned()];
+        let entry = json!({
+            "habit_id": habit, "value": if day % 2 == 0 { "done" } else { "blank" },
+            "date": format!("2024-02-{day:02}"), "note": notes[day % 4]
+        });
+        reader.told("log_tracker_entry", entry.clone()).await;
+        let mut entry = entry;
+        entry.as_object_mut().unwrap().remove("habit_id");
+        written.insert(0, entry);
+    }
+    assert_eq!(read().await, written, "the newest first");
+    for entry in &mut written {
+        entry["note"] = json!("나".repeat(200));
+        let mut wanted = entry.clone();
+        wanted["habit_id"] = habit.clone();
+        reader.told("correct_tracker_entry", wanted).await;
+    }
+    assert_eq!(read().await, written);
     reader.runtime.shutdown().await.unwrap();
 }

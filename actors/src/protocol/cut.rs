@@ -27,6 +27,21 @@ fn cut_off(text: &str, chars: usize) -> Option<String> {
     (note.len() < text.len() - end).then(|| format!("{}{note}", &text[..end]))
 }
 
+/// What stands behind the entries of a list inside of a result: how many of them are missing.
+fn missing_of(items: &[Value], kept: usize) -> Option<String> {
+    let missing = items.len().checked_sub(kept).filter(|missing| *missing > 0)?;
+    let note = format!("…(+{missing})");
+    // Entries that take no more room than the note are shown instead.
+    let mut left = note.len() + r#""","#.len();
+    let is_shorter = items[kept..].iter().any(|item| {
+        let bytes = item.to_string().len() + 1;
+        let is_full = bytes > left;
+        left = left.saturating_sub(bytes);
+        is_full
+    });
+    is_shorter.then_some(note)
+}
+
 /// What to cut.
 #[derive(Debug, Clone, Copy)]
 struct Cuts {
@@ -53,11 +68,18 @@ enum Names {
 }
 
 /// Cuts data so that it `fits`; `None` where nothing of it does. What is given says `_truncated`; a list that was cut has
-/// its whole length in `count` where it is the longest, and in `_counts` where another was cut.
-pub(super) fn cut(data: &Value, fits: impl Fn(&Value) -> bool) -> Option<Value> {
+/// its whole length in `count` where it is the longest, and in `_counts` where another was cut. A list further inside says
+/// at its end how many entries are missing. Data that began behind so many entries, its `offset`, says where the next part
+/// of the longest list begins.
+pub(super) fn cut(
+    data: &Value,
+    offset: Option<u64>,
+    fits: impl Fn(&Value) -> bool,
+) -> Option<Value> {
     let fields = as_fields(data);
     let longest = longest_list(&fields).map(|(key, list)| (key.to_owned(), list.len()));
-    let cutter = Cutter { fields: &fields, longest: longest.as_ref().map(|(key, _)| &**key) };
+    let longest_key = longest.as_ref().map(|(key, _)| &**key);
+    let cutter = Cutter { fields: &fields, longest: longest_key, offset };
     let total = longest.as_ref().map_or(0, |(_, total)| *total);
     let try_with = |cuts: Cuts| Some(cutter.with(cuts)).filter(|cut| fits(cut));
     let whole =
@@ -92,6 +114,7 @@ pub(super) fn cut(data: &Value, fits: impl Fn(&Value) -> bool) -> Option<Value> 
 struct Cutter<'a> {
     fields: &'a Map<String, Value>,
     longest: Option<&'a str>,
+    offset: Option<u64>,
 }
 
 impl Cutter<'_> {
@@ -112,10 +135,15 @@ impl Cutter<'_> {
         }
         let has_others = counts.keys().any(|key| self.longest != Some(key.as_str()));
         let longest = self.longest.and_then(|key| counts.get(key).cloned());
+        let longest_is_cut = longest.is_some();
         if let Some(total) =
             longest.filter(|_| !self.fields.get("count").is_some_and(Value::is_u64))
         {
             fields.insert("count".to_owned(), total);
+        }
+        if let (Some(offset), true) = (self.offset, longest_is_cut) {
+            let key = if fields.contains_key("next_offset") { "next_offset" } else { "nextOffset" };
+            fields.insert(key.to_owned(), json!(offset.saturating_add(cuts.entries as u64)));
         }
         if has_others {
             fields.insert("_counts".to_owned(), Value::Object(counts));
@@ -141,7 +169,13 @@ fn part(value: &Value, cuts: Cuts) -> Value {
         Value::String(text) => cut_off(text, cuts.chars).map_or_else(|| value.clone(), Value::from),
         Value::Array(items) => {
             let most = if cuts.lists == Lists::All { cuts.entries } else { items.len() };
-            Value::Array(items.iter().take(most).map(|item| part(item, cuts)).collect())
+            match missing_of(items, most) {
+                Some(note) => {
+                    let shown = items.iter().take(most).map(|item| part(item, cuts));
+                    shown.chain([Value::from(note)]).collect()
+                }
+                None => items.iter().map(|item| part(item, cuts)).collect(),
+            }
         }
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| (key.clone(), named(key, value, cuts)));

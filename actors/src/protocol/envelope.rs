@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::{CallRecord, Locale, Settlement, Text, ToolOutcome, cut::cut};
+use super::{CallRecord, Locale, Settlement, Text, ToolOutcome, ToolSpec, cut::cut};
 
 /// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
 /// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what, and where an
-/// unknown effect became known, what it was: the outcome still says that nobody can tell.
+/// unknown effect became known, what it was: the outcome still says that nobody can tell. Where the `tool` takes an `offset`
+/// and its list was cut, `nextOffset` says where the next part begins.
 #[must_use]
 pub fn call_envelope(
     record: &CallRecord,
-    narrower: Option<&str>,
+    tool: Option<&ToolSpec>,
     locale: Locale,
     max_bytes: usize,
 ) -> String {
@@ -20,7 +21,7 @@ pub fn call_envelope(
     }
     let left = max_bytes.saturating_sub(beside.len());
     let told = match &record.outcome {
-        Some(outcome) => envelope(outcome, narrower, left),
+        Some(outcome) => bounded(outcome, Rest::of(record, tool), left),
         None => {
             let text = Text::Discarded { tool: &record.name, effect: record.effect };
             let reason = text.in_locale(locale);
@@ -67,7 +68,7 @@ fn change(arguments: &Value, max_bytes: usize) -> String {
     if whole.len() <= max_bytes / 2 {
         return whole;
     }
-    let cut = cut(arguments, |cut| field(cut).len() <= max_bytes / 2);
+    let cut = cut(arguments, None, |cut| field(cut).len() <= max_bytes / 2);
     field(&cut.unwrap_or_else(|| json!({ "_truncated": true })))
 }
 
@@ -78,6 +79,30 @@ fn change(arguments: &Value, max_bytes: usize) -> String {
 /// fit, with `count` the total. Ids, names, counts and dates are kept. Errors and cancellations are kept whole.
 #[must_use]
 pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize) -> String {
+    bounded(outcome, Rest { narrower, offset: None }, max_bytes)
+}
+
+/// Where a model gets what an envelope has no room for.
+#[derive(Debug, Clone, Copy)]
+struct Rest<'a> {
+    /// A tool that gives a part of the data.
+    narrower: Option<&'a str>,
+    /// Behind so many entries this part began, where the tool gives the next part itself.
+    offset: Option<u64>,
+}
+
+impl<'a> Rest<'a> {
+    fn of(record: &CallRecord, tool: Option<&'a ToolSpec>) -> Self {
+        let begins = record.arguments.get("offset").and_then(Value::as_u64).unwrap_or(0);
+        Self {
+            narrower: tool.and_then(|tool| tool.narrower.as_deref()),
+            offset: tool.filter(|tool| tool.takes_offset()).map(|_| begins),
+        }
+    }
+}
+
+fn bounded(outcome: &ToolOutcome, rest: Rest<'_>, max_bytes: usize) -> String {
+    let Rest { narrower, offset } = rest;
     match outcome {
         ToolOutcome::Ok(ok) => {
             let whole = ok_envelope(&ok.data);
@@ -85,7 +110,7 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
                 return whole;
             }
             let cut_to =
-                |max_bytes: usize| cut(&ok.data, |cut| ok_envelope(cut).len() <= max_bytes);
+                |max_bytes: usize| cut(&ok.data, offset, |cut| ok_envelope(cut).len() <= max_bytes);
             let hinted = narrower.and_then(|tool| {
                 let hint = json!(format!("ask {tool} for the rest"));
                 let room = hint.to_string().len() + r#","_hint":"#.len();

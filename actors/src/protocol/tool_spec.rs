@@ -105,6 +105,12 @@ impl ToolSpec {
         self
     }
 
+    /// Returns whether the tool gives long data in parts: it takes an integer `offset`, how many entries to skip.
+    #[must_use]
+    pub fn takes_offset(&self) -> bool {
+        self.parameters.pointer("/properties/offset/type") == Some(&json!("integer"))
+    }
+
     /// Checks what does not need a schema compiler: name, description, and parameters of type object.
     ///
     /// # Errors

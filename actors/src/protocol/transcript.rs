@@ -110,8 +110,7 @@ pub fn prompt_entry(
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {
             let tool = tools.iter().find(|tool| tool.name == record.name);
-            let narrower = tool.and_then(|tool| tool.narrower.as_deref());
-            let envelope = call_envelope(record, narrower, locale, limits.max_envelope_bytes);
+            let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
             // What the model itself asked for stays what it said; the envelope tells what the user made of it.
             let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
             Some(PromptMessage::ToolCall {

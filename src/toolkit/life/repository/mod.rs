@@ -63,6 +63,17 @@ pub struct NewEntry {
     pub note: Option<String>,
 }
 
+/// What is recorded for a day of a habit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The day.
+    pub date: Date,
+    /// The value.
+    pub value: TrackerValue,
+    /// What else was said.
+    pub note: Option<String>,
+}
+
 /// How adding a habit ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
@@ -216,6 +227,43 @@ impl<'a> HabitRepository<'a> {
     ) -> Result<Option<TrackerValue>, HabitError> {
         self.habit(id).await?;
         self.recorded(id, date).await
+    }
+
+    /// Gives the entries of a habit of this user, the newest first: at most `limit` of them, behind so many; with how many
+    /// there are.
+    ///
+    /// # Errors
+    /// [`Violation::UnknownHabit`] also for habits of others.
+    pub async fn entries(
+        &mut self,
+        id: HabitId,
+        offset: u32,
+        limit: u32,
+    ) -> Result<(Vec<Entry>, usize), HabitError> {
+        self.habit(id).await?;
+        let rows: Vec<(String, String, Option<String>)> = sqlx::query_as(
+            "SELECT date, value, note FROM life_entries WHERE habit_id = $1
+             ORDER BY date DESC LIMIT $2 OFFSET $3",
+        )
+        .bind(id.0)
+        .bind(limit)
+        .bind(offset)
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("read the entries of a habit"))?;
+        let total: u32 =
+            sqlx::query_scalar("SELECT count(*) FROM life_entries WHERE habit_id = $1")
+                .bind(id.0)
+                .fetch_one(&mut *self.db)
+                .await
+                .map_err(failed_to("count the entries of a habit"))?;
+        let entry = |(date, value, note): (String, String, Option<String>)| {
+            let read = parse_day(&date).ok().zip(TrackerValue::from_word(&value));
+            let (date, value) = read.ok_or(HabitError::Corrupt { id: id.0 })?;
+            Ok(Entry { date, value, note })
+        };
+        let entries = rows.into_iter().map(entry).collect::<Result<_, HabitError>>()?;
+        Ok((entries, total as usize))
     }
 
     /// Counts how steadily a habit was kept until today.

@@ -18,7 +18,7 @@ pub(super) fn tool() -> impl Tool {
     )
     .category(HABIT)
     .idempotent()
-    .narrower("get_streak")
+    .narrower("get_habit")
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,9 +1,11 @@
-//! The eight tools of the toolkit, read-only ones first.
+//! The tools of the toolkit, read-only ones first.
 mod add_habit;
 mod correct_tracker_entry;
 mod end_habit;
+mod get_habit;
 mod get_streak;
 mod list_active_habits;
+mod list_tracker_entries;
 mod log_tracker_entry;
 mod query_protocol;
 mod search_catalog;
@@ -33,7 +35,9 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(search_catalog::tool()),
         Arc::new(query_protocol::tool()),
         Arc::new(list_active_habits::tool()),
+        Arc::new(get_habit::tool()),
         Arc::new(get_streak::tool()),
+        Arc::new(list_tracker_entries::tool()),
         Arc::new(add_habit::tool()),
         Arc::new(log_tracker_entry::tool()),
         Arc::new(end_habit::tool()),
@@ -55,6 +59,31 @@ fn habits<'a>(db: &'a mut SqliteConnection, ctx: &'a ToolContext) -> HabitReposi
 fn title(origin: &Origin, locale: Locale) -> &str {
     let id = origin.item_id();
     Catalogue::bundled().get(id).map_or(id, |item| item.title.get(locale))
+}
+
+/// Bytes of JSON that the texts of a part take: beside numbers and dates they fit an envelope of the default bound.
+const PART_BYTES: usize = 1_400;
+
+/// As many of these as a part has room for, one at least, behind so many; and where the next part begins.
+fn in_parts<T>(
+    items: Vec<T>,
+    offset: usize,
+    bytes: impl Fn(&T) -> usize,
+) -> (Vec<T>, Option<usize>) {
+    let total = items.len();
+    let mut left = PART_BYTES;
+    let mut part = Vec::new();
+    for item in items.into_iter().skip(offset) {
+        let bytes = bytes(&item);
+        if bytes > left && !part.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(bytes);
+        part.push(item);
+    }
+    let next = offset.saturating_add(part.len());
+    let has_more = !part.is_empty() && next < total;
+    (part, has_more.then_some(next))
 }
 
 impl Violation {

@@ -1,4 +1,4 @@
-//! What a model gets from the eight tools.
+//! What a model gets from the tools.
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
@@ -85,14 +85,16 @@ fn light() -> Value {
 }
 
 #[test]
-fn there_are_eight_tools_and_those_that_only_read_come_first() {
+fn there_are_ten_tools_and_those_that_only_read_come_first() {
     let listed: Vec<(String, EffectPolicy)> =
         tools().iter().map(|tool| (tool.spec().name.to_string(), tool.spec().effect)).collect();
     let expected = [
         ("search_catalog", EffectPolicy::Read),
         ("query_protocol", EffectPolicy::Read),
         ("list_active_habits", EffectPolicy::Read),
+        ("get_habit", EffectPolicy::Read),
         ("get_streak", EffectPolicy::Read),
+        ("list_tracker_entries", EffectPolicy::Read),
         ("add_habit", EffectPolicy::Destructive),
         ("log_tracker_entry", EffectPolicy::Destructive),
         ("end_habit", EffectPolicy::Destructive),

@@ -1,6 +1,7 @@
 //! Pages: found, listed, created.
 use std::collections::HashSet;
 
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{
@@ -66,14 +67,15 @@ impl NotesRepository<'_> {
         row.try_into()
     }
 
-    /// Finds pages by words of their titles, the best first. Of more than [`MAX_HITS`] those of this very title and the
-    /// newest are looked at; the total counts them all.
+    /// Finds pages by words of their titles, the best first, behind so many. Of more than [`MAX_HITS`] those of this very
+    /// title and the newest are compared; the rest follow, the newest first. The total counts them all.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
     pub async fn query_pages(
         &mut self,
         query: &str,
+        offset: usize,
         limit: usize,
     ) -> Result<Part<Page>, NotesError> {
         judge_text("query", query)?;
@@ -92,12 +94,13 @@ impl NotesRepository<'_> {
         let total: u32 = sqlx::query_scalar(
             "SELECT count(*) FROM notes_title_words WHERE notes_title_words MATCH $1",
         )
-        .bind(expression)
+        .bind(&expression)
         .fetch_one(&mut *self.db)
         .await
         .map_err(failed_to("count titles"))?;
         let total = total as usize;
         let mut items = rows.into_iter().map(Page::try_from).collect::<Result<Vec<_>, _>>()?;
+        let oldest = items.last().map(|page| page.number);
         if total > items.len() {
             let found: HashSet<i64> = items.iter().map(|page| page.number).collect();
             let exact = self.pages_titled(query).await?.into_iter();
@@ -105,8 +108,41 @@ impl NotesRepository<'_> {
         }
         let rank = ranking(query);
         items.sort_by_cached_key(|page| rank(&page.title));
-        items.truncate(limit);
+        let compared: Vec<i64> = items.iter().map(|page| page.number).collect();
+        let mut items: Vec<_> = items.into_iter().skip(offset).take(limit).collect();
+        if let Some(oldest) = oldest.filter(|_| items.len() < limit && total > compared.len()) {
+            let skipped = offset.saturating_sub(compared.len());
+            let wanted = limit - items.len();
+            let older = self.older_titles(&expression, oldest, &compared, skipped, wanted).await?;
+            items.extend(older);
+        }
         Ok(Part { items, total })
+    }
+
+    /// Gives the pages that match and are older than those that were compared, the newest first.
+    async fn older_titles(
+        &mut self,
+        expression: &str,
+        oldest: i64,
+        compared: &[i64],
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<Page>, NotesError> {
+        let rows: Vec<PageRow> = sqlx::query_as(pages!(
+            "JOIN notes_title_words ON notes_title_words.rowid = page.number
+             WHERE notes_title_words MATCH $1 AND notes_title_words.rowid < $2
+                AND page.number NOT IN (SELECT value FROM json_each($3))
+             ORDER BY notes_title_words.rowid DESC LIMIT $4 OFFSET $5"
+        ))
+        .bind(expression)
+        .bind(oldest)
+        .bind(json!(compared).to_string())
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .bind(i64::try_from(offset).unwrap_or(i64::MAX))
+        .fetch_all(&mut *self.db)
+        .await
+        .map_err(failed_to("search older titles"))?;
+        rows.into_iter().map(Page::try_from).collect()
     }
 
     /// Gives the pages of this title, whatever its case, the newest first.

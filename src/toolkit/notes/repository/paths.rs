@@ -88,11 +88,12 @@ impl NotesRepository<'_> {
         Ok(names.join("/"))
     }
 
-    /// Gives the tree of all pages, each before those that it contains, by title; at most `limit` of them.
+    /// Gives the tree of all pages, each before those that it contains, by title; at most `limit` of them,
+    /// behind so many.
     ///
     /// # Errors
     /// [`NotesError::Database`], [`NotesError::Corrupt`].
-    pub async fn tree(&mut self, limit: usize) -> Result<Part<TreeRow>, NotesError> {
+    pub async fn tree(&mut self, offset: usize, limit: usize) -> Result<Part<TreeRow>, NotesError> {
         let rows: Vec<(i64, Option<i64>, String, String)> = sqlx::query_as(
             "SELECT number, parent, id, title FROM notes_pages WHERE user_id = $1 ORDER BY title_key, number",
         )
@@ -106,6 +107,7 @@ impl NotesRepository<'_> {
             .collect();
         let items = reading_order(&nodes)
             .into_iter()
+            .skip(offset)
             .take(limit)
             .map(|(place, depth)| {
                 let (_, _, id, title) = &rows[place];

@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     super::{block::Line, page::PageId},
-    BLOCK, fault, fitting, notes,
+    BLOCK, fault, fitting, next_offset, notes,
 };
 use crate::tool::{self, ToolContext, ToolResult};
 
@@ -32,7 +32,7 @@ struct Arguments {
     /// Id of the page.
     #[schemars(length(min = 1, max = 64))]
     page_id: String,
-    /// How many blocks to skip.
+    /// How many blocks to skip; nextOffset of the part before.
     #[serde(default)]
     offset: u32,
 }
@@ -45,6 +45,9 @@ struct PageBlocks {
     count: usize,
     total: usize,
     items: Vec<Line>,
+    /// Where the next part begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
 }
 
 async fn get_page_blocks(
@@ -62,6 +65,7 @@ async fn get_page_blocks(
         page_title: page.title,
         count: lines.items.len(),
         total: lines.total,
+        next_offset: next_offset(arguments.offset as usize, lines.items.len(), lines.total),
         items: lines.items,
     })
 }

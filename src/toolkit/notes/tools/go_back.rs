@@ -9,6 +9,7 @@ pub(super) fn tool() -> impl Tool {
     tool::transactional("go_back", "Go back to the place before.", go_back)
         .category(NAVIGATION)
         .effect(EffectPolicy::Write)
+        .narrower("switch_to_index")
 }
 
 async fn go_back(

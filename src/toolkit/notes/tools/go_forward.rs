@@ -9,6 +9,7 @@ pub(super) fn tool() -> impl Tool {
     tool::transactional("go_forward", "Go forward again after going back.", go_forward)
         .category(NAVIGATION)
         .effect(EffectPolicy::Write)
+        .narrower("switch_to_index")
 }
 
 async fn go_forward(

@@ -27,7 +27,7 @@ struct Arguments {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 500))]
     limit: u16,
-    /// How many pages to skip.
+    /// How many pages to skip; nextOffset of the part before.
     #[serde(default)]
     offset: u32,
 }
@@ -45,5 +45,6 @@ async fn list_pages(
         if arguments.include_directories { Directories::Included } else { Directories::LeftOut };
     let mut notes = notes(db, ctx);
     let listed = notes.list_pages(directories, arguments.offset, arguments.limit.into());
-    listed.await.map(Rows::from).map_err(fault(ctx))
+    let listed = listed.await.map_err(fault(ctx))?;
+    Ok(Rows::behind(arguments.offset as usize, listed))
 }

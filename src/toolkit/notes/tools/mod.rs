@@ -130,16 +130,28 @@ fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
 
 /// A part of a list.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Rows<T> {
     count: usize,
     total: usize,
     items: Vec<T>,
+    /// Where the next part begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
 }
 
-impl<T> From<Part<T>> for Rows<T> {
-    fn from(Part { items, total }: Part<T>) -> Self {
-        Self { count: items.len(), total, items }
+impl<T> Rows<T> {
+    /// The part behind so many entries.
+    fn behind(offset: usize, Part { items, total }: Part<T>) -> Self {
+        let next_offset = next_offset(offset, items.len(), total);
+        Self { count: items.len(), total, items, next_offset }
     }
+}
+
+/// Where the part behind this one begins; `None` where there is none.
+fn next_offset(offset: usize, count: usize, total: usize) -> Option<usize> {
+    let next = offset.saturating_add(count);
+    (count > 0 && next < total).then_some(next)
 }
 
 /// A block that was created.

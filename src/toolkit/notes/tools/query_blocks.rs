@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{block::BlockId, page::PageId, repository::BlockHit},
+    super::{
+        block::BlockId,
+        page::PageId,
+        repository::{BlockHit, Part},
+    },
     BLOCK, Rows, fault, fitting, notes,
 };
 use crate::tool::{self, ToolContext, ToolResult};
@@ -34,7 +38,7 @@ struct Arguments {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: u8,
-    /// How many hits to skip.
+    /// How many hits to skip; nextOffset of the part before.
     #[serde(default)]
     offset: u32,
 }
@@ -65,5 +69,5 @@ async fn query_blocks(
         |BlockHit { id, page_id, page_title, content }| Hit { id, page_id, page_title, content };
     let mut items: Vec<_> = found.items.into_iter().map(hit).collect();
     items.truncate(fitting(items.iter().map(|hit| hit.content.len()), MAX_BYTES));
-    Ok(Rows { count: items.len(), total: found.total, items })
+    Ok(Rows::behind(offset as usize, Part { items, total: found.total }))
 }

@@ -24,6 +24,9 @@ struct Arguments {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 50))]
     limit: u8,
+    /// How many pages to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
 }
 
 fn default_limit() -> u8 {
@@ -35,6 +38,8 @@ async fn query_pages(
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<Rows<Page>> {
-    let found = notes(db, ctx).query_pages(&arguments.query, arguments.limit.into()).await;
-    found.map(Rows::from).map_err(fault(ctx))
+    let Arguments { query, limit, offset } = arguments;
+    let offset = offset as usize;
+    let found = notes(db, ctx).query_pages(&query, offset, limit.into()).await;
+    Ok(Rows::behind(offset, found.map_err(fault(ctx))?))
 }

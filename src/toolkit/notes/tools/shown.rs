@@ -1,10 +1,13 @@
 //! What a session shows, as the tools that navigate tell it.
 use serde::Serialize;
 
-use super::super::{
-    history::Place,
-    page::PageId,
-    repository::{NotesError, NotesRepository, TreeRow},
+use super::{
+    super::{
+        history::Place,
+        page::PageId,
+        repository::{NotesError, NotesRepository, TreeRow},
+    },
+    next_offset,
 };
 
 /// So many pages of the tree are given.
@@ -14,21 +17,49 @@ const MAX_ROWS: usize = 500;
 #[derive(Debug, Serialize)]
 #[serde(tag = "view", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum Shown {
-    Index { count: usize, total: usize, items: Vec<TreeRow> },
-    Directory { page_id: PageId, page_title: String, path: String },
-    Page { page_id: PageId, page_title: String, path: String, block_count: u32 },
+    Index {
+        count: usize,
+        total: usize,
+        items: Vec<TreeRow>,
+        /// Where the next part begins.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        next_offset: Option<usize>,
+    },
+    Directory {
+        page_id: PageId,
+        page_title: String,
+        path: String,
+    },
+    Page {
+        page_id: PageId,
+        page_title: String,
+        path: String,
+        block_count: u32,
+    },
 }
 
 impl Shown {
+    /// The tree of all pages behind so many of them.
+    pub(super) async fn index(
+        offset: usize,
+        notes: &mut NotesRepository<'_>,
+    ) -> Result<Self, NotesError> {
+        let tree = notes.tree(offset, MAX_ROWS).await?;
+        let next_offset = next_offset(offset, tree.items.len(), tree.total);
+        Ok(Self::Index {
+            count: tree.items.len(),
+            total: tree.total,
+            items: tree.items,
+            next_offset,
+        })
+    }
+
     pub(super) async fn of(
         place: Place,
         notes: &mut NotesRepository<'_>,
     ) -> Result<Self, NotesError> {
         Ok(match place {
-            Place::Index => {
-                let tree = notes.tree(MAX_ROWS).await?;
-                Self::Index { count: tree.items.len(), total: tree.total, items: tree.items }
-            }
+            Place::Index => Self::index(0, notes).await?,
             Place::Directory(id) => {
                 let page = notes.page(&id.to_string()).await?;
                 let path = notes.path_of(&page).await?;

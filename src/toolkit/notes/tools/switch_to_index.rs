@@ -1,9 +1,11 @@
-//! `switch_to_index`: shows the tree of all pages.
+//! `switch_to_index`: shows the tree of all pages, a large one in parts.
 use madang_actors::port::Tool;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{super::history::Place, NAVIGATION, fault, notes, shown::Shown, told};
-use crate::tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolResult};
+use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("switch_to_index", "Show the tree of all pages.", switch_to_index)
@@ -13,12 +15,20 @@ pub(super) fn tool() -> impl Tool {
         .narrower("list_pages")
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// How many pages to skip; nextOffset of the part before.
+    #[serde(default)]
+    offset: u32,
+}
+
 async fn switch_to_index(
-    _: NoArguments,
+    arguments: Arguments,
     db: &mut SqliteConnection,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     let mut notes = notes(db, ctx);
     notes.visit(&ctx.session, Place::Index).await.map_err(fault(ctx))?;
-    told(Shown::of(Place::Index, &mut notes).await.map_err(fault(ctx))?, ctx)
+    told(Shown::index(arguments.offset as usize, &mut notes).await.map_err(fault(ctx))?, ctx)
 }

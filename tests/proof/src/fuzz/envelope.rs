@@ -61,7 +61,11 @@ fn cut(fields: &Map<String, Value>, told: &Value) -> String {
             continue;
         }
         let shown = told.get(key).unwrap_or_else(|| panic!("{key} is lost"));
-        assert!(is_part(value, shown), "{key} was {value} and is {shown}");
+        let is_cut_here = match (value, shown) {
+            (Value::Array(items), Value::Array(kept)) => begins(items, kept),
+            _ => false,
+        };
+        assert!(is_cut_here || is_part(value, shown), "{key} was {value} and is {shown}");
         if let (Some(items), Some(kept)) = (value.as_array(), shown.as_array())
             && kept.len() < items.len()
         {
@@ -76,13 +80,17 @@ fn cut(fields: &Map<String, Value>, told: &Value) -> String {
     format!("cut {} of {}", lists.min(2), fields.len().min(8))
 }
 
-/// Whether nothing is told of a value but what it is, as far as there was room.
+/// Whether nothing is told of a value but what it is, as far as there was room: a list says how many entries are missing.
 fn is_part(value: &Value, told: &Value) -> bool {
     match (value, told) {
         (Value::String(whole), Value::String(told)) => whole == told || is_beginning(whole, told),
         (Value::Array(items), Value::Array(kept)) => {
-            kept.len() <= items.len()
-                && items.iter().zip(kept).all(|(item, kept)| is_part(item, kept))
+            let is_whole = kept.len() == items.len() && begins(items, kept);
+            is_whole
+                || kept.split_last().is_some_and(|(note, kept)| {
+                    let missing = items.len().saturating_sub(kept.len());
+                    *note == format!("…(+{missing})") && begins(items, kept)
+                })
         }
         (Value::Object(fields), Value::Object(kept)) => {
             fields.len() == kept.len()
@@ -92,6 +100,11 @@ fn is_part(value: &Value, told: &Value) -> bool {
         }
         _ => value == told,
     }
+}
+
+/// Whether a list begins with these entries.
+fn begins(items: &[Value], kept: &[Value]) -> bool {
+    kept.len() <= items.len() && items.iter().zip(kept).all(|(item, kept)| is_part(item, kept))
 }
 
 /// A text that was cut says how many characters are missing.

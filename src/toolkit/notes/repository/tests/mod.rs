@@ -190,9 +190,9 @@ async fn the_notes_of_others_are_not_there() {
     assert_eq!(code(notes.delete_block(&block).await), "not_found");
     assert_eq!(code(notes.query_blocks("비밀", Some(&page), 0, 10).await), "not_found");
     assert_eq!(notes.query_blocks("비밀", None, 0, 10).await.unwrap().total, 0);
-    assert_eq!(notes.query_pages("비밀", 10).await.unwrap().total, 0);
+    assert_eq!(notes.query_pages("비밀", 0, 10).await.unwrap().total, 0);
     assert_eq!(notes.list_pages(Directories::Included, 0, 10).await.unwrap().total, 0);
-    assert_eq!(notes.tree(10).await.unwrap().total, 0);
+    assert_eq!(notes.tree(0, 10).await.unwrap().total, 0);
     notes.visit(&session("s"), Place::Page(made.page.id)).await.unwrap();
     assert_eq!(notes.context(&session("s")).await.unwrap().page, None);
     for id in ["", "1", "'; DROP TABLE notes_pages; --", "00000000-0000-0000-0000-000000000000"] {
@@ -222,7 +222,7 @@ async fn a_page_that_contains_pages_is_a_directory() {
     assert_eq!(notes.page_at(".").await.unwrap(), None);
     assert_eq!(code(notes.page_at("마당").await), "not_found");
     assert_eq!(code(notes.page_at("../마당").await), "outside_workspace");
-    let tree = notes.tree(10).await.unwrap();
+    let tree = notes.tree(0, 10).await.unwrap();
     let depths: Vec<_> = tree.items.iter().map(|row| row.depth).collect();
     assert_eq!(depths, [0, 1, 1]);
 }

@@ -1,4 +1,6 @@
 //! What a search finds.
+use std::collections::BTreeSet;
+
 use super::*;
 
 const LINES: [&str; 8] = [
@@ -102,8 +104,24 @@ async fn the_very_title_is_found_behind_any_number_of_newer_ones_and_all_are_cou
     for number in 0..=MAX_HITS {
         notes.create_page(&format!("Plan {number}"), None).await.unwrap();
     }
-    let found = notes.query_pages("plan", 2).await.unwrap();
+    let found = notes.query_pages("plan", 0, 2).await.unwrap();
     assert_eq!((found.items[0].id, found.items.len(), found.total), (first.id, 2, 502));
+    // All are read in parts, each once, those beyond the compared ones too.
+    let mut ids = BTreeSet::new();
+    for number in MAX_HITS + 1..MAX_HITS + 120 {
+        notes.create_page(&format!("Plan {number}"), None).await.unwrap();
+    }
+    for offset in (0..).step_by(50) {
+        let part = notes.query_pages("plan", offset, 50).await.unwrap();
+        assert_eq!(part.total, 621);
+        let fresh = part.items.iter().filter(|page| ids.insert(page.id)).count();
+        assert_eq!(fresh, part.items.len(), "behind {offset}");
+        assert_eq!(fresh, 50.min(621_usize.saturating_sub(offset)));
+        if part.items.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(ids.len(), 621);
 }
 
 #[tokio::test]
@@ -113,7 +131,7 @@ async fn titles_are_found_the_best_first() {
     for title in ["우리 마당", "마당 계획", "마당", "Plan B"] {
         notes.create_page(title, None).await.unwrap();
     }
-    let found = notes.query_pages("마당", 2).await.unwrap();
+    let found = notes.query_pages("마당", 0, 2).await.unwrap();
     let titles: Vec<_> = found.items.iter().map(|page| page.title.as_str()).collect();
     assert_eq!((titles, found.total), (vec!["마당", "마당 계획"], 3));
     assert_eq!(notes.page_titled("PLAN b").await.unwrap().title, "Plan B");
