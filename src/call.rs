@@ -12,7 +12,7 @@ use madang_actors::{
     port::BoxFuture,
     protocol::{
         Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, Locale, Question,
-        SessionId, ToolCall, ToolOutcome, UserId, call_envelope,
+        SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -150,6 +150,7 @@ impl Runtime {
             ),
             None => (Recipient::nobody(), Recipient::channel(news.clone())),
         };
+        let wanted = WantedCall { name: name.clone(), arguments }.bounded(&self.inner().limits);
         let request = Arc::new(DispatchRequest {
             preamble,
             standing: None,
@@ -159,7 +160,11 @@ impl Runtime {
             user,
             turn,
             seq,
-            call: ToolCall { id: CallId::new(Uuid::now_v7()), name: name.clone(), arguments },
+            call: ToolCall {
+                id: CallId::new(Uuid::now_v7()),
+                name: wanted.name,
+                arguments: wanted.arguments,
+            },
             locale,
             time_zone,
             asker: if matches!(confirm, Confirm::Nobody) { Asker::Nobody } else { Asker::Person },

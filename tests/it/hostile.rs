@@ -9,12 +9,12 @@ use madang::{
     Call, Confirm, Decision, EffectPolicy, LedgerFilter, Limits, Runtime, ToolOutcome, ToolSpec,
     TurnEnding, UserId,
     store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel, hostile},
+    testing::{MemoryStore, ScriptedCompletion, ScriptedModel, hostile},
     tool::{self, NoArguments, Tool, ToolContext, ToolResult},
 };
 use madang_actors::{
     port::{BoxFuture, Store},
-    protocol::{MAX_BYTES, dismantle, is_deeper},
+    protocol::{dismantle, is_deeper},
 };
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -157,11 +157,41 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
     for (name, text) in hostile::argument_texts() {
         let report = runtime.dispatch(Call::new(kim(), "anything", text.as_str())).await.unwrap();
         assert!(report.outcome().is_some(), "{name}");
-        // What is too long to be stored at all leaves no trace.
-        calls += usize::from(text.len() <= MAX_BYTES);
+        // What is too long to be stored is there with its beginning.
+        calls += 1;
     }
     runtime.shutdown().await.unwrap();
     is_readable(&path, calls).await;
+}
+
+#[tokio::test]
+async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_outcome_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let sqlite = SqliteStore::open(&path, [&*madang::toolkit::notes::MIGRATIONS]).await.unwrap();
+    let builder = || Runtime::builder().model(ScriptedModel::new([]));
+    for builder in [builder().store(MemoryStore::new()), builder().store(sqlite)] {
+        let any = ToolSpec::new("anything", "Takes anything.", json!({ "type": "object" }));
+        let any = tool::from_schema(any, |given, _| async move { Ok(ToolOutcome::ok(given)) });
+        let runtime = builder.tool(any).start().await.unwrap();
+        // A part of it would be JSON too.
+        let arguments = format!("{{}}{}", " ".repeat(3 << 20));
+        let call =
+            Call::new(kim(), "anything", arguments).confirm(Confirm::Always(Decision::Approve));
+        let report = runtime.dispatch(call).await.unwrap();
+        let Some(ToolOutcome::Err(error)) = report.outcome() else { panic!("{report:?}") };
+        assert_eq!(error.code, "validation");
+        assert!(error.reason.contains("1048576"), "{}", error.reason);
+        let rows = runtime.ledger(&LedgerFilter::default()).await.unwrap();
+        let [row] = &*rows else { panic!("{} rows", rows.len()) };
+        assert!(format!("{row:?}").len() < 8_000, "{}", format!("{row:?}").len());
+        assert!(row.raw_arguments.ends_with("…(+3144706 bytes)"), "{}", row.raw_arguments);
+        runtime.shutdown().await.unwrap();
+    }
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = file.unwrap().metadata().unwrap().len();
+        assert!(bytes < 1 << 20, "the file has them nowhere: {bytes}");
+    }
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ pub use storable::{
     MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,
 };
 pub use texts::{Fault, Text};
+pub(crate) use tool_call::bytes_before_cut;
 pub use tool_call::{CallRecord, CallResult, Effect, ToolCall, WantedCall};
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
 pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Approval, CallId, SettledBy, Timestamp, ToolOutcome};
+use super::{Approval, CallId, Limits, MAX_BYTES, SettledBy, Timestamp, ToolOutcome};
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +14,43 @@ pub struct WantedCall {
     pub name: Arc<str>,
     /// The arguments as the model wrote them; JSON if it did well.
     pub arguments: Arc<str>,
+}
+
+/// So many bytes are kept of a name or of arguments that are too long: enough to see what they were.
+const KEPT_BYTES: usize = 1_024;
+/// The longest name that is kept whole; no tool's is longer in use.
+const MAX_NAME_BYTES: usize = 1_024;
+
+impl WantedCall {
+    /// Cuts what is longer than a runtime reads, before anything of it is stored or told: arguments that pass
+    /// `max_arguments_bytes`, and a name of kilobytes. What was cut ends in `…(+n bytes)`, which no tool's name and no JSON
+    /// does: such a call is refused, after a restart as well.
+    #[must_use]
+    pub fn bounded(self, limits: &Limits) -> Self {
+        let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
+        Self {
+            name: bounded(self.name, MAX_NAME_BYTES),
+            arguments: bounded(self.arguments, max_bytes),
+        }
+    }
+}
+
+fn bounded(text: Arc<str>, max_bytes: usize) -> Arc<str> {
+    if text.len() <= max_bytes {
+        return text;
+    }
+    let kept = text.floor_char_boundary(KEPT_BYTES.min(max_bytes));
+    format!("{}{CUT}{}{CUT_END}", &text[..kept], text.len() - kept).into()
+}
+
+const CUT: &str = "…(+";
+const CUT_END: &str = " bytes)";
+
+/// Gives how many bytes a text had before it was cut.
+pub(crate) fn bytes_before_cut(text: &str) -> usize {
+    let cut = text.strip_suffix(CUT_END).and_then(|text| text.rsplit_once(CUT));
+    let missing = cut.and_then(|(kept, missing)| Some((kept, missing.parse::<usize>().ok()?)));
+    missing.map_or(text.len(), |(kept, missing)| kept.len().saturating_add(missing))
 }
 
 /// A call with the id that the runtime gave it.

@@ -2,14 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Breach, Limits, MAX_BYTES, MAX_LEVELS, dismantle, is_deeper};
+use crate::protocol::{
+    Breach, Limits, MAX_BYTES, MAX_LEVELS, bytes_before_cut, dismantle, is_deeper,
+};
 
 /// Reads raw arguments. Empty text counts as `{}`: models write nothing where there is nothing to say.
 ///
 /// Of equal keys the last one counts, as everywhere in JSON.
 pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Breach> {
     let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
-    if raw.len() > max_bytes {
+    if bytes_before_cut(raw) > max_bytes {
         return Err(Breach::TooLong { max_bytes });
     }
     if raw.trim().is_empty() {
@@ -71,6 +73,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protocol::WantedCall;
 
     fn parsed(raw: &str) -> Result<Value, Breach> {
         parse(raw, &Limits::default()).map(Value::Object)
@@ -132,6 +135,36 @@ mod tests {
     fn ten_megabytes_are_refused_unread() {
         let raw = format!("{{\"a\":\"{}\"}}", "x".repeat(10 << 20));
         assert_eq!(parsed(&raw), Err(Breach::TooLong { max_bytes: 1024 * 1024 }));
+    }
+
+    #[test]
+    fn what_was_cut_is_refused_as_too_long_wherever_it_was_cut() {
+        // Each of these is JSON in whole, and would be in part but for what says that it was cut.
+        let space = " ".repeat(4_000);
+        for raw in [
+            format!("{{}}{space}"),
+            format!("{{\"a\":\"{}\"}}", "가".repeat(2_000)),
+            format!("{space}{{}}"),
+            format!("{{\"a\":1}}{}", "x".repeat(4_000)),
+        ] {
+            for max_arguments_bytes in [2, 3, 500, 1_023, 1_024, 1_025, 3_999] {
+                let limits = Limits { max_arguments_bytes, ..Limits::default() };
+                let wanted = WantedCall { name: "n".into(), arguments: raw.as_str().into() };
+                let cut = wanted.bounded(&limits).arguments;
+                assert!(cut.len() <= max_arguments_bytes.min(1_024) + 24, "{}", cut.len());
+                let too_long = Err(Breach::TooLong { max_bytes: max_arguments_bytes });
+                assert_eq!(parse(&cut, &limits), too_long);
+                // Whatever a later start allows: it is not run in part.
+                let wider = parse(&cut, &Limits::default());
+                assert!(matches!(wider, Err(Breach::NotJson { .. })), "{wider:?}");
+            }
+            let whole = WantedCall { name: "n".into(), arguments: raw.as_str().into() };
+            assert_eq!(whole.clone().bounded(&Limits::default()), whole);
+        }
+        let name = "n".repeat(5_000);
+        let long = WantedCall { name: name.as_str().into(), arguments: "{}".into() };
+        let cut = long.bounded(&Limits::default()).name;
+        assert_eq!(*cut, *format!("{}…(+3976 bytes)", &name[..1_024]));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Awake {
         wanted: WantedCall,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let WantedCall { name, arguments } = wanted;
+        let WantedCall { name, arguments } = wanted.bounded(&self.wiring.around.limits);
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }

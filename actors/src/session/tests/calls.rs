@@ -70,6 +70,37 @@ async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_no
 }
 
 #[tokio::test]
+async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
+    let limits = Limits { max_arguments_bytes: 2_000, ..Limits::default() };
+    let tool = FakeTool::write("note");
+    let runs = tool.runs();
+    let (yard, mut script) = by_hand_with(limits, [tool]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    let mut asked = calling("", &["note", &"n".repeat(9_000)]);
+    // Whole it is JSON, and a part of it would be too.
+    asked.tool_calls[0].arguments = format!("{{}}{}", " ".repeat(3 << 20)).into();
+    script.next().await.finish(asked);
+    let completion = script.next().await;
+    let read = envelopes(&completion.request().messages);
+    let too_long = r#"{"status":"error","code":"validation","reason":"invalid arguments: longer than 2000 bytes"}"#;
+    assert_eq!(read[0], too_long);
+    assert!(read[1].contains("unknown_tool") && read[1].len() < 2_000, "{}", read[1]);
+    completion.say("Noted.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    assert!(probe.lines().len() < 20_000, "{}", probe.lines().len());
+    let rows = yard.settled().await;
+    assert_eq!((runs.count(), rows.len()), (0, 2));
+    for row in &rows {
+        assert!(row.raw_arguments.len() < 2_000 && row.name.len() < 2_000);
+        assert!(format!("{row:?}").len() < 10_000, "neither is there in another place");
+    }
+    assert!(rows[0].raw_arguments.ends_with(" bytes)"), "{}", rows[0].raw_arguments);
+}
+
+#[tokio::test]
 async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let limits = Limits { max_calls_per_completion: 1, ..Limits::default() };
     let tool = FakeTool::write("note");
