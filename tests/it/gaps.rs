@@ -20,7 +20,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::Yard;
+use crate::support::{Yard, watch};
 
 /// A model that cannot follow one keyword of each tool.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Visit for Line {
 async fn a_part_of_a_schema_that_calls_may_break_is_in_the_log() {
     let warnings = Warnings::default();
     let subscriber = tracing_subscriber::registry().with(warnings.clone());
-    let watching = tracing::subscriber::set_default(subscriber);
+    let watching = watch(subscriber);
     let yard = Yard::new(Gapped(ScriptedModel::new([]))).await;
     drop(watching);
     let lines = warnings.0.lock().unwrap().clone();

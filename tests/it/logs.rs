@@ -26,7 +26,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::{Yard, kind};
+use crate::support::{Yard, kind, watch};
 
 /// Keeps what the library logs on this thread.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ impl Log {
     fn keep() -> (Self, tracing::subscriber::DefaultGuard) {
         let log = Self::default();
         let subscriber = tracing_subscriber::registry().with(log.clone());
-        (log, tracing::subscriber::set_default(subscriber))
+        (log, watch(subscriber))
     }
 
     /// What was said since the last time.
@@ -74,8 +74,9 @@ fn loudest(said: &[(Level, String)]) -> Option<Level> {
 async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
     let (log, _guard) = Log::keep();
     let mut limits = Limits::default();
-    limits.confirmation_timeout = Duration::from_millis(50);
-    limits.transaction_deadline = Duration::from_millis(50);
+    // Two calls wait for these, and no other may reach them.
+    limits.confirmation_timeout = Duration::from_secs(2);
+    limits.transaction_deadline = Duration::from_secs(2);
     let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
     log.take();
     let approve = || Confirm::Always(Decision::Approve);

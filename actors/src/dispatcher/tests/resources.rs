@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{SHORT, hasty, yard_with};
+use super::{LONG_ENOUGH, SHORT, hasty, yard_with};
 use crate::{
     dispatcher::DispatcherEvent,
     port::Resource,
@@ -154,7 +154,7 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
         FakeTool::destructive("send").resource(named),
     ];
     let limits = |limits: &mut crate::protocol::Limits| {
-        limits.approval_timeout = Duration::from_millis(100);
+        limits.approval_timeout = LONG_ENOUGH;
     };
     let yard = yard_with(limits, tools).await;
     let mut holding = yard.begin("hold", A).await;
