@@ -260,7 +260,7 @@ impl Runtime {
     /// For tests and monitoring.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
-        self.inner.doors.len()
+        self.inner.doors.count()
     }
 
     /// How much of a bound is taken in all, for tests and monitoring. [`Bound::WaitingMessages`] belongs to each session

@@ -344,15 +344,6 @@ impl Place {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        let mut doors = self.house.doors();
-        // Another one may be there already: made in between, because this one could not be had any more.
-        if doors.get(&self.session).is_some_and(|door| door.strong_count() == 0) {
-            doors.remove(&self.session);
-        }
-        const SMALLEST: usize = 1_024;
-        if doors.capacity() > SMALLEST && doors.len() * 4 < doors.capacity() {
-            let len = doors.len();
-            doors.shrink_to(len * 2);
-        }
+        self.house.leave(&self.session);
     }
 }

@@ -28,14 +28,13 @@ impl Doors {
 
     /// How many sessions anything of is in memory.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.doors().len()
     }
 
-    /// Nothing of any session is in memory.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    #[cfg(test)]
+    pub(super) const fn house(&self) -> &Arc<House> {
+        &self.0
     }
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
