@@ -12,10 +12,10 @@ use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
         Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
-        Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec, TurnId,
-        TurnOptions, Usage,
+        EventKind, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
+        TurnId, TurnOptions, Usage,
     },
-    session::{Door, History, SessionMsg, TurnEnd},
+    session::{Door, History, Item, SessionMsg, TurnEnd},
     testing::{
         FakeTool, Gate, Probe, model_pair,
         yard::{Yard, in_time, kind},
@@ -103,10 +103,12 @@ async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
 #[tokio::test]
 async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let limits = Limits { max_calls_per_completion: 1, ..Limits::default() };
-    let tool = FakeTool::write("note");
+    let gate = Gate::new();
+    let tool = FakeTool::write("note").gate(&gate);
     let runs = tool.runs();
     let (yard, mut script) = by_hand_with(limits, [tool]).await;
     let door = yard.door("s").await;
+    let mut reads = door.feed().subscribe();
     // As a process leaves it that ends before the first of three calls begins.
     let (session, turn, at) =
         (door.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
@@ -134,6 +136,11 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     }));
     yard.tree.store.write(left).await.unwrap();
     yard.state(&door).await;
+    in_time(gate.arrived(1)).await;
+    let told = std::iter::from_fn(|| reads.try_next());
+    let is_proposed = |item: &Item| matches!(item, Item::Event(event) if matches!(event.kind, EventKind::ToolCallProposed { .. }));
+    assert_eq!(told.filter(is_proposed).count(), 1, "the one that writes goes alone");
+    gate.open();
     let completion = script.next().await;
     let read = envelopes(&completion.request().messages);
     let beyond: Vec<_> = read.iter().map(|envelope| envelope.contains("too_many_calls")).collect();

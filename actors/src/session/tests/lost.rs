@@ -46,7 +46,7 @@ impl Actor for Late {
 }
 
 /// Kills the session's actor, and waits until it does nothing any more.
-async fn killed(door: &Door) {
+pub(super) async fn killed(door: &Door) {
     let Some(actor) = door.awake() else { return };
     actor.kill();
     while actor.get_status() < ActorStatus::Stopping {

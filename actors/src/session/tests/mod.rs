@@ -3,8 +3,10 @@
 mod admission;
 mod answers;
 mod calls;
+mod closing;
 mod feed;
 mod heard;
+mod idle;
 mod interleavings;
 mod left_out;
 mod lost;
@@ -16,6 +18,7 @@ mod scene;
 mod settling;
 mod submitting;
 mod turn;
+mod waking;
 
 use std::{sync::Arc, time::Duration};
 

@@ -6,9 +6,11 @@ use tokio::sync::oneshot;
 
 use super::by_hand;
 use crate::{
+    ledger::text_digest,
+    port::SubmittedTurn,
     protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
-    session::{Door, SessionMsg, TurnEnd, TurnRefused},
-    testing::yard::{Yard, in_time},
+    session::{Door, SessionMsg, TurnEnd, TurnRefused, msg::Asked},
+    testing::yard::{Yard, in_time, kim},
 };
 
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
@@ -23,6 +25,12 @@ fn submit_under(
     key: &str,
     text: &str,
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
+    let (Asked { text, options, bytes, began, ended }, beginning, end) = asked(yard, key, text);
+    yard.send(door, SessionMsg::Ask { text, options, bytes, began, ended });
+    (beginning, end)
+}
+
+fn asked(yard: &Yard, key: &str, text: &str) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
@@ -31,9 +39,8 @@ fn submit_under(
         ..TurnOptions::default()
     };
     let admission = &yard.tree.around.admission;
-    let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len()).unwrap();
-    yard.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
-    (beginning, end)
+    let bytes = admission.admit(Bound::QueuedBytes, &kim(), text.len()).unwrap();
+    (Asked { text: text.into(), options, bytes, began, ended }, beginning, end)
 }
 
 #[tokio::test]
@@ -118,4 +125,66 @@ async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_u
     assert_eq!(in_time(waiting).await.unwrap().unwrap(), turn);
     assert_eq!(in_time(waiting_end).await.unwrap(), end);
     assert!(script.try_next().is_none(), "nothing is done twice");
+}
+
+#[tokio::test]
+async fn a_session_sleeps_when_every_key_that_it_looked_up_has_its_answer() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    let sleeps = || {
+        let (reply, heard) = oneshot::channel();
+        door.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
+        in_time(heard)
+    };
+    let late = yard.store.answer_about_a_key_late();
+    let (first, first_end) = submit(&yard, &door);
+    yard.state(&door).await;
+    sleeps().await.unwrap();
+    assert!(door.awake().is_some(), "it waits for an answer");
+    drop(late);
+    in_time(first).await.unwrap().unwrap();
+    script.next().await.say("Gone.");
+    in_time(first_end).await.unwrap();
+    sleeps().await.unwrap();
+    assert!(door.awake().is_none());
+}
+
+#[tokio::test]
+async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unless_all_ends() {
+    let mut held = Vec::new();
+    for closes in [false, true] {
+        let (yard, mut script) = by_hand([]).await;
+        let door = yard.door("s").await;
+        let (first, first_end) = submit(&yard, &door);
+        let turn = in_time(first).await.unwrap().unwrap();
+        script.next().await.say("Gone.");
+        let end = in_time(first_end).await.unwrap();
+        // One key is being looked up, and this is what the store said of it while the turn ran.
+        held.push(yard.store.answer_about_a_key_late());
+        submit_is_looked_up(&yard, &door).await;
+        let open = SubmittedTurn { turn, text: text_digest("go"), end: None };
+        let (asked, began, ended) = asked(&yard, "1", "go");
+        let asked = Box::new(asked);
+        if closes {
+            yard.wiring.closing.cancel();
+        }
+        let said = SessionMsg::Submitted { asked, found: Ok(Some(open)), turns_begun: 1 };
+        door.awake().unwrap().cast(said).unwrap();
+        if closes {
+            let refused = in_time(began).await.unwrap();
+            assert!(matches!(refused, Err(TurnRefused::Closed)), "{refused:?}");
+        } else {
+            assert_eq!(in_time(began).await.unwrap().unwrap(), turn);
+            assert_eq!(in_time(ended).await.unwrap(), end);
+        }
+    }
+}
+
+/// Submits under another key, and waits until the store is asked about it, which answers late.
+async fn submit_is_looked_up(yard: &Yard, door: &Arc<Door>) {
+    drop(submit_under(yard, door, "2", "go"));
+    yard.state(door).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
 }

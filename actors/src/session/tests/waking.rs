@@ -1,0 +1,54 @@
+//! An actor that is dead before anybody could find it behind its door.
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
+use tokio::sync::oneshot;
+
+use super::by_hand;
+use crate::{
+    session::{Sent, SessionMsg, state_cell::StateCell},
+    testing::{Gate, yard::in_time},
+};
+
+/// A session that takes its time to end.
+struct Lingers;
+
+impl Actor for Lingers {
+    type Msg = SessionMsg;
+    type State = Gate;
+    type Arguments = Gate;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<SessionMsg>,
+        gate: Gate,
+    ) -> Result<Gate, ActorProcessingErr> {
+        Ok(gate)
+    }
+
+    async fn post_stop(
+        &self,
+        _: ActorRef<SessionMsg>,
+        gate: &mut Gate,
+    ) -> Result<(), ActorProcessingErr> {
+        gate.pass().await;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
+    let (yard, _) = by_hand([]).await;
+    let (door, gate) = (yard.door("s").await, Gate::new());
+    let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
+    actor.stop(None);
+    in_time(gate.arrived(1)).await;
+    assert_eq!(actor.get_status(), ActorStatus::Stopping);
+    assert!(door.wake());
+    let (reply, state) = oneshot::channel();
+    assert!(matches!(door.send(SessionMsg::State { reply }), Sent::Delivered));
+    assert!(!door.woke(actor, StateCell::default(), None, None));
+    assert!(door.awake().is_none(), "whoever comes next wakes another");
+    gate.open();
+    in_time(ended).await.unwrap();
+    in_time(state).await.expect_err("whoever waited hears that it is gone");
+}
