@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn canonical_json_sorts_keys_at_every_level() {
         assert_eq!(
-            canonical(&json!({ "b": { "d": 1, "c": "é\n" }, "a": [] })),
-            r#"{"a":[],"b":{"c":"é\n","d":1}}"#
+            canonical(&json!({ "b": { "d": 1, "c": "é\n" }, "a": [], "e": [1, 2, [3]] })),
+            r#"{"a":[],"b":{"c":"é\n","d":1},"e":[1,2,[3]]}"#
         );
     }
 }

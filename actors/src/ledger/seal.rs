@@ -327,6 +327,12 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_none_only_where_there_is_none() {
+        assert!(SealKeys::default().is_empty() && keys(&[]).is_empty());
+        assert!(!keys(&[1]).is_empty() && !SealKeys::for_this_process().unwrap().is_empty());
+    }
+
+    #[test]
     fn a_seal_fits_what_was_sealed_and_nothing_else() {
         let keys = keys(&[1]);
         let step = sealed(&keys);

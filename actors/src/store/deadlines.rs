@@ -141,9 +141,7 @@ impl<W> Line<W> {
         let Self(line) = self;
         if line.len() == line.capacity() {
             line.retain(|(_, who)| !is_over(who));
-            if line.len() * 2 > line.capacity() {
-                line.reserve(line.len()); // or each of the next would look at all again
-            }
+            line.reserve(line.len()); // or each of the next would look at all again
         }
         line.push_back((due, who));
     }
@@ -209,6 +207,19 @@ mod tests {
         assert!(after.0.load(Ordering::Acquire), "at once");
     }
 
+    #[tokio::test]
+    async fn those_who_wait_no_longer_are_let_go() {
+        let deadlines = Deadlines::new(SECOND * 3_600, || {});
+        let stays = Arc::new(Told(AtomicBool::new(false)));
+        deadlines.push(stays.clone());
+        for _ in 0..10_000 {
+            deadlines.push(Arc::new(Told(AtomicBool::new(false))));
+        }
+        let kept = deadlines.0.kept().line.0.len();
+        assert!(kept <= 64, "{kept} are kept for one who waits");
+        drop(stays);
+    }
+
     type Who<'a> = (u32, &'a Cell<bool>);
 
     fn is_over(who: &Who<'_>) -> bool {
@@ -247,5 +258,24 @@ mod tests {
         assert!(line.0.capacity() <= 64, "{} places for 10", line.0.capacity());
         let (due, next) = line.take_due(begin, is_over);
         assert_eq!((due.len(), next), (10, None));
+    }
+
+    /// Also where one place becomes free each time that all are taken.
+    #[test]
+    fn to_make_room_for_one_few_are_looked_at() {
+        let (mut line, begin, looks) = (Line::default(), Instant::now(), Cell::new(0_u32));
+        let counted = |who: &Who<'_>| {
+            looks.set(looks.get() + 1);
+            is_over(who)
+        };
+        let (stays, told) = (Cell::new(false), Cell::new(true));
+        let mut pushed = 0;
+        while pushed < 20_000 {
+            let has_room = line.0.len() + 1 < line.0.capacity();
+            let is_told = if has_room && pushed < 1_000 { &stays } else { &told };
+            line.push(begin, (pushed, is_told), counted);
+            pushed += 1;
+        }
+        assert!(looks.get() < pushed * 4, "{} looks for {pushed}", looks.get());
     }
 }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 #[derive(Debug, Default)]
 pub struct WriterHealth {
     overdue: AtomicUsize,
-    overdue_ever: AtomicUsize,
 }
 
 impl WriterHealth {
@@ -16,15 +15,8 @@ impl WriterHealth {
         self.overdue.load(Relaxed)
     }
 
-    /// Leases that were ever overdue.
-    #[must_use]
-    pub fn overdue_leases_ever(&self) -> usize {
-        self.overdue_ever.load(Relaxed)
-    }
-
     pub(super) fn went_overdue(&self) {
         self.overdue.fetch_add(1, Relaxed);
-        self.overdue_ever.fetch_add(1, Relaxed);
     }
 
     pub(super) fn came_home_late(&self) {

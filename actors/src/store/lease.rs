@@ -67,12 +67,6 @@ impl Lease {
             .connection()
     }
 
-    /// Who borrowed it.
-    #[must_use]
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
     /// Gives the transaction back with the record of what was done. The future hears of the commit; the transaction is
     /// on its way home even if that is never polled.
     ///

@@ -241,6 +241,20 @@ mod tests {
         assert!(matches!(heard(answer).await, Err(StoreError::Withdrawn)));
     }
 
+    /// Hears, and has no way to leave.
+    struct Stays;
+
+    impl Asker<u8> for Stays {
+        fn hear(self, _: Result<u8, StoreError>) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_asker_who_cannot_leave_stays_until_its_time_is_up() {
+        let patience = Duration::from_secs(1);
+        let reply = TimedReply::new(Stays, &Deadlines::new(patience, || {}));
+        assert!(!reply.is_closed());
+    }
+
     #[tokio::test]
     async fn it_is_closed_once_its_asker_has_left() {
         let (reply, answer) = reply();

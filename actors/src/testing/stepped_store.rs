@@ -41,6 +41,11 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.write_all(writes)
     }
 
+    /// Is told which call the next part records.
+    fn foresee(&self, of: &mut dyn Transaction, call: CallKey) {
+        of.foresee(call);
+    }
+
     /// Writes facts, keeps the innermost part and begins another.
     fn next_part<'a>(
         &'a self,
@@ -192,7 +197,7 @@ impl<T: Steps> Transaction for Stepped<T> {
     }
 
     fn foresee(&mut self, call: CallKey) {
-        self.transaction.foresee(call);
+        self.steps.foresee(&mut *self.transaction, call);
     }
 
     fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {

@@ -284,6 +284,8 @@ async fn a_lease_outlives_the_actor_and_is_committed() {
 async fn a_lease_that_stays_away_is_reported_until_it_comes_home() {
     let house = house().await;
     let lease = house.lease().await;
+    tokio::time::sleep(Limits::default().transaction_deadline * 2).await;
+    assert_eq!(house.health.overdue_leases(), 0, "its borrower may be late by a little");
     let overdue = async {
         while house.health.overdue_leases() == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -292,5 +294,5 @@ async fn a_lease_that_stays_away_is_reported_until_it_comes_home() {
     timeout(Limits::default().transaction_deadline * 5, overdue).await.expect("reported in time");
     drop(lease);
     house.handle.write(say(1, "a")).await.unwrap();
-    assert_eq!((house.health.overdue_leases(), house.health.overdue_leases_ever()), (0, 1));
+    assert_eq!(house.health.overdue_leases(), 0);
 }

@@ -2,6 +2,7 @@
 
 mod groups;
 mod leases;
+mod parts;
 mod waiting;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::{Jobs, Lease, StoreActor, StoreArguments, StoreHandle, StoreMsg, Writ
 use crate::{
     ledger::{Ended, Proposal, Transition, text_digest},
     mailbox::Address,
-    port::{Store, Write},
+    port::{Store, StoreError, Write},
     protocol::{
         CallId, CallResult, ChatMessage, Content, Digest, Effect, Limits, SessionId, Timestamp,
         ToolOutcome, TurnId, TurnOptions, UserId,
@@ -63,20 +64,18 @@ async fn house_of(limits: Limits, port: impl FnOnce(MemoryStore) -> Arc<dyn Stor
     let (address, jobs) = (Address::new(actor.clone()), arguments.jobs.clone());
     let handle = StoreHandle::new(address.clone(), jobs, port, &arguments.limits);
     let opened = Write::Session { session: session(), user: user(), at: at() };
-    handle
-        .write(vec![
-            opened,
-            Write::TurnStarted {
-                session: session(),
-                turn: turn(),
-                at: at(),
-                options: TurnOptions::default(),
-                text: text_digest("hi"),
-                max_stored_bytes: u64::MAX,
-            },
-        ])
-        .await
-        .unwrap();
+    let started = Write::TurnStarted {
+        session: session(),
+        turn: turn(),
+        at: at(),
+        options: TurnOptions::default(),
+        text: text_digest("hi"),
+        max_stored_bytes: u64::MAX,
+    };
+    // Where the limits leave little time for it, it is not too late for another try.
+    while let Err(error) = handle.write(vec![opened.clone(), started.clone()]).await {
+        assert!(matches!(error, StoreError::Withdrawn), "{error:?}");
+    }
     House { store, handle, actor, address, arguments, ended, tasks, health }
 }
 

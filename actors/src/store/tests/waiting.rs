@@ -97,7 +97,12 @@ async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
     let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };
     let house = house_with(limits).await;
     let (mut seq, mut refused) = (0, 0);
-    for round in 0..200_u64 {
+    let is_tame = |seq, refused| refused == 0 || u64::from(refused) == seq;
+    // Some more where the machine is so slow, or so quick, that all of them fell on one side.
+    for round in 0..5_000_u64 {
+        if round >= 200 && !is_tame(seq, refused) {
+            break;
+        }
         let Ok(lease) = house.handle.lease("t".into()).await else { continue };
         let writes: Vec<_> = (0..8)
             .map(|_| {
@@ -125,7 +130,7 @@ async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
         }
     }
     assert_eq!(house.texts().await.len() as u64 + u64::from(refused), seq);
-    assert!(refused > 0 && u64::from(refused) < seq, "{refused} of {seq}: too tame");
+    assert!(!is_tame(seq, refused), "{refused} of {seq}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,154 @@
+//! The parts of a group's transaction: none is begun for nobody, none twice, and few trips lead from one to the next.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::time::advance;
+use uuid::Uuid;
+
+use super::{House, house_of, house_where, record, say, session};
+use crate::{
+    port::{BoxFuture, CallKey, StoreError, Transaction, Write},
+    protocol::{CallId, Limits},
+    store::{Keep, Lease},
+    testing::{StepResult, SteppedStore, Steps},
+};
+
+/// Writes down the steps that begin or end a part.
+#[derive(Debug, Clone, Default)]
+struct Trace(Arc<Mutex<Vec<String>>>);
+
+impl Trace {
+    fn note(&self, step: impl Into<String>) {
+        self.0.lock().unwrap().push(step.into());
+    }
+
+    /// What was noted since it was asked last.
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Steps for Trace {
+    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        self.note("savepoint");
+        of.savepoint()
+    }
+
+    fn foresee(&self, of: &mut dyn Transaction, call: CallKey) {
+        self.note(format!("foresee {}", call.call.uuid().as_u128()));
+        of.foresee(call);
+    }
+
+    fn next_part<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        self.note("next part");
+        of.next_part(writes)
+    }
+
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
+        self.note("commit");
+        of.commit()
+    }
+}
+
+fn call(seq: u128) -> CallKey {
+    CallKey { session: session(), call: CallId::new(Uuid::from_u128(seq)) }
+}
+
+/// Borrows for two calls that go into one group, of which the first has the transaction now.
+async fn two_borrow(
+    house: &House,
+    trace: &Trace,
+) -> (Lease, impl Future<Output = Result<Lease, StoreError>>) {
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let one = house.handle.lease_for("one".into(), call(1));
+    let two = house.handle.lease_for("two".into(), call(2));
+    house.barrier().await;
+    trace.take();
+    drop(paused);
+    first.await.unwrap();
+    (one.await.unwrap(), two)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_part_of_the_next_call_is_begun_together_with_the_end_of_the_last() {
+    let trace = Trace::default();
+    let house = house_where(trace.clone()).await;
+    let (one, two) = two_borrow(&house, &trace).await;
+    assert_eq!(trace.take(), ["foresee 1", "savepoint"]);
+    let one = one.end(Keep::Keep, record(1));
+    let two = two.await.unwrap();
+    assert_eq!(trace.take(), ["foresee 2", "next part"]);
+    let two = two.end(Keep::Keep, record(2));
+    one.await.unwrap();
+    two.await.unwrap();
+    assert_eq!(trace.take(), ["commit"]);
+    assert_eq!(house.entries().await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
+    let trace = Trace::default();
+    let house = house_where(trace.clone()).await;
+    let (one, two) = two_borrow(&house, &trace).await;
+    drop(two);
+    one.end(Keep::Keep, record(1)).await.unwrap();
+    assert_eq!(trace.take(), ["foresee 1", "savepoint", "commit"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_part_is_begun_for_the_next_call_once_the_group_has_closed() {
+    let trace = Trace::default();
+    let house = house_where(trace.clone()).await;
+    let (one, two) = two_borrow(&house, &trace).await;
+    advance(Limits::default().batch_closes_after).await;
+    one.end(Keep::Keep, record(1)).await.unwrap();
+    two.await.unwrap().end(Keep::Keep, record(2)).await.unwrap();
+    let (first, second) =
+        (["foresee 1", "savepoint", "commit"], ["foresee 2", "savepoint", "commit"]);
+    assert_eq!(trace.take(), [first, second].concat());
+}
+
+#[tokio::test]
+async fn a_write_that_is_refused_alone_is_tried_once() {
+    let trace = Trace::default();
+    let house = house_where(trace.clone()).await;
+    house.handle.write(say(1, "taken")).await.unwrap();
+    trace.take();
+    let refused = house.handle.write(say(1, "again")).await;
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    assert_eq!(trace.take(), ["savepoint", "commit"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_part_is_begun_for_writes_whose_time_was_up_while_their_group_waited() {
+    let trace = Trace::default();
+    let limits = Limits {
+        store_timeout: Duration::from_secs(1),
+        batch_closes_after: Duration::from_secs(60),
+        ..Limits::default()
+    };
+    let house = house_of(limits, |store| Arc::new(SteppedStore::new(store, trace.clone()))).await;
+    let paused = house.store.pause().await;
+    let first = house.handle.begin_write(Vec::new());
+    house.barrier().await;
+    let lease = house.handle.lease("keeps it".into());
+    let write = house.handle.begin_write(say(1, "a"));
+    house.barrier().await;
+    drop(paused);
+    first.await.unwrap();
+    let lease = lease.await.unwrap();
+    trace.take();
+    assert!(matches!(write.await, Err(StoreError::Withdrawn)));
+    lease.end(Keep::Keep, record(2)).await.unwrap();
+    assert_eq!(trace.take(), ["commit"]);
+    assert_eq!(house.texts().await, ["-"], "the record");
+}
