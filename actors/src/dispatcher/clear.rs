@@ -357,11 +357,11 @@ async fn decide(
                 CheckedDecision::Approve => (Approval::Once, None),
                 CheckedDecision::ApproveAlways => (always(checked, at, around), None),
                 CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
-                CheckedDecision::Deny { .. } if is_planted("a no counts as a yes") => {
-                    (Approval::Once, None)
-                }
                 CheckedDecision::Deny { message } => {
-                    return Err(NotCleared::denied(message, by, recorded).with(end));
+                    if !is_planted("a no counts as a yes") {
+                        return Err(NotCleared::denied(message, by, recorded).with(end));
+                    }
+                    (Approval::Once, None)
                 }
             };
             let usable_until = at.after(around.limits.approval_timeout);

@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -29,7 +30,10 @@ pub(super) struct Places {
     by_resource: Shared,
 }
 
-type Shared = Arc<Mutex<Lines<oneshot::Sender<()>>>>;
+type Shared = Arc<Mutex<Lines<Closed>>>;
+
+/// Keeps one call waiting. Dropped, it lets the call in; the call may have given up just now.
+type Closed = oneshot::Sender<Infallible>;
 
 /// What a call may hold while its handler runs.
 #[derive(Debug)]
@@ -98,10 +102,9 @@ impl Places {
 
     /// Waits for a resource, behind all that came before.
     async fn stay(&self, resource: Resource) -> Stay {
-        let (let_in, entrance) = oneshot::channel();
-        let stay = Stay::enter(&self.by_resource, resource, let_in);
-        // The sender stands in the line for as long as the stay does.
-        entrance.await.ok();
+        let (closed, entrance) = oneshot::channel();
+        let stay = Stay::enter(&self.by_resource, resource, closed);
+        let Err(_opened) = entrance.await;
         stay
     }
 
@@ -121,10 +124,10 @@ struct Stay {
 }
 
 impl Stay {
-    fn enter(lines: &Shared, resource: Resource, entrance: oneshot::Sender<()>) -> Self {
+    fn enter(lines: &Shared, resource: Resource, closed: Closed) -> Self {
         let (ticket, let_in) =
-            lines.lock().unwrap_or_else(PoisonError::into_inner).enter(&resource, entrance);
-        wake(let_in);
+            lines.lock().unwrap_or_else(PoisonError::into_inner).enter(&resource, closed);
+        drop(let_in);
         Self { lines: lines.clone(), resource, ticket }
     }
 }
@@ -136,13 +139,6 @@ impl Drop for Stay {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .leave(&self.resource.key, self.ticket);
-        wake(let_in);
-    }
-}
-
-/// One that gave up just now leaves its place by itself.
-fn wake(let_in: Vec<oneshot::Sender<()>>) {
-    for entrance in let_in {
-        entrance.send(()).ok();
+        drop(let_in);
     }
 }

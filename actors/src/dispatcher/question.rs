@@ -143,7 +143,7 @@ async fn asked(
 }
 
 /// The question as the ledger has it: what is shown is what is stored.
-fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
+pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
     let (Some(digest), Some(expires_at), Some(shown)) =
         (stored.digest, stored.expires_at, stored.shown)
     else {

@@ -162,8 +162,7 @@ impl Record {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.dismissal.discards();
         let result = if is_discarded { CallResult::Discarded } else { CallResult::Shown };
-        let is_undone =
-            result == CallResult::Discarded && is_planted("what was discarded is called undone");
+        let is_undone = is_discarded && is_planted("what was discarded is called undone");
         Ended {
             arguments: None,
             outcome: finished.outcome,

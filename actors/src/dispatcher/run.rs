@@ -245,23 +245,21 @@ async fn beside(
     if is_over {
         return Ran::Ended(end);
     }
-    let mut is_recorded = end.is_recorded;
+    let is_unknown = |end: &CallEnd| end.is_recorded && end.record.effect == Effect::Unknown;
+    let (is_recorded, mut is_open) = (end.is_recorded, is_unknown(&end));
     early.tell(end);
     let late = self::finished(work.await, is_read, cleared, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
-    if !is_recorded && is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
-        // The ledger has never heard of it, and its session may have gone on meanwhile with numbers of its own.
-        return Ran::Told(None);
-    }
     if !is_recorded {
+        if is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
+            // The ledger has never heard of it, and its session may have gone on meanwhile with numbers of its own.
+            return Ran::Told(None);
+        }
         // Its session may have woken meanwhile and ended it as nobody could tell.
         let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
-        is_recorded = end.is_recorded && end.record.effect == Effect::Unknown;
+        is_open = is_unknown(&end);
     }
-    if !is_recorded || is_read {
-        return Ran::Told(None);
-    }
-    Ran::Told(record.settle_late(&late).await)
+    Ran::Told(if is_open { record.settle_late(&late).await } else { None })
 }
 
 async fn call_beside(

@@ -49,6 +49,12 @@ impl Yard {
         Self::with(Limits::default(), ScriptedModel::new([]), tools).await
     }
 
+    /// With this tool of any kind.
+    pub(crate) async fn of(tool: impl Tool) -> Self {
+        let model = ScriptedModel::new([]);
+        Self::keeping(History::Stored, Limits::default(), model, [tool]).await
+    }
+
     pub(crate) async fn with(
         limits: Limits,
         model: impl ChatModel,

@@ -4,10 +4,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{DispatcherEvent, DispatcherMsg};
 use crate::{
+    dispatcher::{Dismissal, DispatchRequest},
     mailbox::Reply,
     protocol::Effect,
     testing::{
-        FakeTool,
+        FakeTool, Gate,
         yard::{Yard, in_time, kind},
     },
 };
@@ -24,6 +25,28 @@ async fn nothing_begins_for_a_caller_who_has_left() {
         assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
         assert_eq!((runs.count(), yard.ledger().await), (0, Vec::new()));
     }
+}
+
+#[tokio::test]
+async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
+    let gate = Gate::new();
+    let tools = [FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
+    let yard = Yard::new(tools).await;
+    let leaves = CancellationToken::new();
+    let of_caller = |request: &mut DispatchRequest| {
+        request.dismissal = Dismissal::of_caller(leaves.clone());
+    };
+    let mut asked = yard.begin_with("mail", "{}", of_caller).await;
+    asked.question().await;
+    let mut running = yard.begin_with("post", "{}", of_caller).await;
+    in_time(gate.arrived(1)).await;
+    leaves.cancel();
+    gate.open();
+    assert_eq!(kind(&asked.end().await), "dismissed, None");
+    assert_eq!(kind(&running.end().await), "discarded, Committed");
+    yard.settled().await;
+    let mut late = yard.begin_with("post", "{}", of_caller).await;
+    assert_eq!(kind(&late.end().await), "withdrawn, None", "nothing begins any more");
 }
 
 /// Else a person could settle what the handler is about to do.

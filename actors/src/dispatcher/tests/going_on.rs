@@ -47,14 +47,14 @@ async fn with(
     yard.begin_with("mail", "{}", same).await
 }
 
-async fn mailing() -> (Yard, Runs) {
+pub(super) async fn mailing() -> (Yard, Runs) {
     let tool = FakeTool::destructive("mail");
     let runs = tool.runs();
     (yard_with(|_| {}, vec![tool]).await, runs)
 }
 
 /// Asked about, and left before the answer.
-async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
+pub(super) async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
     let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
     call.question().await;
     let row = leave(yard, &mut call).await;
@@ -63,7 +63,7 @@ async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
 }
 
 /// Approved, and left while another call had the only place; the gate lets that one go.
-async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
+pub(super) async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

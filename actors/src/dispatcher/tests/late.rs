@@ -79,7 +79,7 @@ async fn a_late_end_of_a_call_that_was_settled_before_changes_nothing_and_tells_
     assert!(heard.try_recv().is_err());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
     let gate = Gate::new();
     let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
@@ -99,7 +99,7 @@ async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
     assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its_real_end() {
     let gate = Gate::new();
     let tool = hasty(FakeTool::write("mail")).gate(&gate);
@@ -111,6 +111,54 @@ async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
     gate.open();
     assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_whose_real_end_was_recorded_has_nothing_more_to_record() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let mut call = yard.begin("mail", "{}").await;
+    in_time(gate.arrived(1)).await;
+    yard.store.fail_next_begin();
+    assert!(!call.end().await.is_recorded);
+    let before = yard.store.commits();
+    gate.open();
+    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(yard.store.commits() - before, 1);
+}
+
+/// Its session may have gone on meanwhile with numbers of its own.
+#[tokio::test]
+async fn a_late_reader_of_which_the_ledger_never_heard_is_left_out_of_it() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
+    let store = yard.store.clone();
+    let mut call = yard.begin_with("look", "{}", |_| store.fail_next_begin()).await;
+    let told = call.end().await;
+    assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, None", false));
+    gate.open();
+    assert_eq!(yard.settled().await, []);
+}
+
+#[tokio::test]
+async fn a_late_reader_whose_call_the_ledger_has_is_recorded_with_its_real_end() {
+    let gate = Gate::new();
+    let yard = Yard::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
+    let proposed = yard.not_begun("look", "{}").await;
+    step(&yard, &proposed, proposed.request.proposal()).await;
+    let row = yard.ledger().await.remove(0);
+    let store = yard.store.clone();
+    let goes_on = |request: &mut DispatchRequest| {
+        let news = request.news.clone();
+        let standing = Some(Box::new(row));
+        *request = DispatchRequest { news, standing, ..(*proposed.request).clone() };
+        store.fail_next_begin();
+    };
+    let mut call = yard.begin_with("look", "{}", goes_on).await;
+    assert!(!call.end().await.is_recorded);
+    gate.open();
+    let row = yard.settled().await.remove(0);
+    assert!(row.outcome.is_some_and(|outcome| outcome.is_ok()));
 }
 
 #[tokio::test]

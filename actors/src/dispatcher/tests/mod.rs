@@ -3,9 +3,12 @@
 
 mod approvals;
 mod beginning;
+mod doubts;
 mod going_on;
 mod late;
+mod moments;
 mod resources;
+mod shown;
 mod standing;
 
 use std::{sync::Arc, time::Duration};
@@ -254,27 +257,6 @@ async fn holding_the_transaction() -> (Yard, OneCall, Gate) {
     let call = yard.begin("save", "{}").await;
     in_time(gate.arrived(1)).await;
     (yard, call, gate)
-}
-
-#[tokio::test]
-async fn a_commit_that_fails_leaves_nothing_and_says_so() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    yard.store.fail_next_commit();
-    gate.open();
-    let ended = call.end().await;
-    assert_eq!((kind(&ended).as_str(), ended.is_recorded), ("store, None", true));
-    assert!(yard.store.connection().values().is_empty());
-    yard.settled().await;
-}
-
-#[tokio::test]
-async fn a_commit_whose_reply_is_lost_is_told_by_the_ledger() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    yard.store.lose_next_commit_reply();
-    gate.open();
-    assert_eq!(kind(&call.end().await), "ok, Committed");
-    assert_eq!(yard.store.connection().values().len(), 1);
-    yard.settled().await;
 }
 
 #[tokio::test]

@@ -45,6 +45,7 @@ struct Shared {
     gate: Arc<Gate<()>>,
     faults: Mutex<Faults>,
     commits: AtomicU64,
+    readings: AtomicU64,
     occupancy: Occupancy,
     /// The answers about keys that come late, in the order in which they are asked for.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
@@ -61,6 +62,7 @@ impl Default for Shared {
             gate: Arc::default(),
             faults: Mutex::default(),
             commits: AtomicU64::default(),
+            readings: AtomicU64::default(),
             late: Mutex::default(),
             erased: Mutex::default(),
             occupancy: Occupancy::default(),
@@ -74,6 +76,7 @@ struct Faults {
     begin: Option<StoreError>,
     commit: Option<(StoreError, Committed)>,
     read: Option<StoreError>,
+    links: Option<StoreError>,
 }
 
 /// What a failing commit does all the same.
@@ -126,9 +129,19 @@ impl MemoryStore {
         self.0.faults().read = Some(StoreError::unavailable(OnPurpose));
     }
 
+    /// Lets the next reading of a session's chain fail.
+    pub fn fail_next_links(&self) {
+        self.0.faults().links = Some(StoreError::unavailable(OnPurpose));
+    }
+
     /// Lets the next commit fail, with nothing written.
     pub fn fail_next_commit(&self) {
         self.0.faults().commit = Some((StoreError::unavailable(OnPurpose), Committed::No));
+    }
+
+    /// Lets the next commit fail, with nothing written, in such a way that nobody can tell.
+    pub fn lose_next_commit(&self) {
+        self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::No));
     }
 
     /// Lets the next commit happen and its answer be lost.
@@ -140,6 +153,12 @@ impl MemoryStore {
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.0.commits.load(Relaxed)
+    }
+
+    /// How often its ledger was looked up.
+    #[must_use]
+    pub fn readings(&self) -> u64 {
+        self.0.readings.load(Relaxed)
     }
 
     /// A connection that sees what is committed and cannot write.
@@ -247,14 +266,22 @@ impl Store for MemoryStore {
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        Box::pin(async { Ok(self.0.read(|committed| committed.matching_calls(filter))) })
+        Box::pin(async {
+            self.0.readings.fetch_add(1, Relaxed);
+            Ok(self.0.read(|committed| committed.matching_calls(filter)))
+        })
     }
 
     fn links<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
-        Box::pin(async { Ok(self.0.read(|committed| committed.links(session))) })
+        Box::pin(async {
+            if let Some(fault) = self.0.faults().links.take() {
+                return Err(fault);
+            }
+            Ok(self.0.read(|committed| committed.links(session)))
+        })
     }
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {

@@ -1,0 +1,123 @@
+//! What counts at one moment of the day: an approval until it expires, a step where another was taken at the same time.
+
+use std::sync::Arc;
+
+use super::going_on::{approved, asked, mailing};
+use crate::{
+    dispatcher::{
+        Around, DispatchRequest,
+        check::check,
+        clear::{NotCleared, clear},
+        record::{Finished, Record},
+        run::{Ran, run},
+    },
+    mailbox::Recipient,
+    port::{Clock, LedgerRow},
+    protocol::{OnDismiss, Timestamp, ToolOutcome},
+    testing::{
+        FakeTool, Gate,
+        yard::{OneCall, Yard, in_time, kind},
+    },
+};
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Stopped(Timestamp);
+
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+/// The same surroundings at this moment.
+fn stopped(yard: &Yard, at: Timestamp) -> Arc<Around> {
+    let around = &*yard.tree.around;
+    Arc::new(Around::new(
+        around.registry.clone(),
+        around.limits.clone(),
+        around.store.clone(),
+        around.confirm.clone(),
+        Arc::new(Stopped(at)),
+        around.extensions.clone(),
+        around.tasks.clone(),
+    ))
+}
+
+/// How a call with this row of the ledger ends without its handler, if it does.
+async fn ends_instead(
+    around: &Arc<Around>,
+    call: &OneCall,
+    row: &LedgerRow,
+    change: impl FnOnce(&DispatchRequest),
+) -> Option<ToolOutcome> {
+    let standing = Some(Box::new(row.clone()));
+    let old = DispatchRequest::clone(&call.request);
+    let request = DispatchRequest {
+        standing,
+        leave: Default::default(),
+        dismissal: Default::default(),
+        ..old
+    };
+    change(&request);
+    let request = Arc::new(request);
+    let mut record = Record::new(around.clone(), request.clone());
+    let checked = check(request, around).unwrap();
+    match clear(checked, &mut record, around).await {
+        Ok(_) => None,
+        Err((_, NotCleared::Ends { finished: Finished { outcome, .. }, .. })) => Some(outcome),
+        Err((_, NotCleared::Left)) => panic!("nobody leaves it"),
+    }
+}
+
+fn word(outcome: Option<ToolOutcome>) -> Option<String> {
+    outcome.map(|outcome| match outcome {
+        ToolOutcome::Ok(_) => "ok".into(),
+        ToolOutcome::Err(error) => error.code.into(),
+        ToolOutcome::Cancelled(cancelled) => cancelled.reason.name().into(),
+    })
+}
+
+#[tokio::test]
+async fn an_approval_counts_until_the_moment_when_it_expires_and_not_at_it() {
+    let (yard, _, _, call, row) = approved().await;
+    let end = row.expires_at.unwrap().millis();
+    for (at, expected) in [(end - 1, None), (end, Some("overloaded"))] {
+        let around = stopped(&yard, Timestamp::from_millis(at));
+        let ended = word(ends_instead(&around, &call, &row, |_| {}).await);
+        assert_eq!(ended.as_deref(), expected);
+    }
+}
+
+/// The turn may be given up between the call's first step and its second.
+#[tokio::test]
+async fn what_goes_on_and_is_dismissed_just_then_says_whether_a_person_was_being_asked() {
+    let (yard, _) = mailing().await;
+    let (call, row) = asked(&yard).await;
+    let stop = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
+    let ended = word(ends_instead(&yard.tree.around, &call, &row, stop).await);
+    assert_eq!(ended.as_deref(), Some("dismissed"));
+    let (yard, _, _, call, row) = approved().await;
+    let ended = word(ends_instead(&yard.tree.around, &call, &row, stop).await);
+    assert_eq!(ended.as_deref(), Some("withdrawn"));
+}
+
+#[tokio::test]
+async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_moment() {
+    let gate = Gate::new();
+    let yard = Yard::new([FakeTool::write("mail").gate(&gate)]).await;
+    let call = yard.not_begun("mail", "{}").await;
+    let around = stopped(&yard, Timestamp::from_millis(7));
+    let mut record = Record::new(around.clone(), call.request.clone());
+    let checked = check(call.request.clone(), &around).unwrap();
+    let cleared = clear(checked, &mut record, &around).await.unwrap();
+    let nobody = Recipient::nobody();
+    let running = run(cleared, &mut record, &around, &nobody);
+    let loses = async {
+        in_time(gate.arrived(1)).await;
+        yard.store.lose_next_commit();
+        gate.open();
+    };
+    let (Ran::Ended(end), ()) = tokio::join!(running, loses) else { panic!("it ends in time") };
+    assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, Unknown", false));
+}

@@ -1,0 +1,112 @@
+//! What a question says of a call, where its tool looks before, cannot look, or says nothing of itself.
+
+use std::any::Any;
+
+use serde_json::{Value, json};
+
+use crate::{
+    port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    protocol::{Decision, EffectPolicy, Locale, Text, ToolOutcome, ToolSpec},
+    testing::{
+        MemoryConnection,
+        yard::{Yard, kind},
+    },
+};
+
+/// Could tell from the store what it would do, and says nothing else of itself.
+#[derive(Debug)]
+struct Bare {
+    spec: ToolSpec,
+    would: Option<&'static str>,
+}
+
+impl Bare {
+    fn new(would: Option<&'static str>) -> Self {
+        let spec = ToolSpec::new("wipe", "Deletes pages.", json!({ "type": "object" }));
+        Self { spec: spec.effect(EffectPolicy::Destructive), would }
+    }
+}
+
+impl Tool for Bare {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn consequence_from<'a>(
+        &'a self,
+        _: &'a Value,
+        _: &'a ToolContext,
+        db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<Option<String>>> {
+        assert!(db.is::<MemoryConnection>(), "that of the store");
+        let would = self.would.ok_or_else(|| ToolFault::rule("gone", "the page is gone"));
+        Box::pin(async { Ok(Some(would?.to_owned())) })
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        _: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async { Ok(ToolOutcome::ok(arguments)) })
+    }
+}
+
+/// The same, and says that it looks.
+#[derive(Debug)]
+struct Looks(Bare);
+
+impl Tool for Looks {
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
+    }
+
+    fn looks_before_asking(&self) -> bool {
+        true
+    }
+
+    fn consequence_from<'a>(
+        &'a self,
+        arguments: &'a Value,
+        ctx: &'a ToolContext,
+        db: &'a mut (dyn Any + Send),
+    ) -> BoxFuture<'a, ToolResult<Option<String>>> {
+        self.0.consequence_from(arguments, ctx, db)
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        prepared: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        self.0.call(arguments, prepared, ctx, access)
+    }
+}
+
+/// What the question about a call of this tool says that it will do.
+async fn said(tool: impl Tool) -> String {
+    let yard = Yard::of(tool).await;
+    let mut call = yard.begin("wipe", "{}").await;
+    let question = call.question().await;
+    assert!(question.text.contains(&question.consequence), "{}", question.text);
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    yard.settled().await;
+    question.consequence
+}
+
+#[tokio::test]
+async fn a_tool_that_looks_before_it_is_asked_about_says_what_it_saw() {
+    assert_eq!(said(Looks(Bare::new(Some("Deletes 3 pages.")))).await, "Deletes 3 pages.");
+}
+
+#[tokio::test]
+async fn of_a_tool_that_cannot_look_or_does_not_say_that_it_does_the_question_says_its_name() {
+    let general = Text::RunTool("wipe").in_locale(Locale::En);
+    assert_eq!(said(Looks(Bare::new(None))).await, general);
+    assert_eq!(said(Bare::new(Some("Deletes 3 pages."))).await, general);
+}
