@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::{
     args::{Forget, Toolkits},
     failure::Failure,
-    output, setup,
+    notes, output, setup,
 };
 
 /// Asks, erases, and prints what was erased as JSON.
@@ -30,23 +30,32 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     let store = setup::store(&wanted.database, &Toolkits::all()).await?;
     let erased = erase(&store, &wanted, &path).await;
     store.close().await;
-    let (forgotten, had_folder) = erased?;
+    let Erased { forgotten, had_folder, left } = erased?;
     let Forgotten { sessions, messages, calls, transitions, rows } = forgotten;
     let report = json!({
         "user": wanted.user, "sessions": sessions, "messages": messages, "calls": calls,
-        "transitions": transitions, "rows": rows, "workspace": had_folder,
+        "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
     });
     output::foreign(&report.to_string())?;
     output::remark(not_reached(wanted.locale()));
     Ok(())
 }
 
-/// The folder first: from the pages that are still there it would be known what lay in it, and not the other way round.
-async fn erase(
-    store: &SqliteStore,
-    wanted: &Forget,
-    path: &Path,
-) -> Result<(Forgotten, bool), Failure> {
+/// What was erased, and what was not.
+#[derive(Debug)]
+struct Erased {
+    forgotten: Forgotten,
+    had_folder: bool,
+    /// Files in a folder that was named which somebody has changed since they were written.
+    left: Vec<String>,
+}
+
+/// The folders first: from the pages that are still there it would be known what lay in it, and not the other way round.
+async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Erased, Failure> {
+    let left = match &wanted.workspace {
+        Some(folder) => notes::clear(store, wanted.user.clone(), folder).await?,
+        None => Vec::new(),
+    };
     let had_folder = remove_folder(path, &wanted.user)?;
     let order = Order {
         user: wanted.user.clone(),
@@ -54,7 +63,8 @@ async fn erase(
         at: SystemClock.now(),
         tables: setup::forgetting(),
     };
-    Ok((store.forget(&order).await.map_err(Failure::of)?, had_folder))
+    let forgotten = store.forget(&order).await.map_err(Failure::of)?;
+    Ok(Erased { forgotten, had_folder, left })
 }
 
 #[cfg(unix)]
@@ -102,10 +112,10 @@ fn question(user: &UserId, locale: Locale) -> String {
 const fn not_reached(locale: Locale) -> &'static str {
     match locale {
         Locale::Ko => {
-            "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정한 폴더."
+            "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정하지 않은 다른 폴더."
         }
         Locale::En => {
-            "Not reached: backups, copies that the file system keeps, logs, and folders that were named with --workspace."
+            "Not reached: backups, copies that the file system keeps, logs, and other folders of notes than those named here with --workspace."
         }
     }
 }

@@ -49,13 +49,13 @@ pub(crate) async fn mirror(
     }
 }
 
-pub(crate) use files::{Mirror, run};
+pub(crate) use files::{Mirror, clear, run};
 
 #[cfg(unix)]
 mod files {
     use madang::{
         Store as _,
-        toolkit::notes::mirror::{MirrorError, Report, sync, workspace_beside},
+        toolkit::notes::mirror::{self, MirrorError, Report, sync, workspace_beside},
     };
     use serde_json::json;
 
@@ -86,6 +86,29 @@ mod files {
         Err(Failure::new(
             "some files could not be read or written: look at their permissions and try again",
         ))
+    }
+
+    /// Takes away what was written to a folder, and gives what stays there because somebody has changed it since.
+    pub(crate) async fn clear(
+        store: &SqliteStore,
+        user: UserId,
+        folder: &Path,
+    ) -> Result<Vec<String>, Failure> {
+        if !folder.is_dir() {
+            let folder = folder.display();
+            return Err(Failure::new(format!(
+                "nothing was erased: there is no folder {folder}, so give its path with --workspace or leave that out"
+            )));
+        }
+        let Report { left, kept_beside, failed, .. } =
+            mirror::clear(store, user, folder).await.map_err(Failure::of)?;
+        if failed.is_empty() {
+            return Ok([left, kept_beside].concat());
+        }
+        let files = failed.join(", ");
+        Err(Failure::new(format!(
+            "some files of notes could not be removed, and nothing else was erased: look at the permissions of {files} and try again"
+        )))
     }
 
     pub(super) async fn start(
@@ -129,6 +152,15 @@ mod files {
     #[expect(clippy::unused_async, reason = "where there is a mirror it waits")]
     pub(crate) async fn run(_: Notes) -> Result<(), Failure> {
         Err(Failure::new("notes are not kept as files on this system: use one that is a Unix"))
+    }
+
+    #[expect(clippy::unused_async, reason = "where there is a mirror it waits")]
+    pub(crate) async fn clear(
+        _: &SqliteStore,
+        _: UserId,
+        _: &Path,
+    ) -> Result<Vec<String>, Failure> {
+        Err(Failure::new("notes are not kept as files on this system: leave --workspace out"))
     }
 
     #[expect(clippy::unused_async, reason = "where there is a mirror it waits")]

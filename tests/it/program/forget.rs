@@ -173,3 +173,41 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
+
+#[test]
+fn a_folder_that_is_named_loses_what_was_written_there_and_keeps_what_somebody_changed() {
+    let home = Home::new();
+    let folder = home.path("named");
+    let named = folder.to_str().unwrap().to_owned();
+    for title in ["Plain", "Edited"] {
+        let page = json!({ "title": title, "blocks": [{ "content": SECRET, "indent": 0 }] });
+        let options = ["--toolkit", "notes", "--user", "kim", "--workspace", &named];
+        let call = ["call", "create_page_with_blocks", &page.to_string()];
+        let ended = home.run(&[&call[..], &options].concat(), "");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let files = || {
+        let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| name.ends_with(".md"));
+        names.sort();
+        names
+    };
+    assert_eq!(files(), ["Edited.md", "Plain.md"]);
+    fs::write(folder.join("Edited.md"), "my own words\n").unwrap();
+
+    let missing = home.path("missing");
+    let order = |folder: &Path| {
+        home.run(&["forget", "kim", "--yes", "--workspace", folder.to_str().unwrap()], "")
+    };
+    order(&missing).failed_with(&["nothing was erased", "missing"]);
+    assert_eq!(files(), ["Edited.md", "Plain.md"]);
+
+    let ended = order(&folder);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let told = ended.events().remove(0);
+    assert_eq!((&told["sessions"], &told["left"]), (&json!(2), &json!(["Edited.md"])), "{told}");
+    assert_eq!(files(), ["Edited.md"]);
+    assert_eq!(fs::read_to_string(folder.join("Edited.md")).unwrap(), "my own words\n");
+    assert!(!lies_in(&home.path("data"), SECRET));
+}

@@ -112,6 +112,10 @@ pub(crate) struct Forget {
     /// Who orders it, which stays on record. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user)]
     by: Option<UserId>,
+    /// A folder that was named to keep the user's notes as files: those go that were written there, and those that somebody
+    /// has changed since stay and are told. The folder beside the database goes in any case.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) workspace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
