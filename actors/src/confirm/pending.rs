@@ -180,5 +180,6 @@ mod tests {
         assert_eq!(pending.len(), 1);
         assert_eq!(pending.expire(now), Vec::<&str>::new());
         assert_eq!(pending.withdraw(question(1).call), Some("again"));
+        assert_eq!(pending.len(), 0);
     }
 }

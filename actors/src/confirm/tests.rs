@@ -12,8 +12,11 @@ use uuid::Uuid;
 
 use super::{CheckedAnswer, CheckedDecision, ConfirmActor, ConfirmMsg, Verdict};
 use crate::{
-    mailbox::answer,
-    protocol::{AnswerError, CallId, Digest, Question, SessionId, Timestamp, UserId},
+    mailbox::{Address, answer},
+    protocol::{
+        Answer, AnswerError, CallId, Decision, Digest, Limits, Question, SessionId, Timestamp,
+        UserId,
+    },
     registry::{RegisteredTool, ToolRegistry},
     testing::FakeTool,
 };
@@ -95,4 +98,20 @@ async fn a_withdrawn_question_is_not_open_and_nobody_decides_it() {
     actor.cast(ConfirmMsg::OpenQuestions { reply }).unwrap();
     assert_eq!(open.await.unwrap(), 1);
     assert!(matches!(second.await.unwrap(), Verdict::Expired));
+}
+
+#[tokio::test]
+async fn a_no_may_say_as_much_as_is_allowed_and_not_a_byte_more() {
+    let confirm = Address::new(confirm().await);
+    let limits = Limits { max_denial_bytes: 10, ..Limits::default() };
+    let Question { call, digest, user, .. } = question(1);
+    let told = async |message: &str| {
+        let decision = Decision::DenyWith { message: message.into() };
+        let answer = Answer { call, digest, decision, user: user.clone() };
+        super::answer(&confirm, answer, &limits).await
+    };
+    // Measured with its quotation marks, as the model reads it. Nobody asks, so none of them counts.
+    assert_eq!(told("12345678").await, Err(AnswerError::NotOpen));
+    let too_long = AnswerError::MessageTooLong { bytes: 11, max_bytes: 10 };
+    assert_eq!(told("123456789").await, Err(too_long));
 }

@@ -1,0 +1,29 @@
+//! What is told and stored of a turn whose actor was lost in its midst.
+
+use super::{by_hand, calling, lost::killed};
+use crate::{
+    port::Store,
+    protocol::{Completion, EventKind, Usage},
+    testing::{FakeTool, Probe, yard::in_time},
+};
+
+#[tokio::test]
+async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost() {
+    let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    let cost = Usage { prompt_tokens: 30, cached_tokens: 20, completion_tokens: 10 };
+    script.next().await.finish(Completion { usage: cost, ..calling("", &["look"]) });
+    let _completion = script.next().await;
+    killed(&door).await;
+    yard.state(&door).await; // so the store has the end
+    assert!(in_time(end).await.is_err());
+    probe.until_turns_ended(1).await;
+    let EventKind::TurnEnded { usage, .. } = probe.events().last().unwrap().kind else {
+        panic!("{}", probe.lines())
+    };
+    let part = yard.store.transcript(door.session(), 1, 9).await.unwrap();
+    let stored = part.entries.iter().find_map(|entry| entry.end.as_ref()).unwrap().1.usage;
+    assert_eq!([usage, stored], [cost, cost]);
+}

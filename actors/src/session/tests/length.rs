@@ -1,0 +1,40 @@
+//! A completion that reached its bound: what it said and asked for counts, and where that is nothing it says why.
+
+use super::{by_hand, calling};
+use crate::{
+    port::ModelError,
+    protocol::{Completion, FinishReason, TurnEnding, TurnError},
+    testing::{FakeTool, yard::in_time},
+};
+
+fn cut(completion: Completion) -> Completion {
+    Completion { finish: FinishReason::Length, ..completion }
+}
+
+#[tokio::test]
+async fn a_completion_that_was_cut_counts_as_far_as_it_came() {
+    let tool = FakeTool::read("look");
+    let runs = tool.runs();
+    let (yard, mut script) = by_hand([tool]).await;
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "hi").await.unwrap();
+    script.next().await.finish(cut(calling("", &["look"])));
+    script.next().await.finish(cut(calling("It begins with", &[])));
+    let end = in_time(end).await.unwrap();
+    assert_eq!((end.ending, end.error, runs.count()), (TurnEnding::Answered, None, 1));
+}
+
+#[tokio::test]
+async fn where_nothing_was_said_before_the_bound_the_turn_fails_with_that_as_its_reason() {
+    let (yard, mut script) = by_hand([]).await;
+    let door = yard.door("s").await;
+    for (completion, kind) in [
+        (cut(calling(" ", &[])), ModelError::TOO_LONG),
+        (calling(" ", &[]), ModelError::BAD_OUTPUT),
+    ] {
+        let end = yard.ask(&door, "hi").await.unwrap();
+        script.next().await.finish(completion);
+        let end = in_time(end).await.unwrap();
+        assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::model(kind))));
+    }
+}

@@ -1,0 +1,43 @@
+//! Which question a screen shows: the first of those that are open, as it was asked last.
+
+use uuid::Uuid;
+
+use super::{by_hand, calling};
+use crate::{
+    dispatcher::DispatcherEvent,
+    protocol::{CallId, Decision, EventKind, Question},
+    session::SessionMsg,
+    testing::{FakeTool, Gate, Probe, yard::in_time},
+};
+
+#[tokio::test]
+async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
+    let gate = Gate::new();
+    let (yard, mut script) = by_hand([FakeTool::destructive("mail").gate(&gate)]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    let shown = async || yard.state(&door).await.question;
+    assert_eq!(shown().await.as_ref(), Some(&question));
+    let asks = |question: &Question| {
+        let asked = DispatcherEvent::Asked { question: Box::new(question.clone()) };
+        door.awake().unwrap().cast(SessionMsg::Dispatcher(asked)).unwrap();
+    };
+    let next = Question { call: CallId::new(Uuid::from_u128(1)), ..question.clone() };
+    asks(&next);
+    assert_eq!(shown().await.as_ref(), Some(&question), "it is open still");
+    // As after the loss of those who ask: the same once more, with more time to answer.
+    let expires_at = next.expires_at.after(std::time::Duration::from_secs(9));
+    let next = Question { expires_at, ..next };
+    asks(&next);
+    yard.answer(&question, Decision::Approve).await.unwrap();
+    let is_told = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { .. });
+    probe.until(|events| events.iter().any(|event| is_told(&event.kind))).await;
+    assert_eq!(shown().await.as_ref(), Some(&next));
+    gate.open();
+    script.next().await.say("Sent.");
+    in_time(end).await.unwrap();
+    assert_eq!(shown().await, None, "the turn is over");
+}
