@@ -218,6 +218,15 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_behind_a_number_that_was_never_stored_is_shown_though_that_was_the_last_one() {
+        // 2 is a call that goes on, 3 was given out and never stored.
+        let mut chat = Chat::load(vec![user(1)], 3, [2].into());
+        assert_eq!(chat.arrived(user(2)).len(), 1);
+        assert_eq!(chat.reserve(), 4);
+        assert_eq!(chat.arrived(user(4)).len(), 1);
+    }
+
+    #[test]
     fn a_chat_in_memory_is_recalled_with_what_the_store_knows_of_its_calls_and_of_no_other_chat() {
         let mut chat = Chat::recall(None, vec![user(1)], 3);
         assert!(chat.messages().is_empty(), "what is stored was another chat");

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
 };
 
-use ractor::Actor;
+use ractor::{Actor, ActorRef};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep, timeout, timeout_at},
@@ -211,10 +211,21 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
                 debug!(%session, %cause, "failed to start a session's actor");
                 OpenError::Closed
             })?;
-    if !door.woke(actor, state, awake, resumption.map(SessionMsg::Resume)) {
+    stands(door, wiring, actor, state, (awake, resumption.map(SessionMsg::Resume)));
+    Ok(())
+}
+
+/// Puts an actor behind the door. Where it is dead already another comes, for nobody else goes on with what it had to.
+pub(super) fn stands(
+    door: &Arc<Door>,
+    wiring: &Arc<Wiring>,
+    actor: ActorRef<SessionMsg>,
+    state: StateCell,
+    (awake, first): (Option<Permit>, Option<SessionMsg>),
+) {
+    if !door.woke(actor, state, awake, first) {
         wake_again(door, wiring);
     }
-    Ok(())
 }
 
 /// The error with which the last turn of these ended.

@@ -152,4 +152,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_was_written_is_kept_and_not_written_anew() {
+        let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
+        let mut envelope = |end| {
+            let prompt = kept.of(&chat[..end], &[], Locale::En, &limits);
+            let call = prompt.iter().find_map(|entry| match entry {
+                PromptMessage::ToolCall { envelope, .. } => Some(envelope.clone()),
+                PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
+            });
+            call.unwrap()
+        };
+        assert!(Arc::ptr_eq(&envelope(2), &envelope(4)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::sleep};
 
 use super::{asleep, by_hand_with, calling};
 use crate::{
@@ -10,12 +10,12 @@ use crate::{
     port::{Store as _, Write},
     protocol::{
         Bound, ChatMessage, Content, Decision, Limits, Refusal, Scope, Timestamp, ToolOutcome,
-        TurnEnding, TurnId, TurnOptions,
+        TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
     testing::{
         FakeTool, Probe,
-        yard::{Yard, in_time},
+        yard::{Yard, in_time, session},
     },
 };
 
@@ -191,7 +191,31 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
 }
 
 #[tokio::test]
-async fn turns_that_go_on_after_a_crash_wait_for_their_places_and_none_is_lost() {
+async fn who_has_too_many_awake_makes_room_with_an_own_session_and_where_all_have_with_anybodys() {
+    let limits =
+        Limits { max_awake_sessions: 4, max_awake_sessions_per_user: 2, ..Limits::default() };
+    let (yard, _script) = by_hand_with(limits, []).await;
+    let of = async |name: &str, user: &str| {
+        let (session, user) = (session(name), UserId::new(user).unwrap());
+        let at = Timestamp::from_millis(0);
+        let opened = Write::Session { session: session.clone(), user: user.clone(), at };
+        yard.tree.store.write(vec![opened]).await.unwrap();
+        let door = yard.doors.door(&session, &user, &yard.tree.around.limits).unwrap();
+        yard.state(&door).await;
+        door
+    };
+    // The one of Lee's has rested longest of all, and the first of Kim's longest of those.
+    let lees = of("lees", "lee").await;
+    let kims = [of("a", "kim").await, of("b", "kim").await, of("c", "kim").await];
+    let awake = kims.each_ref().map(|door| door.awake().is_some());
+    assert_eq!((lees.awake().is_some(), awake), (true, [false, true, true]));
+    let anns = [of("d", "ann").await, of("e", "ann").await];
+    assert!(anns.iter().all(|door| door.awake().is_some()));
+    assert!(lees.awake().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_none_is_lost() {
     for of_turns in [true, false] {
         let mut limits = Limits::default();
         *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =
@@ -221,6 +245,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_and_none_is_lost()
         for turns in 0..3 {
             let completion = script.next().await;
             assert_eq!(yard.tree.around.admission.held(Bound::RunningTurns), 1, "{turns} ended");
+            sleep(yard.tree.around.limits.ask_timeout * 3).await;
             completion.say("Hello.");
         }
         held(&yard, Bound::RunningTurns, 0).await;

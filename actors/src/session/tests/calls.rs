@@ -12,8 +12,8 @@ use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
         Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
-        EventKind, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
-        TurnId, TurnOptions, Usage,
+        EventKind, EventPlace, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome,
+        ToolSpec, TurnId, TurnOptions, Usage,
     },
     session::{Door, History, Item, SessionMsg, TurnEnd},
     testing::{
@@ -137,9 +137,11 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     yard.tree.store.write(left).await.unwrap();
     yard.state(&door).await;
     in_time(gate.arrived(1)).await;
-    let told = std::iter::from_fn(|| reads.try_next());
+    let told: Vec<_> = std::iter::from_fn(|| reads.try_next()).collect();
+    let Some(Item::Event(resumed)) = told.first() else { panic!("{told:?}") };
+    assert_eq!(resumed.place, EventPlace::of_entry(1), "before the calls that go on");
     let is_proposed = |item: &Item| matches!(item, Item::Event(event) if matches!(event.kind, EventKind::ToolCallProposed { .. }));
-    assert_eq!(told.filter(is_proposed).count(), 1, "the one that writes goes alone");
+    assert_eq!(told.into_iter().filter(is_proposed).count(), 1, "the one that writes goes alone");
     gate.open();
     let completion = script.next().await;
     let read = envelopes(&completion.request().messages);

@@ -7,6 +7,7 @@ use crate::{
         CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
     },
     session::{Feed, Item, Subscription, feed::Told},
+    testing::yard::in_time,
 };
 
 fn completion(n: u128) -> CompletionId {
@@ -98,4 +99,32 @@ fn streaming_text_is_bounded_and_has_no_holes() {
         feed.push(completion(1), CompletionDelta::Text(piece));
     }
     assert_eq!(feed.spoken(), "abc");
+    feed.begin(completion(2));
+    for piece in ["abcde", "f"] {
+        feed.push(completion(2), CompletionDelta::Text(piece));
+    }
+    assert_eq!(feed.spoken(), "", "nothing stands for its beginning");
+}
+
+#[test]
+fn what_is_spoken_next_is_read_from_its_beginning() {
+    let feed = Feed::new(8, 100);
+    let mut reader = feed.subscribe();
+    for (number, said) in [(1, "Hello"), (2, "Hi")] {
+        feed.begin(completion(number));
+        feed.push(completion(number), CompletionDelta::Text(said));
+        assert_eq!(rest(&mut reader), [format!("text {said}")]);
+    }
+}
+
+#[tokio::test]
+async fn who_waits_is_woken_by_each_piece() {
+    let feed = Feed::new(8, 100);
+    let mut waits = feed.subscribe();
+    feed.begin(completion(1));
+    for piece in ["Hel", "lo"] {
+        let speaks = async { feed.push(completion(1), CompletionDelta::Text(piece)) };
+        let (item, ()) = tokio::join!(in_time(waits.next()), speaks);
+        assert_eq!(item, Some(Item::Text(piece.to_owned())));
+    }
 }

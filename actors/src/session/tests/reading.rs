@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use super::asleep;
 use crate::{
     port::Store,
-    protocol::{EventKind, EventPlace, Limits, SessionEvent, TurnEnding},
-    session::{Door, History, Item, SessionMsg, Subscription},
+    protocol::{EventKind, EventPlace, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
+    session::{Door, History, Item, SessionMsg, Subscription, feed::Told},
     testing::{
         FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair,
         yard::{Yard, in_time},
@@ -171,8 +171,8 @@ async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_qui
     assert!(quick.iter().all(|probe| kept(probe.events()) == expected), "all read the same");
 }
 
-#[tokio::test]
-async fn a_store_that_cannot_be_read_is_told_and_asked_again() {
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
     let yard = yard(2).await;
     let door = yard.door("s").await;
     let mut slow = subscribe(&yard, &door);
@@ -180,8 +180,38 @@ async fn a_store_that_cannot_be_read_is_told_and_asked_again() {
     assert!(matches!(in_time(slow.next()).await, Some(Item::Lagged { .. })));
     yard.store.fail_next_read();
     assert_eq!(in_time(slow.next()).await, Some(Item::Unread));
+    let failed = tokio::time::Instant::now();
     let Some(Item::Event(first)) = in_time(slow.next()).await else { panic!("it is read now") };
     assert_eq!(first.place, EventPlace::of_entry(1));
+    assert!(failed.elapsed() >= Duration::from_secs(1), "the store is given some time");
+}
+
+#[tokio::test]
+async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
+    let yard = yard(2).await;
+    let door = yard.door("s").await;
+    turn(&yard, &door).await;
+    sleep(&yard, &door).await;
+    let door = yard.fresh_door(&door);
+    yard.state(&door).await;
+    let place = door.feed().told().unwrap();
+    let mut readers = [subscribe(&yard, &door), come_back(&yard, &door, place).await];
+    let tells = || {
+        let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
+        door.feed().tell(turn, at, Told::Progress, EventKind::Cleared);
+    };
+    tells();
+    for reader in &mut readers {
+        yard.store.fail_next_read();
+        assert!(matches!(in_time(reader.next()).await, Some(Item::Event(_))));
+    }
+    // These only tell how things go, and more of them than are kept.
+    (0..3).for_each(|_| tells());
+    for reader in &mut readers {
+        assert!(matches!(in_time(reader.next()).await, Some(Item::Lagged { .. })));
+        yard.store.fail_next_read();
+        assert!(matches!(in_time(reader.next()).await, Some(Item::Event(_))));
+    }
 }
 
 #[tokio::test]

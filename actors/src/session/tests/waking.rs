@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::by_hand;
 use crate::{
-    session::{Sent, SessionMsg, state_cell::StateCell},
+    session::{Sent, SessionMsg, opening::stands, state_cell::StateCell},
     testing::{Gate, yard::in_time},
 };
 
@@ -36,7 +36,7 @@ impl Actor for Lingers {
 }
 
 #[tokio::test]
-async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
+async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_another_comes() {
     let (yard, _) = by_hand([]).await;
     let (door, gate) = (yard.door("s").await, Gate::new());
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
@@ -46,8 +46,14 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
     assert!(door.wake());
     let (reply, state) = oneshot::channel();
     assert!(matches!(door.send(SessionMsg::State { reply }), Sent::Delivered));
-    assert!(!door.woke(actor, StateCell::default(), None, None));
-    assert!(door.awake().is_none(), "whoever comes next wakes another");
+    let dead = actor.get_id();
+    stands(&door, &yard.wiring, actor, StateCell::default(), (None, None));
+    let another_comes = async {
+        while door.awake().is_none_or(|actor| actor.get_id() == dead) {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(another_comes).await;
     gate.open();
     in_time(ended).await.unwrap();
     in_time(state).await.expect_err("whoever waited hears that it is gone");
