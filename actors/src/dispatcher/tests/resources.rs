@@ -1,7 +1,5 @@
 //! Calls that work on the same resource: one after the other, over all sessions and tools; others are not concerned.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::{LONG_ENOUGH, SHORT, hasty, yard_with};
