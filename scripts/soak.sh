@@ -17,5 +17,6 @@ cargo test --locked -p madang -p madang-proof --test proofs stores
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
 MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib session::tests::heard
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang --lib pre_tokenizers
+MADANG_LONG_TEXTS=1 cargo test --locked -p madang --test it child::long_texts
 MADANG_MODEL_FILES=2000 cargo test --locked -p madang --test it child::hostile_files
 exec cargo run --locked --release -p madang-proof --bin proof -- all "$@"

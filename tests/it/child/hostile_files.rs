@@ -2,20 +2,13 @@
 //!
 //! `MADANG_MODEL_FILES=10000` tries so many that nobody has seen before.
 
-#[path = "../../../src/model/llama/tests/gguf_file.rs"]
-mod gguf_file;
-#[path = "../../../src/model/llama/tests/tiny_model.rs"]
-#[expect(dead_code, reason = "the tests of the library need more of it")]
-mod tiny_model;
-
 use std::{fs, time::Duration};
 
 use madang::model::child::ChildOptions;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{ask, load, words};
-use tiny_model::TinyModel;
+use super::{ask, load, tiny_model::TinyModel, words};
 
 /// So many in each run of the tests.
 const FILES: u64 = 24;

@@ -6,10 +6,19 @@ mod bundled;
 mod deaths;
 mod ends;
 #[cfg(all(feature = "llama", feature = "program"))]
+#[path = "../../../src/model/llama/tests/gguf_file.rs"]
+mod gguf_file;
+#[cfg(all(feature = "llama", feature = "program"))]
 mod hostile_files;
+#[cfg(all(feature = "llama", feature = "program"))]
+mod long_texts;
 #[cfg(feature = "program")]
 mod program;
 mod stand_in;
+#[cfg(all(feature = "llama", feature = "program"))]
+#[path = "../../../src/model/llama/tests/tiny_model.rs"]
+#[expect(dead_code, reason = "the tests of the library need more of it")]
+mod tiny_model;
 
 use std::{
     error::Error,

@@ -1,0 +1,60 @@
+//! Long texts of every kind before the pre-tokenizers of llama.cpp, in a process of its own: it does not end, and the chat goes
+//! on.
+//!
+//! `MADANG_LONG_TEXTS` tries all pre-tokenizers; without it some of each kind.
+
+#[path = "../../../src/model/llama/tests/corpus.rs"]
+mod corpus;
+
+use std::sync::Arc;
+
+use madang::{
+    ChatModel as _, Completion, CompletionRequest, Deltas, ModelError, PromptMessage,
+    model::child::{ChildModel, ChildOptions},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{kind, load, request, tiny_model::TinyModel};
+use corpus::{PRE_TOKENIZERS, texts};
+
+/// What a person may send in one turn by default.
+const LONGEST: usize = 64 << 10;
+/// Each has expressions of its own kind: words, words in two sizes, digits that look ahead, rows of words.
+const SOME: [&str; 5] = ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"];
+
+async fn complete(model: &ChildModel, chat: &[&str]) -> Result<Completion, ModelError> {
+    let user = |text: &&str| PromptMessage::User { text: (*text).into() };
+    let messages = Arc::new(chat.iter().map(user).collect());
+    let asked = CompletionRequest { system: None, messages, tools: [].into(), ..request("") };
+    let answer = model.complete(asked, Deltas::ignored(), CancellationToken::new());
+    // The longest take seconds in a build for development, on a machine with other things to do.
+    tokio::time::timeout(std::time::Duration::from_secs(120), answer).await.expect("it ends")
+}
+
+#[tokio::test]
+async fn no_text_ends_the_process_and_the_chat_goes_on_whatever_looks_for_words_in_it() {
+    let all = std::env::var_os("MADANG_LONG_TEXTS").is_some();
+    let names = if all { PRE_TOKENIZERS } else { &SOME };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    let texts = texts(LONGEST);
+    // Every kind comes before some pre-tokenizer at each change; all before all where there is time.
+    let mut kinds = texts.iter().cycle();
+    let each = if all { texts.len() } else { texts.len().div_ceil(SOME.len()) };
+    for name in names {
+        std::fs::write(&path, TinyModel { pre_tokenizer: name, ..TinyModel::new() }.bytes())
+            .unwrap();
+        let options = ChildOptions::new(env!("CARGO_BIN_EXE_madang"));
+        let options = options.argument("engine").argument("--model").argument(&path);
+        let model = load(options).await.unwrap();
+        for (what, text) in kinds.by_ref().take(each) {
+            let alone = complete(&model, &[text]).await;
+            assert_eq!(kind(&alone), "PromptTooLong", "{name}: {what}");
+            let answer = complete(&model, &[text, "hello"]).await.unwrap();
+            assert_eq!((answer.text.as_str(), answer.left_out), ("abc", 1), "{name}: {what}");
+        }
+        let stats = model.stats();
+        assert_eq!((stats.started, stats.died), (1, 0), "{name}: its process has gone on");
+        tokio::task::spawn_blocking(move || drop(model)).await.unwrap();
+    }
+}
