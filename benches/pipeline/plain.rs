@@ -11,7 +11,7 @@ use madang::{
 };
 use madang_actors::{
     admission::Admission,
-    ledger::{Ended, Proposal, Transition, digest, schema_digest, text_digest},
+    ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
     session::{Feed, Told},
@@ -167,7 +167,7 @@ impl Chat {
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
         let approved =
-            digest(&schema_digest(tool.spec()), &checked.arguments, &user, &session, call, None);
+            digest(tool.schema_digest(), &checked.arguments, &user, &session, call, None);
         let place = plain.admission.admit(Bound::RunningCalls, &user, 1).unwrap();
         let whose = Whose { session: &session, user: &user, turn, call };
         let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
@@ -187,8 +187,7 @@ impl Chat {
             };
             let arguments = checked.arguments;
             // What runs is what was checked.
-            let digest =
-                digest(&schema_digest(tool.spec()), &arguments, &user, &session, call, None);
+            let digest = digest(tool.schema_digest(), &arguments, &user, &session, call, None);
             assert_eq!(digest, approved);
             let prepared =
                 timeout(plain.limits.tool_timeout, tool.tool().prepare(&arguments, &ctx));

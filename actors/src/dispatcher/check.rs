@@ -7,7 +7,7 @@ use tracing::{info, warn};
 
 use super::{Around, msg::DispatchRequest};
 use crate::{
-    ledger::{digest, schema_digest},
+    ledger::digest,
     protocol::{Digest, Shown, Text, ToolOutcome},
     registry::{CheckedArguments, RegisteredTool},
 };
@@ -117,7 +117,7 @@ pub(super) fn check(
     if !checked.removed.is_empty() {
         info!(call = %request.call.id, tool = %name, removed = ?checked.removed, "removed arguments that the schema does not know");
     }
-    let schema = schema_digest(tool.spec());
+    let schema = *tool.schema_digest();
     let DispatchRequest { user, session, call, .. } = &*request;
     let digest = digest(&schema, &checked.arguments, user, session, call.id, None);
     Ok(CheckedCall { request, tool, arguments: checked.arguments, schema, shown: None, digest })

@@ -14,10 +14,11 @@ use super::{
     unwind::{Panicked, Unwind, caught},
 };
 use crate::{
+    ledger::schema_digest,
     port::{Access, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult},
     protocol::{
-        Breach, EffectPolicy, Fault, Limits, MAX_BYTES, Problem, SpecError, Text, ToolOutcome,
-        ToolSpec,
+        Breach, Digest, EffectPolicy, Fault, Limits, MAX_BYTES, Problem, SpecError, Text,
+        ToolOutcome, ToolSpec,
     },
 };
 
@@ -29,6 +30,7 @@ pub struct RegisteredTool {
     tool: Arc<dyn Tool>,
     shape: Shape,
     validator: Validator,
+    digest: Digest,
 }
 
 /// Arguments that the schema allows, without the keys that it does not know.
@@ -73,13 +75,20 @@ impl RegisteredTool {
             .map_err(|error| {
                 refused(format!("{error} (at {:?})", error.instance_path().as_str()))
             })?;
-        Ok(Self { tool, shape, validator })
+        let digest = schema_digest(spec);
+        Ok(Self { tool, shape, validator, digest })
     }
 
     /// Gives the description.
     #[must_use]
     pub fn spec(&self) -> &ToolSpec {
         self.tool.spec()
+    }
+
+    /// Gives the hash of name and schema, as they were when it was registered: an approval is bound to it.
+    #[must_use]
+    pub const fn schema_digest(&self) -> &Digest {
+        &self.digest
     }
 
     /// Gives the tool.
