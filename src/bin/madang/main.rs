@@ -13,6 +13,7 @@ mod forget;
 mod hub;
 mod language;
 mod ledger;
+mod log;
 mod model;
 mod notes;
 mod output;
@@ -36,6 +37,7 @@ use tracing_subscriber::EnvFilter;
 
 use args::{Args, Command};
 use failure::Failure;
+use log::Log;
 
 /// Counts what is on the heap, for `madang stress`: an addition for each allocation.
 #[global_allocator]
@@ -49,11 +51,12 @@ fn main() -> ExitCode {
     let Args { is_verbose, command } = Args::parse();
     let is_logging = env::var_os("RUST_LOG").is_some_and(|filter| !filter.is_empty());
     if is_logging {
-        let log = tracing_subscriber::fmt().with_writer(io::stderr);
+        // Without colours, whose sequences could not be told from those that a text brings along.
+        let log = tracing_subscriber::fmt().with_writer(|| Log(io::stderr())).with_ansi(false);
         let log = log.with_env_filter(EnvFilter::from_default_env());
         if let Command::Engine(_) = command {
             // The program that started this one reads it, and says when it was.
-            log.with_ansi(false).without_time().init();
+            log.without_time().init();
         } else {
             log.init();
         }

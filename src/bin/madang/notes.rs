@@ -79,7 +79,7 @@ mod files {
             "workspace": folder, "written": written, "moved": moved, "removed": removed, "left": left, "imported": imported,
             "keptBeside": kept_beside, "blocked": blocked, "failed": failed,
         });
-        output::line(&report.to_string())?;
+        output::foreign(&report.to_string())?;
         if is_whole {
             return Ok(());
         }

@@ -18,6 +18,11 @@ pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
     line(&printable_json(text))
 }
 
+/// Prints rows of which parts come from elsewhere, as they are for a person.
+pub(crate) fn report(text: &str) -> Result<(), Failure> {
+    piece(&printable(text))
+}
+
 /// Prints a piece of a line, at once.
 pub(crate) fn piece(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

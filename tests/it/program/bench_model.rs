@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Ended, Home};
+use super::{Ended, Home, Running, is_obeyed};
 
 fn bench(home: &Home, completions: usize, more: &[&str]) -> Ended {
     let said: Vec<Value> = (0..completions).map(|_| json!({ "text": "안녕하세요" })).collect();
@@ -31,6 +31,28 @@ fn turns_without_an_answer_are_counted_by_their_reason_and_end_it_with_1() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert_eq!(ended.err, "madang: 1 of 3 turns failed: ScriptExhausted 1\n");
     assert!(ended.out.contains("failed            ScriptExhausted 1"), "{}", ended.out);
+}
+
+#[test]
+fn no_word_of_a_model_reaches_the_terminal_as_it_obeys_it() {
+    let home = Home::new();
+    let hostile = "a\u{1b}[2J\u{9b}2J\u{202e}b";
+    let script = home.script(&[json!({ "error": hostile }), json!({ "error": hostile })]);
+    let common = ["bench-model", "--script", script.to_str().unwrap(), "--turns", "1"];
+    for more in [&[][..], &["--json"]] {
+        let mut command = home.command(&[&common, more].concat());
+        command.env("RUST_LOG", "debug");
+        let ended = Running::start(command).ended();
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        for printed in [&ended.out, &ended.err] {
+            assert!(!printed.contains(is_obeyed), "{printed:?}");
+            assert!(printed.contains("9b") && printed.contains("202e"), "it is shown: {printed:?}");
+        }
+        if let [_] = more {
+            let report: Value = serde_json::from_str(&ended.out).unwrap();
+            assert_eq!(report["failed"][hostile], json!(2), "a reader of JSON gets it as it was");
+        }
+    }
 }
 
 #[cfg(feature = "bundled-model")]

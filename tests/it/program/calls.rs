@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, Running, add_habit};
+use super::{Home, Running, add_habit, is_obeyed};
 
 #[test]
 fn tools_are_printed_in_the_form_that_an_api_asks_for() {
@@ -44,11 +44,12 @@ fn tools_are_printed_in_the_form_that_an_api_asks_for() {
 fn what_came_from_elsewhere_is_printed_without_letters_that_a_terminal_obeys() {
     let home = Home::new();
     let hostile = "a\u{9b}2J\u{202e}b";
-    let call = home.run(&["call", hostile, "{}", "--locale", "en"], "");
+    let mut command = home.command(&["call", hostile, "{}", "--locale", "en"]);
+    command.env("RUST_LOG", "debug");
+    let call = Running::start(command).ended();
     let ledger = home.run(&["ledger"], "");
+    assert!(!call.err.contains(is_obeyed) && call.err.contains("202e"), "{:?}", call.err);
     for printed in [&call.out, &ledger.out] {
-        let is_obeyed =
-            |letter: char| letter.is_control() && letter != '\n' || letter == '\u{202e}';
         assert!(!printed.contains(is_obeyed), "{printed:?}");
         assert!(printed.contains(r"a\u009b2J\u202eb"), "{printed:?}");
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Ended, Home};
+use super::{Ended, Home, is_obeyed};
 
 /// The hash of the cases below as hexadecimal digits.
 const SEAL: &str = "36ca81bc9082e2cd33f2f59a289789a156936fa7c1d825c358d997c3c595e291";
@@ -60,6 +60,21 @@ fn cases_are_scored_in_a_table_and_as_json() {
     });
     assert_eq!(report["cases"][0], first);
     assert_eq!(report["cases"][1]["calls"], true);
+}
+
+#[test]
+fn no_text_of_a_case_reaches_the_terminal_as_it_obeys_it() {
+    let home = Home::new();
+    // Other letters are no part of an id.
+    let hostile = cases().replace("\"one\"", r#""o\u202ene""#);
+    let cases = home.file("cases.jsonl", hostile.replace("up zither.", r"up\u009b zither."));
+    for options in [&[][..], &["--details"], &["--json"]] {
+        let ended = half_right(&home, &cases, options);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(!ended.out.contains(is_obeyed), "{options:?}: {:?}", ended.out);
+        assert!(!ended.err.contains(is_obeyed), "{options:?}: {:?}", ended.err);
+        assert_eq!(ended.out.contains(r"o\u202ene"), !options.is_empty(), "{:?}", ended.out);
+    }
 }
 
 #[test]

@@ -60,6 +60,11 @@ fn add_habit() -> Value {
     json!({ "tool_calls": [{ "name": "add_habit", "arguments": arguments }] })
 }
 
+/// Whether a terminal obeys this letter, or it turns the direction of text.
+fn is_obeyed(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || letter == '\u{202e}'
+}
+
 /// A folder with a database, in which the program is run. `madang.db` is the database that it finds by itself.
 struct Home {
     folder: TempDir,

@@ -27,9 +27,9 @@ pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     if wanted.is_json {
         let json = serde_json::to_string(&report);
         let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
-        output::line(&json)?;
+        output::foreign(&json)?;
     } else {
-        output::piece(&report.to_string())?;
+        output::report(&report.to_string())?;
     }
     report.complaint().map_or(Ok(()), |complaint| Err(Failure::new(complaint)))
 }

@@ -22,7 +22,7 @@ impl Screen for Json {
         match item {
             Item::Event(event) => {
                 let line = serde_json::to_string(&**event);
-                output::line(
+                output::foreign(
                     &line.map_err(|cause| {
                         Failure::because("failed to write an event as JSON", cause)
                     })?,

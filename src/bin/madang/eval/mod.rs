@@ -196,17 +196,17 @@ fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure
         let json = json.map_err(|cause| Failure::because("failed to print the report", cause))?;
         return output::foreign(&json);
     }
-    output::piece(&report.to_string())?;
+    output::report(&report.to_string())?;
     if !wanted.shows_details {
         return Ok(());
     }
     let wrong = report.cases.iter().zip(cases);
     for (verdict, placed) in wrong.filter(|(verdict, _)| !verdict.marks.are_all_right()) {
         if placed.part == Part::Sealed && !wanted.shows_sealed {
-            output::line(&format!("\n{} (sealed)", verdict.id))?;
+            output::foreign(&format!("\n{} (sealed)", verdict.id))?;
             continue;
         }
-        output::line(&format!("\n{}", verdict.id))?;
+        output::foreign(&format!("\n{}", verdict.id))?;
         for turn in &placed.case.turns {
             output::foreign(&format!("    > {}", turn.user))?;
         }

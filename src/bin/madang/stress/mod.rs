@@ -79,11 +79,11 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     };
     if stress.is_json {
         let json = serde_json::to_string(&report);
-        output::line(
+        output::foreign(
             &json.map_err(|cause| Failure::because("failed to print the report", cause))?,
         )?;
     } else {
-        output::piece(&report.to_string())?;
+        output::report(&report.to_string())?;
     }
     let Some(complaint) = report.complaint() else { return Ok(()) };
     for example in report.examples() {
