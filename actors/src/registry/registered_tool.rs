@@ -220,7 +220,17 @@ impl RegisteredTool {
 
     /// [`run`](Self::run), with every end as an outcome in the words of the context's language.
     pub async fn call(&self, arguments: Value, ctx: &ToolContext) -> ToolOutcome {
-        match self.run(arguments, ctx).await {
+        self.call_on(arguments, ctx, Access::None).await
+    }
+
+    /// [`run_on`](Self::run_on), with every end as an outcome in the words of the context's language.
+    pub async fn call_on(
+        &self,
+        arguments: Value,
+        ctx: &ToolContext,
+        access: Access<'_>,
+    ) -> ToolOutcome {
+        match self.run_on(arguments, ctx, access).await {
             Ok(outcome) => outcome,
             Err(CallError::Validation(problems)) => {
                 let problems = problems.in_locale(ctx.locale);

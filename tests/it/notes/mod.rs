@@ -2,6 +2,7 @@
 
 mod seed;
 mod standing;
+mod verdicts;
 
 use madang::{
     Call, CallReport, ChatModel, Confirm, Decision, Locale, Runtime, UserId, store::SqliteStore,

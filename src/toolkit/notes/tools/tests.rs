@@ -86,6 +86,42 @@ fn only_a_deletion_asks_and_what_only_reads_gets_nothing_to_write_with() {
     }
 }
 
+/// Keeps what is logged on this thread.
+#[derive(Debug, Default, Clone)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_block_that_could_not_be_made_is_told_and_logged_without_its_text() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_writer(move || writer.clone());
+    let _logs = tracing::subscriber::set_default(subscriber.finish());
+    let mut desk = Desk::new().await;
+    let blocks = json!([{ "content": "a" }, { "content": "secret\nline" }]);
+    let made =
+        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+    assert_eq!(made["failedBlocks"], json!([{ "index": 1, "code": "newline" }]));
+    let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let id = made["id"].as_str().unwrap();
+    for part in ["WARN", "index=1", "newline", id] {
+        assert!(said.contains(part), "{part} is in {said:?}");
+    }
+    assert!(!said.contains("secret"), "{said:?}");
+}
+
 #[tokio::test]
 async fn navigation_leads_along_the_tree_and_back() {
     let mut desk = Desk::new().await;
