@@ -99,8 +99,8 @@ impl LlamaOptions {
         self
     }
 
-    /// Holds so many tokens of all chats together in the context; never less than one chat may have. By default four times
-    /// that. What chats begin with alike counts once.
+    /// Holds so many tokens of all chats together in the context; never less than one chat may have, and at most 16 Mi, above
+    /// which loading fails. By default four times that of one chat. What chats begin with alike counts once.
     #[must_use]
     pub fn cache_tokens(mut self, tokens: u32) -> Self {
         self.cache_tokens = Some(tokens);
@@ -117,7 +117,8 @@ impl LlamaOptions {
     }
 
     /// Reads long prompts apart from those that generate, where there are two threads or more: in two more contexts with room
-    /// for so many tokens each, which are made when they are first needed and kept. By default as many as one chat may have.
+    /// for so many tokens each, which are made when they are first needed and kept. By default as many as one chat may have; at
+    /// most 16 Mi, above which loading fails.
     /// What has no room there, and everything with 0, is read in turns with those that generate.
     #[must_use]
     pub fn apart_tokens(mut self, tokens: u32) -> Self {

@@ -120,6 +120,11 @@ fn run(
     // llama.cpp aborts where a batch may be shorter than there are sequences, or longer than the context.
     let batch = number(bounds.batch().max(tiers.sequences + 1));
     let cells = cells.max(batch);
+    let apart = options.apart_tokens.unwrap_or(room).max(batch);
+    // More is an error in a number. llama.cpp would round it up beyond its type, or abort for want of memory.
+    if let Some(tokens) = [cells, apart].into_iter().find(|tokens| *tokens > MOST_TOKENS) {
+        return Err(LoadError::Context { tokens });
+    }
     let threads = threads(&options, weights.size());
     let shape = Shape {
         cells,
@@ -142,7 +147,6 @@ fn run(
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
     let keeps = Keeps::of(&weights, &gguf);
     let cache = Cache::new(context, keeps, tiers);
-    let apart = options.apart_tokens.unwrap_or(room).max(batch);
     let room = Room { apart: count(apart), home: count(cells) };
     let make = make(Shape { cells: apart, ..shape }, cache.scratch(), keeps)
         .filter(|_| may_part(&options));
@@ -226,6 +230,8 @@ fn begin(engine: &mut Engine<'_>, asked: &Asked, written: Written) {
 const BEGUN_AT_ONCE: usize = 4;
 /// The least room in which a question and an answer can stand.
 const MIN_CONTEXT: u32 = 64;
+/// More tokens than any machine has memory for.
+const MOST_TOKENS: u32 = 1 << 24;
 /// So many whole chats have room in the context at once, or many more short ones.
 const CHATS: u32 = 4;
 /// Sequences for common beginnings, beside one for each completion that runs and one for each that rests.

@@ -9,6 +9,7 @@ mod forced;
 mod gguf_file;
 mod going_back;
 mod load;
+mod options;
 mod pre_tokenizers;
 pub(super) mod random_model;
 mod sharing;
