@@ -23,6 +23,7 @@ mod envelopes;
 mod forgotten;
 mod gaps;
 mod gate;
+mod generated_types;
 mod given_up;
 #[cfg(feature = "sqlite")]
 mod hostile;
