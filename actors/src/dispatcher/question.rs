@@ -287,7 +287,46 @@ fn last_word<T>(verdict: &mut oneshot::Receiver<T>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
+
+    use super::{super::check::check, *};
+    use crate::{
+        protocol::{Decision, Digest},
+        testing::{FakeTool, yard::Yard},
+    };
+
+    #[tokio::test]
+    async fn what_the_store_gives_back_is_asked_only_where_it_is_what_was_written() {
+        let yard = Yard::new([FakeTool::destructive("mail")]).await;
+        let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+        let told = call.question().await;
+        let stored = yard.ledger().await.remove(0);
+        yard.answer(&told, Decision::Deny).await.unwrap();
+        call.end().await;
+        let mut checked = check(call.request.clone(), &yard.tree.around).unwrap();
+        checked.asked_with(stored.shown.as_deref().unwrap().clone());
+        assert_eq!(question(stored.clone(), &checked).unwrap(), told);
+
+        let changes: [fn(&mut LedgerRow); 5] = [
+            |row| row.arguments = json!({ "to": "lee" }),
+            |row| row.digest = Some(Digest::new([1; 32])),
+            |row| row.shown.as_mut().unwrap().text = "Mail?".into(),
+            |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
+            |row| row.shown = None,
+        ];
+        let mut consistent = stored.clone();
+        consistent.arguments = json!({ "to": "lee" });
+        consistent.digest = Some(checked.digest_of(&consistent.arguments));
+        let changed = changes.map(|change| {
+            let mut changed = stored.clone();
+            change(&mut changed);
+            changed
+        });
+        for changed in changed.into_iter().chain([consistent]) {
+            let refused = question(changed.clone(), &checked);
+            assert!(matches!(refused, Err(StoreError::Refused { .. })), "{changed:?}");
+        }
+    }
 
     #[test]
     fn an_answer_that_won_before_its_screen_closed_counts_and_none_wins_behind_it() {

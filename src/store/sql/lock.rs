@@ -164,3 +164,43 @@ fn beside(database: &Path) -> PathBuf {
     path.push(".lock");
     path.into()
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering::SeqCst},
+        thread,
+    };
+
+    use super::*;
+
+    /// Who ends removes the file while others have it open: to lock what is gone is no lock.
+    #[test]
+    fn of_many_who_take_and_give_back_a_lock_one_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (database, path) = (folder.path().join("a.db"), folder.path().join(".a.lock"));
+        private::create(&database).unwrap();
+        let holders = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut taken = 0;
+                    while taken < 500 {
+                        let take = LockFile::take(&database, path.clone(), Afterwards::Goes);
+                        match take {
+                            Ok(lock) => {
+                                assert_eq!(holders.fetch_add(1, SeqCst), 0, "another has it too");
+                                taken += 1;
+                                thread::yield_now();
+                                holders.fetch_sub(1, SeqCst);
+                                drop(lock);
+                            }
+                            Err(OpenError::Held { .. }) => thread::yield_now(),
+                            Err(error) => panic!("{error:?}"),
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
 use super::{Home, Running, add_habit, verify::tamper};
 
@@ -46,6 +47,16 @@ fn forget(home: &Home, user: &str) -> Value {
     ended.events().remove(0)
 }
 
+/// Whose folders of notes the database knows of.
+async fn workspaces(home: &Home) -> Vec<String> {
+    let options = SqliteConnectOptions::new().filename(home.database());
+    let mut db = options.connect().await.unwrap();
+    let users = sqlx::query_scalar("SELECT user_id FROM notes_workspaces ORDER BY user_id");
+    let users = users.fetch_all(&mut db).await.unwrap();
+    db.close().await.unwrap();
+    users
+}
+
 fn verified(home: &Home, options: &[&str]) -> Vec<Value> {
     let ended = home.run(&[&["ledger", "--verify"], options].concat(), "");
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -57,7 +68,9 @@ async fn who_is_forgotten_leaves_no_text_and_a_ledger_that_holds() {
     let home = written();
     let session = format!("kim-{SECRET}");
     let head = verified(&home, &["--session", &session])[0]["head"].clone();
+    assert_eq!(workspaces(&home).await, ["kim", "lee"]);
     let told = forget(&home, "kim");
+    assert_eq!(workspaces(&home).await, ["lee"]);
     assert_eq!(
         (&told["sessions"], &told["calls"], &told["messages"], &told["workspace"]),
         (&json!(1), &json!(2), &json!(2), &json!(true))
@@ -139,6 +152,35 @@ fn nobody_is_forgotten_unasked() {
     assert_eq!((&strange["user"], &strange["sessions"]), (&json!("a\u{202e}b"), &json!(0)));
     let raw = home.run(&["forget", "a\u{202e}b", "--yes", "--locale", "ko"], "");
     assert!(!raw.out.contains('\u{202e}') && raw.err.contains("백업"), "{raw:?}");
+}
+
+/// What `madang forget kim` says where this is typed behind its question.
+#[cfg(target_os = "linux")]
+fn answered(home: &Home, typed: &str) -> (Option<i32>, String) {
+    use super::pty::{Control, Pty};
+
+    let command = home.command(&["forget", "kim", "--locale", "en"]);
+    let mut asked = Pty::start(command, (200, 24), Control::Not);
+    let question = asked.until_shown("Type the name of the user to go on.");
+    assert!(question.contains("all chats, habits and notes of kim"), "{question}");
+    asked.write(typed);
+    let (status, said) = asked.ended();
+    (status.code(), said)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn only_the_name_that_is_typed_is_a_yes() {
+    let home = written();
+    for typed in ["\n", "y\n", "yes\n", "lee\n", "KIM\n", "ki\n", "kimm\n", " kim\n", "\u{4}"] {
+        let (code, said) = answered(&home, typed);
+        let is_told = said.contains("nothing was erased: what was typed is not the name");
+        assert!(code == Some(1) && is_told, "{typed:?}: {code:?} {said}");
+        assert!(lies_in(&home.path("data"), SECRET), "{typed:?}");
+    }
+    let (code, said) = answered(&home, "kim\n");
+    assert!(code == Some(0) && said.contains("\"sessions\":1"), "{code:?} {said}");
+    assert!(!lies_in(&home.path("data"), SECRET), "{said}");
 }
 
 #[test]

@@ -18,6 +18,9 @@ const PROMISED: Duration = Duration::from_secs(35);
 /// Far more than an end in order takes, far less than a core that spins meanwhile.
 const LITTLE: Duration = Duration::from_secs(2);
 
+/// Many times as long as it takes until the next piece of the answer.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// How the program is told that it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -150,6 +153,16 @@ fn while_the_terminal_takes_no_output_a_signal_ends_the_program() {
     chat.until_shown("on and on");
     // Ctrl-S: writing waits from now on.
     chat.write([0x13]);
+    // Once nothing comes any more the program waits for its terminal, and for it alone.
+    let mut shown = chat.rest().len();
+    let mut silent_since = Instant::now();
+    while silent_since.elapsed() < QUIET {
+        thread::park_timeout(Duration::from_millis(20));
+        let now = chat.rest().len();
+        if now > shown {
+            (shown, silent_since) = (now, Instant::now());
+        }
+    }
     let process = chat.child.id();
     let begin = Instant::now();
     signal("TERM", process);
