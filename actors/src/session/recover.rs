@@ -28,6 +28,12 @@ pub(super) async fn recover(
     warn!(%call, "the reply about a call was lost");
     let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
     let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
+    // What the ledger has was let in before: its place is waited for, and it is not proposed again.
+    let standing = match &row {
+        Ok(row) => row.clone().map(Box::new),
+        Err(_) => request.standing.clone(),
+    };
+    let request = Arc::new(DispatchRequest { standing, ..Arc::unwrap_or_clone(request) });
     let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
         let gone = wiring.dispatcher.actor();

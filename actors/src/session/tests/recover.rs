@@ -6,15 +6,15 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::spawn;
 use uuid::Uuid;
 
-use super::{by_hand, calling};
+use super::{by_hand, by_hand_with, calling};
 use crate::{
     dispatcher::DispatcherMsg,
     ledger::{CallState, text_digest},
     mailbox::Address,
     port::{TurnStep, Write},
     protocol::{
-        ChatMessage, Content, Decision, Effect, SessionId, Timestamp, TurnEnding, TurnId,
-        TurnOptions, Usage,
+        Bound, ChatMessage, Content, Decision, Effect, Limits, SessionId, Timestamp, TurnEnding,
+        TurnId, TurnOptions, Usage,
     },
     session::{Wiring, recover::Sign},
     testing::{
@@ -106,6 +106,41 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
     let rows = yard.settled().await;
     assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
     assert_eq!(runs.map(|runs| runs.count()), [1, 1]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
+    let held = Gate::new();
+    let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
+    let limits = Limits { max_running_calls: 1, ..Limits::default() };
+    let (mut yard, mut script) = by_hand_with(limits, [lost, hold]).await;
+    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let loses = Loses { tool: "lost", gate: gate.clone(), to };
+    let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
+    by_way_of(&mut yard, Address::new(loses));
+    let [a, b] = [yard.door("a").await, yard.door("b").await];
+    let first = yard.ask(&a, "go").await.unwrap();
+    script.next().await.finish(calling("Well.", &["lost"]));
+    let second = yard.ask(&b, "go").await.unwrap();
+    script.next().await.finish(calling("", &["hold"]));
+    in_time(held.arrived(1)).await;
+    gate.open();
+    let admission = &yard.tree.around.admission;
+    in_time(async {
+        while !admission.is_wanted(Bound::RunningCalls, &kim()) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    held.open();
+    for _ in 0..2 {
+        script.next().await.say("Seen.");
+    }
+    for end in [first, second] {
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    }
+    let rows = yard.settled().await;
+    assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
 }
 
 #[tokio::test]
