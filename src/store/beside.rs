@@ -4,8 +4,8 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Reader, Store, StoreError, StoredSession, SubmittedTurn,
-        Transaction, TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
+        SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
     testing::MemoryStore,
@@ -37,6 +37,10 @@ impl Store for Beside {
 
     fn keys(&self) -> &SealKeys {
         self.record.keys()
+    }
+
+    fn occupancy(&self) -> Option<&Occupancy> {
+        self.record.occupancy()
     }
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {

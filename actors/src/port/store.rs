@@ -39,10 +39,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     }
 
     /// Tells which runtime has the store: what one runtime runs, another would take for what a crash cut off. A store of
-    /// which there can be only one handle needs none.
-    fn occupancy(&self) -> Option<&Occupancy> {
-        None
-    }
+    /// which there can be only one handle needs none, and one that hands on to another gives that one's.
+    fn occupancy(&self) -> Option<&Occupancy>;
 
     /// Opens a write transaction.
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>>;

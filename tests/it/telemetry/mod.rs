@@ -1,12 +1,13 @@
 //! Whoever watches sees each turn, completion and call, how it ended and what it cost, and never what anybody said.
 
+mod commits;
 mod watchers;
 
 use expect_test::expect;
 use madang::{
     Call, Completion, Confirm, Decision, FinishReason, Limits, TurnEnding, TurnRefused, Usage,
     telemetry::{METRICS, MetricKind, describe},
-    testing::{MemoryConnection, Probe, ScriptedCompletion, ScriptedModel, model_pair},
+    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
 use metrics::set_default_local_recorder;
 use serde_json::json;
@@ -236,39 +237,6 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
         madang.tool_calls{gen_ai.tool.name=_unknown,madang.tool.outcome=error,error.type=unknown_tool} 1
         madang.tool_calls{gen_ai.tool.name=note,madang.tool.outcome=ok} 1
         madang.turns{madang.turn.ending=answered} 1"#]].assert_eq(&counted.join("\n"));
-}
-
-#[tokio::test]
-async fn each_job_of_a_group_of_writes_is_counted() {
-    let meters = Meters::default();
-    let _watching = set_default_local_recorder(&meters);
-    let yard = Yard::new(ScriptedModel::repeating([ScriptedCompletion::text("Well.")])).await;
-    let mut turns = Vec::new();
-    let paused = yard.store.pause().await;
-    // What hangs at its commit keeps the writer busy: the others wait for it together.
-    let (ran, has_run) = tokio::sync::oneshot::channel();
-    let first = tokio::spawn(yard.runtime.transaction(async move |_: &mut MemoryConnection| {
-        ran.send(()).unwrap();
-        std::io::Result::Ok(())
-    }));
-    has_run.await.unwrap();
-    for number in 0..8 {
-        let runtime = yard.runtime.clone();
-        turns.push(tokio::spawn(async move {
-            let session = runtime.session("kim", &number.to_string()).await.unwrap();
-            session.ask("go").await.unwrap().ended().await.unwrap()
-        }));
-    }
-    yard.waiting(8).await;
-    drop(paused);
-    first.await.unwrap().unwrap();
-    for turn in turns {
-        assert_eq!(turn.await.unwrap().ending, TurnEnding::Answered);
-    }
-    let jobs = meters.sum("madang.store.group.jobs{}");
-    assert_eq!(jobs, Some(25.0), "of each chat: that it was opened, what was asked, how it ended");
-    assert!(meters.count("madang.store.group.jobs{}") < 19, "eight in one group");
-    yard.shutdown().await;
 }
 
 #[tokio::test]
