@@ -259,7 +259,10 @@ fn bad_arguments_of_a_call_are_a_validation_error() {
     ended.failed_with(&["the arguments are not UTF-8", "convert them"]);
     let rows = home.run(&["ledger"], "").events();
     let raw: Vec<&str> = rows.iter().map(|row| row["raw_arguments"].as_str().unwrap()).collect();
-    assert_eq!(raw, bad_arguments(), "the ledger has them as they were written");
+    let mut kept = bad_arguments();
+    let long = kept.last_mut().unwrap();
+    *long = format!("{}…(+{} bytes)", &long[..1_024], long.len() - 1_024);
+    assert!(raw == kept, "the ledger has them as they were written, of the longest the beginning");
 }
 
 #[test]
