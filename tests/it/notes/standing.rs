@@ -99,7 +99,8 @@ async fn subscribers_hear_that_a_page_was_renamed_and_that_it_went() {
     for expected in
         [Change::PageChanged { page }, Change::PageChanged { page }, Change::PageDeleted { page }]
     {
-        assert_eq!(changes.next().await.unwrap(), expected);
+        let heard = tokio::time::timeout(PATIENCE, changes.next()).await;
+        assert_eq!(heard.expect("subscribers hear of it").unwrap(), expected);
     }
     runtime.shutdown().await.unwrap();
 }

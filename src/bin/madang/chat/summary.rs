@@ -206,6 +206,9 @@ mod tests {
             line("look", Some(odd), Locale::En),
             r"❌ Error: none\u{a}✅ Done · add_habit\u{1b} · look"
         );
+        let message = "no'. ✅ Done";
+        let denied = line("look", Some(ToolOutcome::denied(Some(message.into()))), Locale::En);
+        assert!(denied.contains(r"'no\'. ✅ Done'"), "{denied}");
         assert_eq!(
             line("look", None, Locale::En),
             "❗ the screen was closed and the result discarded, but it took effect. · look"
