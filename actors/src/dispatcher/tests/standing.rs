@@ -46,14 +46,19 @@ impl Chat<'_> {
     }
 }
 
+/// The user is asked, and says always.
+async fn allow_always(yard: &Yard, mut call: OneCall) -> OneCall {
+    let question = call.question().await;
+    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+    assert_eq!(kind(&call.end().await), "ok, Committed");
+    call
+}
+
 #[tokio::test]
 async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_often_as_it_says() {
     let tools = ["mail", "wipe"].map(|name| FakeTool::destructive(name).resource(named));
     let yard = yard_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
-    let mut first = yard.begin("mail", r#"{"to":"kim"}"#).await;
-    let question = first.question().await;
-    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
-    assert_eq!(kind(&first.end().await), "ok, Committed");
+    let first = allow_always(&yard, yard.begin("mail", r#"{"to":"kim"}"#).await).await;
     let request: Arc<DispatchRequest> = first.request.clone();
     let (session, turn, always) = (request.session.clone(), request.turn, request.call.id);
     let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
@@ -81,13 +86,27 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
 async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
     let tool = FakeTool::destructive("mail").resource(named);
     let yard = yard_with(|_| {}, vec![tool]).await;
-    let mut first = yard.begin("mail", "{}").await;
-    let question = first.question().await;
-    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
-    assert_eq!(kind(&first.end().await), "ok, Committed");
+    let first = allow_always(&yard, yard.begin("mail", "{}").await).await;
     let (session, turn) = (first.request.session.clone(), first.request.turn);
     let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
     chat.is_asked("mail", r#"{"to":"lee"}"#).await;
     assert_eq!(kind(&chat.next("mail", "{}").await.end().await), "ok, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_that_covers_the_call()
+{
+    let tools = ["mail", "wipe"].map(FakeTool::destructive);
+    let yard = yard_with(|_| {}, tools.into()).await;
+    allow_always(&yard, yard.begin("wipe", "{}").await).await;
+    let here = allow_always(&yard, yard.begin("mail", "{}").await).await;
+    let (session, turn) = (here.request.session.clone(), here.request.turn);
+    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    allow_always(&yard, chat.next("wipe", "{}").await).await;
+    for tool in ["wipe", "mail"] {
+        let event = chat.next(tool, "{}").await.next().await;
+        assert!(matches!(event, DispatcherEvent::Ended(_)), "{tool}: {event:?}");
+    }
     yard.settled().await;
 }
