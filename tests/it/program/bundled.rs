@@ -132,3 +132,26 @@ fn each_sentence_of_the_start_screen_leads_to_its_call() {
         }
     }
 }
+
+/// Whatever the model makes of it: what was not found or named before is in no catalogue and on no open page.
+#[test]
+fn an_ordinal_without_a_list_writes_nothing_though_everything_is_approved() {
+    for said in [
+        "두 번째 거 추가해줘",
+        "첫 번째로 할게",
+        "2번 추가해줘",
+        "두번째꺼 추가 부탁해",
+        "Add the second one",
+        "add number 2",
+        "The first one, please",
+        "Delete the third one",
+    ] {
+        let home = Home::new();
+        let options = ["chat", "--json", "--toolkit", "life,notes", "--confirm", "approve"];
+        let ended = home.run(&options, format!("{said}\n"));
+        let calls = ended.of_type("tool_call_ended");
+        assert_eq!(ended.of_type("turn_ended").len(), 1, "{said}: {ended:?}");
+        assert!(calls.iter().all(|call| call["effect"] == "none"), "{said}: {calls:?}");
+        assert_eq!(home.habits(), 0, "{said}");
+    }
+}
