@@ -59,7 +59,8 @@ pub enum SessionError {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
-    /// Something of the session has not ended: a turn, or another call without a model.
+    /// Something of the session has not ended: a turn, or another call without a model. Or it is awake with a chat that only
+    /// memory has, and cannot be put to sleep.
     #[error("session {0} is busy")]
     Busy(SessionId),
     /// The time zone of the call or its user is not known.
