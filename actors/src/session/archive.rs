@@ -52,8 +52,9 @@ impl Archive {
         Self { door, store, max_entries: max_entries.max(1), has_failed: false }
     }
 
-    pub(super) fn after_a_failure(self) -> Self {
-        Self { has_failed: true, ..self }
+    /// The same behind a read that failed or did not.
+    pub(super) fn after(self, has_failed: bool) -> Self {
+        Self { has_failed, ..self }
     }
 
     /// Reads events behind a place up to another. Gives the place behind which to read on, until all are read.

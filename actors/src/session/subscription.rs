@@ -73,10 +73,11 @@ impl Subscription {
                     Ok((missed, rest)) => {
                         self.missed = missed;
                         self.behind = rest.map(|after| (after, to));
+                        self.archive = Some(archive.after(false));
                     }
                     Err(cause) => {
                         warn!(%cause, "failed to read what a subscriber missed");
-                        self.archive = Some(archive.after_a_failure());
+                        self.archive = Some(archive.after(true));
                         return Some(Item::Unread);
                     }
                 },

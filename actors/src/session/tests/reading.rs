@@ -184,6 +184,12 @@ async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
     let Some(Item::Event(first)) = in_time(slow.next()).await else { panic!("it is read now") };
     assert_eq!(first.place, EventPlace::of_entry(1));
     assert!(failed.elapsed() >= Duration::from_secs(1), "the store is given some time");
+    while slow.try_next().is_some() {}
+    turn(&yard, &door).await;
+    let again = tokio::time::Instant::now();
+    assert!(matches!(in_time(slow.next()).await, Some(Item::Lagged { .. })));
+    assert!(matches!(in_time(slow.next()).await, Some(Item::Event(_))));
+    assert!(again.elapsed() < Duration::from_secs(1), "it has answered since");
 }
 
 #[tokio::test]
