@@ -101,6 +101,24 @@ async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is
 }
 
 #[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_keeps_its_session_until_it_has_ended() {
+    let yard = Yard::new(says(&["Hello."])).await;
+    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let slow = in_background(&yard, named("s", "slow_note"));
+    yard.gate.begun(1).await;
+    slow.abort();
+    assert!(slow.await.unwrap_err().is_cancelled());
+    let refused = yard.runtime.dispatch(named("s", "note")).await;
+    assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
+    yard.gate.open(1);
+    session.ask("hi").await.unwrap().ended().await.unwrap();
+    let entries: Vec<_> = transcript(&yard, "s").await.into_iter().map(|(_, text)| text).collect();
+    assert_eq!(entries, ["slow_note", "hi", "Hello."]);
+    assert_eq!(yard.rows().len(), 1, "what it wrote is kept");
+    yard.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     let arguments = json!({ "name": "a" });
     let yard = Yard::new(crate::support::call_then_say("slow_note", &arguments, "Noted.")).await;
