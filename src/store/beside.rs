@@ -14,8 +14,8 @@ use madang_actors::{
 use super::SqliteStore;
 
 /// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
-/// runtime itself stores, its ledger included, is in memory and ends with it. A tool that writes finds no connection of the
-/// kind that it needs, and fails.
+/// runtime itself stores, its ledger included, is in memory and ends with it: dispatch no tool there that does anything. One
+/// that writes to the store finds no connection of the kind that it needs, and fails.
 #[derive(Debug)]
 pub struct Beside {
     database: SqliteStore,
@@ -106,11 +106,12 @@ impl Store for Beside {
     }
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
-        self.record.forget(order)
+        // Refused there: what is to be forgotten is not in memory.
+        self.database.forget(order)
     }
 
     fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>> {
-        self.record.erased()
+        self.database.erased()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
@@ -118,5 +119,28 @@ impl Store for Beside {
             self.record.close().await;
             self.database.close().await;
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use madang_actors::port::{Clock as _, SystemClock};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nobody_is_told_to_be_forgotten_who_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("held.db");
+        let held = SqliteStore::open(&file, []).await.unwrap();
+        let beside = Beside::new(SqliteStore::open_read_only(&file).await.unwrap());
+        let kim = UserId::new("kim").unwrap();
+        let at = SystemClock.now();
+        let order = Forget { user: kim.clone(), by: kim, at, tables: Vec::new() };
+        let refused = beside.forget(&order).await;
+        assert!(matches!(refused, Err(ForgetError::Store(_))), "{refused:?}");
+        assert_eq!(beside.erased().await.unwrap(), []);
+        beside.close().await;
+        held.close().await;
     }
 }
