@@ -12,15 +12,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     House, kind, load,
-    stand_in::{DEATHS, left_over, mark, options},
+    stand_in::{DEATHS, HANGS, left_over, mark, options},
     until, words,
 };
 
-/// Bounds for children that hang; those that do not are faster even where everything else runs, too.
-fn impatient(options: ChildOptions) -> ChildOptions {
-    let ms = Duration::from_millis;
-    let options = options.ping_every(ms(50)).silent_after(ms(4_000)).still_after(ms(5_000));
+/// Another process at once, and the usual bounds: a busy machine stops a process for seconds.
+fn hurried(options: ChildOptions) -> ChildOptions {
     options.restart_delay(Duration::ZERO, Duration::ZERO)
+}
+
+/// Bounds for processes that are asked to hang.
+fn impatient(options: ChildOptions) -> ChildOptions {
+    let (ms, s) = (Duration::from_millis, Duration::from_secs);
+    hurried(options).ping_every(ms(50)).silent_after(s(8)).still_after(s(10))
 }
 
 /// Steps that are done once in the life of a test.
@@ -30,46 +34,58 @@ fn once(folder: &TempDir, name: &str, how: &str) -> String {
 
 #[tokio::test]
 async fn a_completion_of_which_nobody_has_seen_anything_is_asked_again() {
-    let (house, folder) = (House::with(impatient).await, tempfile::tempdir().unwrap());
-    for how in DEATHS {
-        let steps = format!("begin;{};say here I am", once(&folder, how, how));
-        let (streamed, ended) = house.ask(steps).await;
-        let ended = ended.unwrap_or_else(|error| panic!("after {how}: {}", words(&error)));
-        assert_eq!(ended.text, "here I am", "after {how}");
-        assert_eq!(streamed.last().unwrap(), r#"Text("here I am")"#, "after {how}");
+    async fn each(house: House, ways: &[&str]) {
+        let folder = tempfile::tempdir().unwrap();
+        for how in ways {
+            let steps = format!("begin;{};say here I am", once(&folder, how, how));
+            let (streamed, ended) = house.ask(steps).await;
+            let ended = ended.unwrap_or_else(|error| panic!("after {how}: {}", words(&error)));
+            assert_eq!(ended.text, "here I am", "after {how}");
+            assert_eq!(streamed.last().unwrap(), r#"Text("here I am")"#, "after {how}");
+        }
+        let (stats, deaths) = (house.stats(), ways.len() as u64);
+        assert_eq!((stats.died, stats.asked_again, stats.refused), (deaths, deaths, 0));
+        house.close().await;
     }
-    let (stats, deaths) = (house.stats(), DEATHS.len() as u64);
-    assert_eq!((stats.died, stats.asked_again, stats.refused), (deaths, deaths, 0));
-    house.close().await;
+    let (ends, hangs): (Vec<_>, Vec<_>) = DEATHS.iter().partition(|how| !HANGS.contains(how));
+    let [stops, freezes] = [&hangs[..1], &hangs[1..]];
+    let (ending, stopping, freezing) =
+        (House::with(hurried).await, House::with(impatient).await, House::with(impatient).await);
+    tokio::join!(each(ending, &ends), each(stopping, stops), each(freezing, freezes));
 }
 
 #[tokio::test]
 async fn a_completion_that_was_seen_fails_and_says_why() {
-    let house = House::with(impatient).await;
-    for (how, reason) in [
+    async fn each(house: House, ways: &[(&str, &str)]) {
+        for (how, reason) in ways {
+            let (streamed, ended) =
+                house.ask(format!("number {reason};say so far;{how};wait 60000")).await;
+            assert_eq!(streamed, [r#"Text("so far")"#], "{how}");
+            assert_eq!(kind(&ended), ModelError::ENGINE_DIED, "{how}");
+            let said = words(&ended.unwrap_err());
+            assert!(said.contains(reason), "{how}: {said}");
+            assert_eq!(house.ask("say next").await.1.unwrap().text, "next", "after {how}");
+        }
+        house.close().await;
+    }
+    let ends = [
         ("abort", "the model's process ended (signal: 6 (SIGABRT)"),
         ("abort", "it said last: GGML_ASSERT(it was asked to) failed"),
         ("segfault", "signal: 11 (SIGSEGV)"),
         ("kill", "signal: 9 (SIGKILL)"),
         ("leave", "exit status: 0"),
-        ("stop", "gave no sign of life any more"),
-        ("freeze", "got no further with what it was asked"),
         ("garbage", "wrote a frame of"),
-    ] {
-        let (streamed, ended) =
-            house.ask(format!("number {reason};say so far;{how};wait 60000")).await;
-        assert_eq!(streamed, [r#"Text("so far")"#], "{how}");
-        assert_eq!(kind(&ended), ModelError::ENGINE_DIED, "{how}");
-        let said = words(&ended.unwrap_err());
-        assert!(said.contains(reason), "{how}: {said}");
-        assert_eq!(house.ask("say next").await.1.unwrap().text, "next", "after {how}");
-    }
-    house.close().await;
+    ];
+    let stops = [("stop", "gave no sign of life any more")];
+    let freezes = [("freeze", "got no further with what it was asked")];
+    let (ending, stopping, freezing) =
+        (House::with(hurried).await, House::with(impatient).await, House::with(impatient).await);
+    tokio::join!(each(ending, &ends), each(stopping, &stops), each(freezing, &freezes));
 }
 
 #[tokio::test]
 async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_are_answered() {
-    let house = House::with(impatient).await;
+    let house = House::with(hurried).await;
     let killer = || house.ask("wait 50;abort");
     let (boom, one, two, three) = tokio::join!(
         killer(),
@@ -91,7 +107,7 @@ async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_a
 
 #[tokio::test]
 async fn a_model_that_panics_ends_its_own_completion_only() {
-    let house = House::with(impatient).await;
+    let house = House::with(hurried).await;
     let (panicked, beside) =
         tokio::join!(house.ask("say a;wait 50;panic"), house.ask("say b;wait 300;say c"));
     assert_eq!(kind(&panicked.1), "Panic");
@@ -102,7 +118,7 @@ async fn a_model_that_panics_ends_its_own_completion_only() {
 
 #[tokio::test]
 async fn a_process_that_dies_while_nobody_asks_is_replaced() {
-    let house = House::with(impatient).await;
+    let house = House::with(hurried).await;
     let first = house.stats().process.unwrap();
     rustix::process::kill_process(pid(first), rustix::process::Signal::KILL).unwrap();
     house

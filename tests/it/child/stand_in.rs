@@ -39,6 +39,8 @@ pub(super) fn options(role: &str, mark: &str) -> ChildOptions {
     let shell = ChildOptions::new("/bin/sh").argument("-c").argument("exec \"$@\" 3>&1 1>&2");
     let options =
         shell.argument("sh").argument(this_program).variable(ROLE, role).variable(MARK, mark);
+    // Reading its own symbols for a stack, on a cold disk, it would give no sign of life.
+    let options = options.variable("RUST_BACKTRACE", "0");
     arguments.into_iter().fold(options, ChildOptions::argument)
 }
 
@@ -159,6 +161,9 @@ fn milliseconds(text: &str) -> Duration {
 /// All the ways in which it dies, or as good as dies.
 pub(super) const DEATHS: [&str; 7] =
     ["abort", "segfault", "kill", "stop", "freeze", "garbage", "leave"];
+
+/// Those after which the process is still there.
+pub(super) const HANGS: [&str; 2] = ["stop", "freeze"];
 
 fn die(how: &str) {
     let send = |signal| kill_process(getpid(), signal).unwrap();
