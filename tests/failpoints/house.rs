@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long the driver waits for anything: far longer than all waits of the house together.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One call, and what the person does about it.
 struct Scene {

@@ -209,7 +209,7 @@ async fn a_hanging_handler_makes_others_wait_no_longer_than_its_deadline() {
         let (report, waited) = tokio::join!(hanging, others);
         assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
         // Two commits come on top, on a machine that may be busy with other tests.
-        assert!(waited < deadline + Duration::from_secs(1), "{name}: {waited:?}");
+        assert!(waited < deadline + Duration::from_secs(10), "{name}: {waited:?}");
         assert_eq!(house.titles().await, ["own", "song"]);
         house.shutdown().await;
     }

@@ -21,7 +21,7 @@ use tracing::{Subscriber, subscriber::DefaultGuard};
 use tracing_subscriber::registry;
 
 /// How long a test waits for anything before it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runtime on the memory store, with its store and the gate of its slow tools.
 pub(crate) struct Yard {

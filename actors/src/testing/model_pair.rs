@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// So long a test waits for the model to be asked before it fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A model, and the hand that drives it.
 ///

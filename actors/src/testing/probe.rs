@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// How long a test waits for a state before it fails with what has happened so far.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads a session's feed and remembers it.
 #[derive(Debug)]

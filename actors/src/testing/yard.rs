@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How long a test waits for anything before it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runtime's actors, with the store behind them.
 pub(crate) struct Yard {

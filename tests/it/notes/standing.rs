@@ -12,7 +12,7 @@ use sqlx::SqliteConnection;
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn page(runtime: &Runtime, title: &str, blocks: &[(u32, &str)]) -> (Value, Vec<Value>) {
     let blocks: Vec<_> = blocks

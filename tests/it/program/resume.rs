@@ -11,8 +11,8 @@ use super::{
 
 const OPTIONS: &str = "--locale en --session one";
 
-/// What a program that shuts down is given by its documentation, without any handler that runs.
-const SHORT: Duration = Duration::from_secs(10);
+/// Far less than an open question waits for its answer, and enough for a busy machine.
+const SHORT: Duration = Duration::from_secs(30);
 
 fn text(text: &str) -> Value {
     json!({ "text": text })

@@ -21,7 +21,7 @@ use super::support::{House, NOTES, db, note, record, say, session};
 use crate::store::SqliteStore;
 
 /// Long after whatever a test waits for should have happened.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const ENDLESS: &str =
     "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A call that takes this long hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Calls before the runtime and its ledger, which is kept in memory, begin anew.
 const CALLS: u32 = 2_000;
 

@@ -63,7 +63,7 @@ pub struct Figures {
 const LOG_PAGES: &str = "64";
 
 /// A lock is let go long before.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Of so many cuts one is gone on with.
 const RESUMED: u64 = 8;

@@ -41,7 +41,7 @@ use crate::{
     },
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store, and a workspace in a folder of its own.
 struct House {
