@@ -5,15 +5,39 @@ use serde_json::{Map, Number, Value};
 use super::shape::{Holding, Shape};
 use crate::protocol::Breach;
 
+/// Bytes of JSON Pointers that are kept beside the first of a kind. Each has the keys above in it, so those of many values
+/// below a long key would take gigabytes.
+const MAX_POINTER_BYTES: usize = 64 * 1024;
+
 /// What [`prune`] found on its way.
 #[derive(Debug, Default)]
 pub(super) struct Pruned {
     /// JSON Pointers to the keys that were removed.
-    pub(super) removed: Vec<String>,
+    pub(super) removed: Pointers,
     /// JSON Pointers to optional keys whose null was taken for nothing.
-    pub(super) nulls: Vec<String>,
+    pub(super) nulls: Pointers,
+    /// The bytes of the longest place that was come to.
+    pub(super) longest_place: usize,
     /// Schemas that the validator will visit, at most.
     pub(super) steps: u64,
+}
+
+/// The first of some JSON Pointers, and those behind it as far as there is room.
+#[derive(Debug, Default)]
+pub(super) struct Pointers {
+    pub(super) kept: Vec<String>,
+    bytes: usize,
+}
+
+impl Pointers {
+    fn push(&mut self, place: &str, key: &str) {
+        self.bytes = self.bytes.saturating_add(place.len() + key.len());
+        if self.kept.is_empty() || self.bytes <= MAX_POINTER_BYTES {
+            let mut pointer = place.to_owned();
+            push(&mut pointer, key);
+            self.kept.push(pointer);
+        }
+    }
 }
 
 /// Removes keys that the schema neither names nor says anything about. Where it speaks of other keys, be it to allow or
@@ -66,7 +90,7 @@ impl Pruning<'_> {
                 let is_known = parts()
                     .any(|(part, _)| part.properties.as_ref().is_some_and(|p| p.contains_key(key)));
                 if !is_known {
-                    self.pruned.removed.push(joined(&self.place, key));
+                    self.pruned.removed.push(&self.place, key);
                 }
                 is_known
             });
@@ -81,8 +105,7 @@ impl Pruning<'_> {
                 each(&part.other_keys, visits).chain(named.map(|child| (child, visits)))
             });
             let below = shape.holding_for(children);
-            let parent = self.place.len();
-            self.place = joined(&self.place, key);
+            let parent = self.enter(key);
             self.value(field, &below)?;
             self.place.truncate(parent);
         }
@@ -105,7 +128,7 @@ impl Pruning<'_> {
             let passes = named.flat_map(|holding| holding.into_keys().collect::<Vec<_>>());
             let stays = !is_named || passes.into_iter().any(|part| shape.part(part).lets_null_pass);
             if !stays {
-                self.pruned.nulls.push(joined(&self.place, key));
+                self.pruned.nulls.push(&self.place, key);
             }
             stays
         });
@@ -131,8 +154,7 @@ impl Pruning<'_> {
         };
         let beyond = at(positions);
         for (index, item) in items.iter_mut().enumerate() {
-            let parent = self.place.len();
-            self.place = joined(&self.place, &index.to_string());
+            let parent = self.enter(&index.to_string());
             if index < positions {
                 self.value(item, &at(index))
             } else {
@@ -141,6 +163,14 @@ impl Pruning<'_> {
             self.place.truncate(parent);
         }
         Ok(())
+    }
+
+    /// Steps down to a value. Gives where its parent's place ends.
+    fn enter(&mut self, key: &str) -> usize {
+        let parent = self.place.len();
+        push(&mut self.place, key);
+        self.pruned.longest_place = self.pruned.longest_place.max(self.place.len());
+        parent
     }
 
     fn count(&mut self, holding: &Holding, times: u64) -> Result<(), Breach> {
@@ -169,6 +199,8 @@ fn each(children: &[usize], visits: u64) -> impl Iterator<Item = (&usize, u64)> 
     children.iter().map(move |child| (child, visits))
 }
 
-fn joined(place: &str, key: &str) -> String {
-    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
+/// Adds a key to a JSON Pointer.
+fn push(place: &mut String, key: &str) {
+    place.push('/');
+    place.push_str(&key.replace('~', "~0").replace('/', "~1"));
 }

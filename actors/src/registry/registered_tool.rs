@@ -9,7 +9,7 @@ use tracing::{error, info};
 use super::{
     CallError, Execution, NeedsConnection, OtherEffect, Problems, RegistryError, arguments,
     problems::problems_of,
-    prune::{Pruned, prune},
+    prune::prune,
     shape::Shape,
     unwind::{Panicked, Unwind, caught},
 };
@@ -24,6 +24,8 @@ use crate::{
 
 /// Arguments that cost more steps than this are told their first problem only: each problem holds some memory.
 const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
+/// The same where their places could take more bytes than this: each place has the keys above it in it.
+const BYTES_FOR_ALL_PROBLEMS: u64 = 16 * 1024 * 1024;
 
 /// A registered tool: the schema is compiled once and shared by all calls.
 pub struct RegisteredTool {
@@ -39,9 +41,9 @@ pub struct RegisteredTool {
 pub struct CheckedArguments {
     /// The arguments: an object.
     pub arguments: Value,
-    /// JSON Pointers to the keys that were removed.
+    /// JSON Pointers to the keys that were removed: one where there is any, and as many more as are not too long.
     pub removed: Vec<String>,
-    /// JSON Pointers to optional keys whose null was taken for nothing: the key is not among the arguments.
+    /// The same for optional keys whose null was taken for nothing: the key is not among the arguments.
     pub nulls: Vec<String>,
 }
 
@@ -154,18 +156,22 @@ impl RegisteredTool {
         access: Access<'_>,
         limits: &Limits,
     ) -> ToolResult<ToolOutcome> {
-        let outcome = match self.tool.call(arguments, prepared, ctx, access).await {
-            Ok(outcome) => outcome,
-            Err(ToolFault::Rule(rule)) => ToolOutcome::Err(rule),
-            Err(fault @ ToolFault::Unexpected { .. }) => return Err(fault),
-        };
-        match outcome.storable(limits.max_outcome_bytes) {
-            Ok(()) => Ok(outcome),
-            Err(cause) => {
-                outcome.dismantle();
-                Err(ToolFault::unexpected(Fault::SERIALIZE, cause))
-            }
-        }
+        outcome_of(self.tool.call(arguments, prepared, ctx, access).await, limits)
+    }
+
+    /// Does the slow work before the handler. A rule that it finds broken is given as an outcome, and checked like one of
+    /// [`handle`](Self::handle).
+    ///
+    /// # Errors
+    /// The outcome in place of the work, or the fault.
+    pub async fn prepare(
+        &self,
+        arguments: &Value,
+        ctx: &ToolContext,
+        limits: &Limits,
+    ) -> Result<Prepared, ToolResult<ToolOutcome>> {
+        let prepared = self.tool.prepare(arguments, ctx).await;
+        prepared.map_err(|fault| outcome_of(Err(fault), limits))
     }
 
     /// Validates and runs outside the dispatcher: nobody is asked, and nothing is recorded. For tools that need no
@@ -205,8 +211,12 @@ impl RegisteredTool {
         let failed = |fault, cause| Execution { tool: self.spec().name.clone(), fault, cause };
         let ended = Unwind::new(async {
             let limits = Limits::default();
-            let prepared = self.tool.prepare(&arguments, ctx).await?;
-            self.handle(arguments.clone(), prepared, ctx, access, &limits).await
+            match self.prepare(&arguments, ctx, &limits).await {
+                Ok(prepared) => {
+                    self.handle(arguments.clone(), prepared, ctx, access, &limits).await
+                }
+                Err(instead) => instead,
+            }
         });
         match ended.await {
             Ok(Ok(outcome)) => Ok(outcome),
@@ -266,7 +276,7 @@ impl RegisteredTool {
                 Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
                 // A panic will happen again where the handler is run, and be an outcome there.
                 Ok(Ok(())) | Err(Panicked) => {
-                    let Pruned { removed, nulls, .. } = pruned;
+                    let (removed, nulls) = (pruned.removed.kept, pruned.nulls.kept);
                     if !nulls.is_empty() {
                         info!(tool = %self.spec().name, ?nulls, "took null for nothing");
                     }
@@ -275,7 +285,8 @@ impl RegisteredTool {
             };
         }
         let mut problems = Vec::new();
-        if pruned.steps > STEPS_FOR_ALL_PROBLEMS {
+        let bytes = pruned.steps.saturating_mul(pruned.longest_place as u64);
+        if pruned.steps > STEPS_FOR_ALL_PROBLEMS || bytes > BYTES_FOR_ALL_PROBLEMS {
             if let Err(error) = self.validator.validate(&arguments) {
                 problems_of(&error, &mut problems);
             }
@@ -291,6 +302,22 @@ impl RegisteredTool {
 impl fmt::Debug for RegisteredTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RegisteredTool").field("name", &self.spec().name).finish_non_exhaustive()
+    }
+}
+
+/// An outcome that can be stored and read again, or a fault.
+fn outcome_of(result: ToolResult<ToolOutcome>, limits: &Limits) -> ToolResult<ToolOutcome> {
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(ToolFault::Rule(rule)) => ToolOutcome::Err(rule),
+        Err(fault @ ToolFault::Unexpected { .. }) => return Err(fault),
+    };
+    match outcome.storable(limits.max_outcome_bytes) {
+        Ok(()) => Ok(outcome),
+        Err(cause) => {
+            outcome.dismantle();
+            Err(ToolFault::unexpected(Fault::SERIALIZE, cause))
+        }
     }
 }
 
