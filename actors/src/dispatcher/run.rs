@@ -54,19 +54,15 @@ pub(super) async fn run(
         Err(NoPlace::Dismissed) => None,
         Err(NoPlace::Left) => return Ran::Left,
     };
-    if request.dismissal.stops() && !cleared.is_approved() {
-        let dismissed = Finished::unrun(ToolOutcome::cancelled(CancelReason::Withdrawn));
-        let end = record.end(checked.arguments().clone(), Vec::new(), dismissed);
-        return Ran::Ended(Box::pin(end).await);
+    if is_withdrawn(&cleared) {
+        return Ran::Ended(Box::pin(withdrawn(&cleared, record)).await);
     }
     let due = match about_to_run(&cleared) {
         Ok(due) => due,
         Err(mismatch) => return Ran::Ended(Box::pin(mismatch.end(record)).await),
     };
     match (tool.tool().needs(), tool.spec().effect) {
-        (Some(Need::Transaction(_)), _) => {
-            Ran::Ended(in_transaction(&cleared, due, record, around).await)
-        }
+        (Some(Need::Transaction(_)), _) => in_transaction(&cleared, due, record, around).await,
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
             Box::pin(beside(&cleared, due, record, around, early)).await
         }
@@ -79,6 +75,16 @@ pub(super) async fn run(
             }
         }
     }
+}
+
+/// Its turn ended while it waited, and nobody said yes to it: an answer that was told to count does count.
+fn is_withdrawn(cleared: &ClearedCall) -> bool {
+    cleared.checked().request().dismissal.stops() && !cleared.is_approved()
+}
+
+async fn withdrawn(cleared: &ClearedCall, record: &mut Record) -> CallEnd {
+    let withdrawn = Finished::unrun(ToolOutcome::cancelled(CancelReason::Withdrawn));
+    record.end(cleared.checked().arguments().clone(), Vec::new(), withdrawn).await
 }
 
 /// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
@@ -126,41 +132,52 @@ async fn in_transaction(
     due: Due,
     record: &mut Record,
     around: &Around,
-) -> CallEnd {
+) -> Ran {
     let Due { arguments, running } = due;
     let checked = cleared.checked();
-    let (request, tool) = (checked.request(), checked.tool().tool());
+    let (request, tool) = (checked.request(), checked.tool());
     let ctx = around.context(request);
     let patience = patience(cleared, around);
     if let Err(failed) = failpoint("run.prepare").await {
-        return Box::pin(not_run(cleared, record, &failed.into())).await;
+        return Ran::Ended(Box::pin(not_run(cleared, record, &failed.into())).await);
     }
-    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx)).await {
-        Ok(prepared) => prepared.map_err(|fault| told(fault, cleared, &ctx)),
+    let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &around.limits)).await {
+        Ok(prepared) => {
+            prepared.map_err(|instead| instead.unwrap_or_else(|fault| told(fault, cleared, &ctx)))
+        }
         Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(outcome) => {
             let unrun = Finished::unrun(outcome);
-            return Box::pin(record.end(checked.arguments().clone(), Vec::new(), unrun)).await;
+            let end = record.end(checked.arguments().clone(), Vec::new(), unrun);
+            return Ran::Ended(Box::pin(end).await);
         }
     };
     let mut lease = match lease(cleared, around).await {
         Ok(lease) => lease,
-        Err(error) => return Box::pin(not_run(cleared, record, &error)).await,
+        Err(error) => return Ran::Ended(Box::pin(not_run(cleared, record, &error)).await),
     };
+    // Others may have had the transaction for long.
+    if request.leave.is_cancelled() {
+        return Ran::Left;
+    }
+    if is_withdrawn(cleared) {
+        drop(lease);
+        return Ran::Ended(Box::pin(withdrawn(cleared, record)).await);
+    }
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
-    let work = checked.tool().handle(arguments, prepared, &ctx, access, &around.limits);
+    let work = tool.handle(arguments, prepared, &ctx, access, &around.limits);
     let outcome = match timeout(deadline, soon(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
     if let Err(failed) = failpoint("run.called").await {
         drop(lease);
-        return Box::pin(not_run(cleared, record, &failed.into())).await;
+        return Ran::Ended(Box::pin(not_run(cleared, record, &failed.into())).await);
     }
     let (keep, effect) = if outcome.is_ok() {
         (Keep::Keep, Effect::Committed)
@@ -172,13 +189,13 @@ async fn in_transaction(
     let ended = record.ended(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = around.clock.now();
-    match end(lease, keep, record.writes_at(at, steps), around).await {
+    Ran::Ended(match end(lease, keep, record.writes_at(at, steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => {
             Box::pin(not_run(cleared, record, &error)).await
         }
         written => record.told(checked.arguments().clone(), ended, at, written).await,
-    }
+    })
 }
 
 async fn begun(record: &mut Record, running: Transition) -> Result<(), StoreError> {
@@ -230,21 +247,19 @@ async fn beside(
     let Due { arguments, running } = due;
     let steps = if is_read { vec![running] } else { Vec::new() };
     let mut work = Box::pin(call_beside(cleared, arguments, around, &ctx));
-    let (finished, is_over) = match timeout(deadline, &mut work).await {
-        Ok(result) => (finished(result, is_read, cleared, &ctx), true),
+    let (finished, work) = match timeout(deadline, &mut work).await {
+        Ok(result) => (finished(result, is_read, cleared, &ctx), None),
         Err(_) => {
             let is_undone = is_read || is_planted("what passed its deadline is called undone");
             let effect = if is_undone { Effect::None } else { Effect::Unknown };
-            (
-                Finished { outcome: timed_out(deadline, effect, &ctx), effect, decided_by: None },
-                checked.tool().tool().needs().is_some(),
-            )
+            let outcome = timed_out(deadline, effect, &ctx);
+            // Dropped here, what was lent goes home, however long the store takes for the record.
+            let goes_on = checked.tool().tool().needs().is_none().then_some(work);
+            (Finished { outcome, effect, decided_by: None }, goes_on)
         }
     };
     let end = record.end(checked.arguments().clone(), steps, finished).await;
-    if is_over {
-        return Ran::Ended(end);
-    }
+    let Some(work) = work else { return Ran::Ended(end) };
     let is_unknown = |end: &CallEnd| end.is_recorded && end.record.effect == Effect::Unknown;
     let (is_recorded, mut is_open) = (end.is_recorded, is_unknown(&end));
     early.tell(end);

@@ -169,12 +169,16 @@ impl Yard {
     ) -> OneCall {
         let mut call = self.not_begun(tool, arguments).await;
         change(Arc::make_mut(&mut call.request));
-        let request = &call.request;
+        self.dispatch(&call);
+        call
+    }
+
+    /// Begins a call that was not begun.
+    pub(crate) fn dispatch(&self, call: &OneCall) {
+        let request = call.request.clone();
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         let reply = Reply::new(request.news.clone(), lost);
-        let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
-        drop(self.tree.dispatcher.send(dispatch));
-        call
+        drop(self.tree.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
     /// A call that nobody was asked to bring to its end; a person can be asked.

@@ -2,10 +2,9 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{DispatcherEvent, DispatcherMsg};
+use super::DispatcherEvent;
 use crate::{
     dispatcher::{Dismissal, DispatchRequest},
-    mailbox::Reply,
     protocol::Effect,
     testing::{
         FakeTool, Gate,
@@ -55,11 +54,8 @@ async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
     let yard = Yard::new([FakeTool::write("mail")]).await;
     let mut call = yard.not_begun("mail", "{}").await;
     let paused = yard.store.pause().await;
+    yard.dispatch(&call);
     let request = call.request.clone();
-    let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-    let reply = Reply::new(request.news.clone(), lost);
-    let dispatch = DispatcherMsg::Dispatch { request: request.clone(), reply };
-    drop(yard.tree.dispatcher.send(dispatch));
     in_time(async {
         while !yard.tree.around.is_running(request.call.id) {
             tokio::task::yield_now().await;

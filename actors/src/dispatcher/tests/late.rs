@@ -1,16 +1,22 @@
 //! Handlers that end after their asker was told that nobody can tell.
 
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::hasty;
+use super::{SHORT, hasty};
 use crate::{
     dispatcher::{DispatchRequest, end_of_lost},
     ledger::{CallState, Transition},
     mailbox::Recipient,
-    port::{LedgerRow, Write},
-    protocol::{Effect, Locale, SettledBy, SettledCall, Settlement},
+    port::{
+        Access, BoxFuture, ConnectionType, LedgerRow, Need, Prepared, Tool, ToolContext,
+        ToolResult, Write,
+    },
+    protocol::{
+        Effect, EffectPolicy, Locale, SettledBy, SettledCall, Settlement, ToolOutcome, ToolSpec,
+    },
     testing::{
-        End, FakeTool, Gate,
+        End, FakeTool, Gate, MemoryConnection,
         yard::{OneCall, Yard, in_time, kind},
     },
 };
@@ -189,4 +195,53 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
         let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
         assert_eq!(end_of_lost(&yard.tree.around, &row, Locale::En).effect, begun, "{name}");
     }
+}
+
+/// Reads for ever, and holds the only place of a channel until it is dropped.
+#[derive(Debug)]
+struct Endless {
+    spec: ToolSpec,
+    gate: Gate,
+    place: mpsc::Sender<()>,
+}
+
+impl Tool for Endless {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<Need> {
+        Some(Need::Reader(ConnectionType::of::<MemoryConnection>()))
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Value,
+        _: Prepared,
+        _: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async {
+            let _held = self.place.reserve().await;
+            self.gate.pass().await;
+            Ok(ToolOutcome::ok(json!({})))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_takes_nothing() {
+    let (place, _heard) = mpsc::channel(1);
+    let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
+    let spec = spec.effect(EffectPolicy::Read).timeout(SHORT);
+    let gate = Gate::new();
+    let yard = Yard::of(Endless { spec, gate: gate.clone(), place: place.clone() }).await;
+    let mut call = yard.not_begun("look", "{}").await;
+    let paused = yard.store.pause().await;
+    yard.dispatch(&call);
+    in_time(gate.arrived(1)).await;
+    drop(in_time(place.reserve()).await.unwrap());
+    drop(paused);
+    assert_eq!(kind(&call.end().await), "timeout, None");
+    yard.settled().await;
 }

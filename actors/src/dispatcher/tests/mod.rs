@@ -7,6 +7,7 @@ mod doubts;
 mod going_on;
 mod late;
 mod moments;
+mod preparing;
 mod resources;
 mod shown;
 mod standing;

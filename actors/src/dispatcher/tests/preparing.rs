@@ -1,0 +1,137 @@
+//! What comes before a handler is given the transaction: its slow work, and the wait for the transaction itself.
+
+use serde_json::{Map, Value, json};
+
+use super::DispatcherEvent;
+use crate::{
+    dispatcher::DispatchRequest,
+    port::{
+        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
+    },
+    protocol::{Decision, EffectPolicy, MAX_LEVELS, OnDismiss, ToolErr, ToolOutcome, ToolSpec},
+    testing::{
+        Gate, MemoryConnection,
+        yard::{OneCall, Yard, in_time, kind},
+    },
+};
+
+/// Waits at its gate before it takes the transaction, or finds a rule broken there.
+#[derive(Debug)]
+struct Slow {
+    spec: ToolSpec,
+    gate: Gate,
+    broken: Option<ToolErr>,
+}
+
+impl Slow {
+    fn new(effect: EffectPolicy) -> Self {
+        let spec = ToolSpec::new("save", "Saves.", json!({ "type": "object" })).effect(effect);
+        Self { spec, gate: Gate::new(), broken: None }
+    }
+}
+
+impl Tool for Slow {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<Need> {
+        Some(Need::Transaction(ConnectionType::of::<MemoryConnection>()))
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        _: &'a Value,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolResult<Prepared>> {
+        Box::pin(async {
+            if let Some(broken) = self.broken.clone() {
+                return Err(ToolFault::Rule(broken));
+            }
+            self.gate.pass().await;
+            Ok(Prepared::default())
+        })
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        _: &'a ToolContext,
+        _: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async { Ok(ToolOutcome::ok(arguments)) })
+    }
+}
+
+/// A call that has all that it needs but the transaction, which another has until it is told to end.
+async fn waiting(effect: EffectPolicy, ends: impl FnOnce(&DispatchRequest)) -> (Yard, OneCall) {
+    let tool = Slow::new(effect);
+    let gate = tool.gate.clone();
+    let yard = Yard::of(tool).await;
+    let mut call = yard.begin("save", "{}").await;
+    if effect == EffectPolicy::Destructive {
+        let question = call.question().await;
+        yard.answer(&question, Decision::Approve).await.unwrap();
+    }
+    in_time(gate.arrived(1)).await;
+    let held = yard.tree.store.lease("another".into()).await.unwrap();
+    gate.open();
+    in_time(async {
+        while yard.tree.store.waiting().await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    ends(&call.request);
+    drop(held);
+    (yard, call)
+}
+
+fn stops(request: &DispatchRequest) {
+    request.dismissal.dismiss(OnDismiss::Stop);
+}
+
+fn leaves(request: &DispatchRequest) {
+    request.leave.cancel();
+}
+
+#[tokio::test]
+async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over() {
+    let (yard, mut call) = waiting(EffectPolicy::Write, stops).await;
+    assert_eq!(kind(&call.end().await), "withdrawn, None");
+    yard.settled().await;
+    let (yard, mut call) = waiting(EffectPolicy::Write, leaves).await;
+    let left = call.next().await;
+    assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
+    assert_eq!(yard.ledger().await, [], "it goes on after the next start");
+}
+
+#[tokio::test]
+async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
+    let (yard, mut call) = waiting(EffectPolicy::Destructive, stops).await;
+    assert_eq!(kind(&call.end().await), "discarded, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_fault() {
+    let deep = (1..=MAX_LEVELS).fold(json!([]), |inner, _| json!([inner]));
+    let long = "x".repeat(5 << 20);
+    let rule = |reason: &str, at: Value| ToolErr {
+        code: "r1".into(),
+        reason: reason.to_owned(),
+        metadata: Map::from_iter([("at".to_owned(), at)]),
+    };
+    for (broken, expected) in [
+        (rule("three already", json!(3)), "r1, None"),
+        (rule("three already", deep), "handler_error, None"),
+        (rule(&long, json!(3)), "handler_error, None"),
+    ] {
+        let tool = Slow { broken: Some(broken), ..Slow::new(EffectPolicy::Write) };
+        let yard = Yard::of(tool).await;
+        let end = yard.call("save", "{}").await;
+        assert_eq!((&*kind(&end), end.is_recorded), (expected, true));
+        yard.settled().await;
+    }
+}
