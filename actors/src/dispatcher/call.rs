@@ -117,8 +117,11 @@ async fn refuse(
     reply: Answering,
     around: Arc<Around>,
 ) {
-    // Arguments that were refused are kept as the text that the model wrote.
-    let arguments = request.call.arguments.to_string().into();
+    // What is told is what the ledger has. Arguments that were refused are kept as the text that the model wrote.
+    let arguments = match &request.standing {
+        Some(standing) => standing.arguments.clone(),
+        None => request.call.arguments.to_string().into(),
+    };
     let end =
         Record::new(around, request).end(arguments, Vec::new(), Finished::unrun(outcome)).await;
     reply.send(DispatcherEvent::Ended(end));

@@ -199,6 +199,8 @@ async fn go_on(
     record: &mut Record,
     around: &Around,
 ) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
+    // What was shown, or what the user made of it: told as the ledger has it, whatever becomes of it.
+    let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
     if checked.request().dismissal.is_over() {
         let is_asked = asked.state == CallState::Awaiting;
         let reason = checked.request().dismissal.reason();
@@ -212,8 +214,6 @@ async fn go_on(
         let unsealed = ToolOutcome::error("approval_not_sealed", reason);
         return Err((checked, NotCleared::unrun(unsealed)));
     }
-    // What was shown, or what the user made of it.
-    let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
     if asked.digest != Some(checked.digest()) {
         // What would run is not what was shown.
         let reason = Text::ToolChanged.in_locale(checked.request().locale);

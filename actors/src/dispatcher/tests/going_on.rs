@@ -64,6 +64,10 @@ pub(super) async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
 
 /// Approved, and left while another call had the only place; the gate lets that one go.
 pub(super) async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
+    decided(Decision::Approve).await
+}
+
+async fn decided(decision: Decision) -> (Yard, Runs, Gate, OneCall, LedgerRow) {
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
@@ -74,7 +78,7 @@ pub(super) async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
     in_time(gate.arrived(1)).await;
     let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
     let question = call.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    yard.answer(&question, decision).await.unwrap();
     let row = leave(&yard, &mut call).await;
     assert_eq!(row.state, CallState::Approved);
     gate.open();
@@ -161,6 +165,47 @@ async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() 
     assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
     assert_eq!(runs.count(), 1, "the other call");
     yard.settled().await;
+}
+
+/// How a call ends instead of going on, which is what the ledger has of it.
+async fn ends_as_stored(
+    yard: &Yard,
+    (call, row): &(OneCall, LedgerRow),
+    change: impl FnOnce(&mut DispatchRequest),
+) -> String {
+    let end = with(yard, call, row, change).await.end().await;
+    let rows = yard.ledger().await;
+    let stored = rows.iter().find(|row| row.call == call.request.call.id).unwrap();
+    assert_eq!((&end.record.arguments, &end.record.asked), (&stored.arguments, &stored.asked));
+    kind(&end)
+}
+
+#[tokio::test]
+async fn what_does_not_go_on_is_told_with_the_arguments_that_the_ledger_has() {
+    let dismissed = |mode| move |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
+    let (yard, _) = mailing().await;
+    for mode in [OnDismiss::Stop, OnDismiss::Finish] {
+        let left = asked(&yard).await;
+        assert_eq!(ends_as_stored(&yard, &left, dismissed(mode)).await, "dismissed, None");
+    }
+    let left = asked(&yard).await;
+    let gone = |request: &mut DispatchRequest| request.call.name = "gone".into();
+    assert_eq!(ends_as_stored(&yard, &left, gone).await, "unknown_tool, None");
+    let left = asked(&yard).await;
+    let beyond = |request: &mut DispatchRequest| request.beyond = Some(1);
+    assert_eq!(ends_as_stored(&yard, &left, beyond).await, "too_many_calls, None");
+
+    for mode in [OnDismiss::Stop, OnDismiss::Finish] {
+        let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
+        let (yard, _, _, call, row) = decided(edit).await;
+        let ended = ends_as_stored(&yard, &(call, row), dismissed(mode)).await;
+        assert!(ended == "withdrawn, None" || ended == "dismissed, None", "{ended}");
+    }
+    let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
+    let (yard, _, _, call, mut row) = decided(edit).await;
+    row.expires_at = row.expires_at.map(|at| at.after(SHORT));
+    let ended = ends_as_stored(&yard, &(call, row), |_| {}).await;
+    assert_eq!(ended, "approval_not_sealed, None");
 }
 
 #[tokio::test]
