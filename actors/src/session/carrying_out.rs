@@ -18,8 +18,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError, StoreError},
     protocol::{
-        ChatMessage, Completion, CompletionId, CompletionRequest, Content, EventKind, FinishReason,
-        Notice, Question, Text, TurnError,
+        CancelReason, ChatMessage, Completion, CompletionId, CompletionRequest, ConfirmationEnd,
+        Content, EventKind, FinishReason, Notice, Question, Text, TurnError,
     },
 };
 
@@ -198,24 +198,27 @@ impl Awake {
 
     pub(super) fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
         let CallEnd { seq, record, is_recorded } = end;
-        let Some(turn) = self.turn.as_mut() else {
+        let Some(running_turn) = self.turn.as_mut() else {
             debug!(call = %record.id, "dropped a late call");
             return;
         };
-        let Some(running) = turn.calls.get_mut(&record.id) else { return };
+        let (turn, questions) = (running_turn.id, &mut running_turn.questions);
+        let Some(running) = running_turn.calls.get_mut(&record.id) else { return };
         if std::mem::replace(&mut running.has_ended, true) {
             return;
+        }
+        // Whoever would have told its end has broken down: nobody's decision counts any more.
+        if let Some(open) = questions.iter().position(|question| question.call == record.id) {
+            questions.remove(open);
+            let end = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
+            self.tell(EventKind::ConfirmationEnded { call: record.id, end });
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
             return self.not_stored(me, None, &cause);
         }
-        let message = ChatMessage {
-            seq,
-            turn: turn.id,
-            at: record.ended_at,
-            content: Content::ToolCall(record),
-        };
+        let message =
+            ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };
         self.show(me, message);
     }
 }

@@ -1,5 +1,7 @@
 //! Which question a screen shows: the first of those that are open, as it was asked last.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use uuid::Uuid;
 
 use super::{by_hand, calling};
@@ -40,4 +42,34 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
     assert_eq!(shown().await, None, "the turn is over");
+}
+
+#[tokio::test]
+async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
+    static BREAKS: AtomicBool = AtomicBool::new(false);
+    let tool = FakeTool::destructive("mail").resource(|_| {
+        assert!(!BREAKS.load(Relaxed), "on purpose");
+        None
+    });
+    let gate = Gate::new();
+    let (yard, mut script) = by_hand([tool, FakeTool::write("post").gate(&gate)]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail", "post"]));
+    let question = probe.question().await;
+    BREAKS.store(true, Relaxed);
+    yard.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    in_time(gate.arrived(1)).await;
+    assert_eq!(yard.state(&door).await.question, None, "nobody waits for an answer");
+    gate.open();
+    script.next().await.say("Not sent.");
+    in_time(end).await.unwrap();
+    probe.until_turns_ended(1).await;
+    let lines = probe.lines();
+    let asked_to_ended = lines.lines().skip_while(|line| !line.starts_with("asked"));
+    let [asked, ended, call] = asked_to_ended.take(3).collect::<Vec<_>>()[..] else { panic!() };
+    assert!(asked.starts_with("asked mail"), "{lines}");
+    assert_eq!(ended, "question ended Unreachable", "{lines}");
+    assert!(call.starts_with("call mail"), "{lines}");
 }
