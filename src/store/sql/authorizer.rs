@@ -1,12 +1,16 @@
 //! What a borrower of a connection may say: an SQLite authorizer, asked about each statement as it is prepared.
 //!
+//! SQLite does not ask about all that a statement reads: not about the columns of `USING` and `NATURAL`, nor about rows that
+//! it copies whole from one table to another. No statement can name a table without the letters of its name, so one that has
+//! those of the store's in its text is interrupted before its first row.
+//!
 //! It is set once for the life of a connection, because setting it anew makes SQLite forget what was prepared. Whether it
 //! refuses is a flag: raised when the connection is lent, lowered by a statement that stands in the connection's queue behind
 //! all that the borrower left there, so that nothing of the borrower's is ever prepared as the store's own.
 
 use std::{
     collections::BTreeSet,
-    ffi::{CStr, c_char, c_int, c_void},
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -58,9 +62,10 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"data_version",
 ];
 
-/// SQLite's own tables that say nothing but which tables there are and how large: any other may show pages or statements.
-const HARMLESS_TABLES: [&[u8]; 5] =
-    [b"sqlite_master", b"sqlite_temp_master", b"sqlite_sequence", b"sqlite_stat1", b"sqlite_stat4"];
+/// SQLite's own tables that say nothing but which tables there are and how large: any other may show pages, statements or
+/// samples of what stands in them.
+const HARMLESS_TABLES: [&[u8]; 4] =
+    [b"sqlite_master", b"sqlite_temp_master", b"sqlite_sequence", b"sqlite_stat1"];
 
 /// Functions that load code, or take addresses of it.
 const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
@@ -129,12 +134,17 @@ impl Authorizer {
         let held = Arc::into_raw(self).cast_mut().cast::<c_void>();
         // SAFETY: `db` is open and no other thread uses it while the handle is locked. The connection owns the count of
         // `held` from here on: `let_go` gives it back when the connection is closed, or at once where this fails, and
-        // SQLite asks no authorizer of a connection that is closed.
+        // SQLite asks no authorizer of a connection that is closed, nor does it begin a statement there.
         let code = unsafe {
-            match sqlite::sqlite3_set_clientdata(db, c"madang".as_ptr(), held, Some(let_go)) {
-                sqlite::SQLITE_OK => sqlite::sqlite3_set_authorizer(db, Some(authorize), held),
-                code => code,
+            let mut code =
+                sqlite::sqlite3_set_clientdata(db, c"madang".as_ptr(), held, Some(let_go));
+            if code == sqlite::SQLITE_OK {
+                code = sqlite::sqlite3_set_authorizer(db, Some(authorize), held);
             }
+            if code == sqlite::SQLITE_OK {
+                code = sqlite::sqlite3_trace_v2(db, sqlite::SQLITE_TRACE_STMT, Some(begin), held);
+            }
+            code
         };
         if code == sqlite::SQLITE_OK { Ok(()) } else { Err(Unguarded(code)) }
     }
@@ -150,6 +160,12 @@ impl Authorizer {
             return sqlite::SQLITE_IGNORE;
         }
         if self.allows(action, first, second) { sqlite::SQLITE_OK } else { sqlite::SQLITE_DENY }
+    }
+
+    /// Whether this statement, which begins, is a borrower's and names anything of the store's.
+    fn is_forbidden(&self, statement: &[u8]) -> bool {
+        self.is_lent.load(SeqCst)
+            && statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
     }
 
     fn is_rollback(&self, action: c_int, operation: &[u8]) -> bool {
@@ -203,8 +219,11 @@ fn may_write(table: &[u8]) -> bool {
     !is_ours(table) && !is_sqlites(table)
 }
 
+/// Is in the name of each table of the store's.
+const OURS: &[u8] = b"madang_";
+
 fn is_ours(name: &[u8]) -> bool {
-    begins_with(name, b"madang_") || begins_with(name, b"_madang_")
+    begins_with(name, OURS) || begins_with(name, b"_madang_")
 }
 
 fn is_sqlites(table: &[u8]) -> bool {
@@ -235,6 +254,26 @@ unsafe extern "C" fn authorize(
     let (authorizer, first, second) =
         unsafe { (&*authorizer.cast_const().cast::<Authorizer>(), text(first), text(second)) };
     authorizer.verdict(action, first, second)
+}
+
+#[expect(unsafe_code, reason = "called by SQLite")]
+unsafe extern "C" fn begin(
+    _: c_uint,
+    authorizer: *mut c_void,
+    statement: *mut c_void,
+    sql: *mut c_void,
+) -> c_int {
+    // SAFETY: SQLite hands back what `guard` gave it, which lives as long as the connection does, and the statement that
+    // begins with its text, which live for this call.
+    unsafe {
+        let sql = text(sql.cast_const().cast());
+        if (*authorizer.cast_const().cast::<Authorizer>()).is_forbidden(sql) {
+            // Asked about behind what each program begins with, and forgotten when no statement runs any more.
+            sqlite::sqlite3_interrupt(sqlite::sqlite3_db_handle(statement.cast()));
+        }
+    }
+    // Nobody looks at it.
+    0
 }
 
 #[expect(unsafe_code, reason = "texts of C")]

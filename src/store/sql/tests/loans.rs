@@ -6,7 +6,7 @@ use std::{
 };
 
 use madang_actors::{port::Store, store::Keep};
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
 
 use super::support::{House, db, note, record, say};
 
@@ -88,6 +88,17 @@ async fn say_all(db: &mut SqliteConnection, kind: &str) {
     }
 }
 
+/// Reads of the store's tables about which SQLite asks no authorizer: the columns of `USING` and `NATURAL`, and rows that
+/// are copied whole. The texts are what a tool may make of them.
+const UNASKED: &[&str] = &[
+    "WITH g (content) AS (VALUES (NULL)) SELECT content AS told FROM madang_messages FULL JOIN g USING (content)",
+    "WITH g (user) AS (VALUES ('kim')) SELECT '' || count(*) AS told FROM Madang_Sessions JOIN g USING (user)",
+    "WITH g (user) AS (VALUES ('kim')) SELECT '' || count(*) AS told FROM g NATURAL JOIN main.\"madang_sessions\"",
+    "WITH g (user) AS (VALUES ('kim')) INSERT INTO notes (call) SELECT 7 FROM g NATURAL JOIN madang_sessions \
+     RETURNING '' || call AS told",
+    "INSERT INTO copies SELECT * FROM madang_stored",
+];
+
 /// All that the store has, apart from notes.
 async fn whole(house: &House) -> i64 {
     house
@@ -122,6 +133,53 @@ async fn a_borrower_says_nothing_but_what_its_own_tables_need() {
     }
     assert_eq!(whole(&house).await, before);
     house.handle.write(say("s", 2)).await.expect("the store goes on");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_nobody_is_asked_about() {
+    let house = House::new().await;
+    // A table of a tool's, made as one of the store's is.
+    let copies = "CREATE TABLE copies (user TEXT NOT NULL PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+    let mut other = house.other_program().await;
+    sqlx::query(copies).execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    house.chat("s").await;
+    house.handle.write(say("s", 1)).await.unwrap();
+    for sql in UNASKED {
+        let mut lease = house.lease("tool").await;
+        let told = sqlx::query(*sql).fetch_all(db(&mut lease)).await;
+        let told = told.map(|rows| rows.iter().map(|row| row.get("told")).collect::<Vec<String>>());
+        assert!(told.is_err(), "a transaction: {sql}: {told:?}");
+        drop(lease);
+
+        let mut reader = house.store.reader().await.unwrap();
+        let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
+        let told = sqlx::query(*sql).fetch_all(&mut *db).await.map(|rows| rows.len());
+        assert!(told.is_err(), "a reader: {sql}: {told:?}");
+        sqlx::query("SELECT * FROM notes").execute(db).await.expect("the reader goes on");
+    }
+    let kept = "SELECT (SELECT count(*) FROM notes) + (SELECT count(*) FROM copies)";
+    assert_eq!(house.count(kept).await, 0);
+    house.handle.write(say("s", 2)).await.expect("the store goes on");
+    house.close().await;
+}
+
+/// SQLite keeps samples of the keys of all tables where somebody has let it look at them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_reads_no_sample_of_the_stores_keys() {
+    let house = House::new().await;
+    house.chat("s").await;
+    let mut other = house.other_program().await;
+    sqlx::query("ANALYZE").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    let mut lease = house.lease("tool").await;
+    for (table, may_read) in [("sqlite_stat1", true), ("sqlite_stat4", false)] {
+        let sql = format!("SELECT * FROM {table}");
+        let told = sqlx::query(AssertSqlSafe(sql)).fetch_all(db(&mut lease)).await;
+        assert_eq!(told.is_ok(), may_read, "{table}: {told:?}");
+    }
+    drop(lease);
     house.close().await;
 }
 
