@@ -111,10 +111,14 @@ impl Row {
 }
 
 /// So many columns a letter takes at most: what is ambiguous is wide on Korean terminals, and not every terminal puts
-/// vowels onto consonants.
+/// vowels and other marks onto the letter before them. Only what stands on Latin letters is put there by all.
 pub(super) fn width(letter: char) -> usize {
-    let is_mark = !letter.is_ascii() && letter.escape_debug().next() != Some(letter);
-    if is_mark { 0 } else { letter.width_cjk().unwrap_or(1).max(1) }
+    match letter {
+        '\u{300}'..='\u{36f}' => 0,
+        // Tone marks and half flags, which some draw as wide as what they belong to.
+        '\u{302e}' | '\u{302f}' | '\u{1f1e6}'..='\u{1f1ff}' => 2,
+        _ => letter.width_cjk().unwrap_or(1).max(1),
+    }
 }
 
 fn width_of(text: &str) -> usize {
@@ -144,6 +148,19 @@ mod tests {
             [('a', 1), ('가', 2), ('ㅎ', 2), ('✅', 2), ('│', 2), ('\u{301}', 0), ('\u{1161}', 1)]
         {
             assert_eq!(width(letter), columns, "{letter:?}");
+        }
+        // Blanks, private letters and marks that have a column of their own: counted as none, they would let a text
+        // begin a row of the terminal.
+        for (letter, columns) in [
+            ('\u{a0}', 1),
+            ('\u{3000}', 2),
+            ('\u{e000}', 1),
+            ('\u{9be}', 1),
+            ('\u{ff9e}', 1),
+            ('\u{302e}', 2),
+            ('🇰', 2),
+        ] {
+            assert!(width(letter) >= columns, "{letter:?}");
         }
     }
 
