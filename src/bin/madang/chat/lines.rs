@@ -1,6 +1,7 @@
 //! A chat without a terminal: each line of standard input is a turn.
 
 use madang::{EventKind, Item, Limits, Locale, Notice, plain};
+use unicode_width::UnicodeWidthChar as _;
 
 use super::{
     input::{Line, Lines},
@@ -61,13 +62,14 @@ fn stopped(talk: &Talk) -> Failure {
 /// What begins a line of the program.
 const MARKS: [char; 3] = ['·', '※', '✗'];
 
-/// What the model says. A line that begins as one of the program does is indented.
+/// What the model says. A line that begins as one of the program does is indented; what takes no column hides no beginning.
 fn said(text: &str) -> String {
     let lines = printable(text);
-    let lines = lines
-        .split('\n')
-        .map(|line| if line.starts_with(MARKS) { format!("  {line}") } else { line.to_owned() });
-    lines.collect::<Vec<_>>().join("\n")
+    let said = |line: &str| {
+        let seen = line.trim_start_matches(|letter: char| letter.width() == Some(0));
+        if seen.starts_with(MARKS) { format!("  {line}") } else { line.to_owned() }
+    };
+    lines.split('\n').map(said).collect::<Vec<_>>().join("\n")
 }
 
 /// Shows a chat as plain text.
@@ -127,5 +129,21 @@ impl Screen for Plain {
 
     fn say(&mut self, sentence: &str) {
         output::complain(sentence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_of_the_model_begins_as_one_of_the_program_does() {
+        for before in ["", "\u{200b}", "\u{feff}\u{2060}", "\u{ad}", "\u{301}"] {
+            for mark in MARKS {
+                let line = format!("{before}{mark} ✅ Done · add_habit");
+                assert_eq!(said(&format!("a\n{line}")), format!("a\n  {line}"), "{before:?}");
+            }
+        }
+        assert_eq!(said("a · b\n- c"), "a · b\n- c");
     }
 }
