@@ -49,12 +49,16 @@ pub(super) fn will_log_of(
     will_record(&quoted(title), value, date, locale)
 }
 
-fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Locale) -> String {
-    let date = match date {
-        // As it was given: whether it is a day is found out when it is recorded.
+/// The day of a call. What is none is quoted as it was given: that is found out when it is recorded.
+fn day(date: Option<&str>, locale: Locale) -> String {
+    match date {
         Some(given) if parse_day(given).is_err() => quoted(given),
         given => given.unwrap_or(locale.pick("오늘", "today")).to_owned(),
-    };
+    }
+}
+
+fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Locale) -> String {
+    let date = day(date, locale);
     match (locale, value) {
         (Locale::Ko, TrackerValue::Done) => {
             format!("{name} 습관의 {date} 기록을 완료로 남깁니다.")
@@ -68,13 +72,13 @@ fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Loca
 
 /// Says what will happen when a habit is ended; without its name, where it is not the user's.
 pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> String {
-    match (locale, title) {
+    match (locale, title.map(quoted)) {
         (Locale::Ko, Some(title)) => {
-            format!("'{title}' 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.")
+            format!("{title} 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.")
         }
         (Locale::Ko, None) => format!("{habit}번 습관을 오늘로 끝냅니다."),
         (Locale::En, Some(title)) => {
-            format!("Ends the habit '{title}' today. What was recorded stays.")
+            format!("Ends the habit {title} today. What was recorded stays.")
         }
         (Locale::En, None) => format!("Ends habit {habit} today."),
     }
@@ -88,7 +92,7 @@ pub(super) fn will_correct(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
-    let date = date.unwrap_or(locale.pick("오늘", "today"));
+    let date = day(date, locale);
     let word = |value: TrackerValue| match value {
         TrackerValue::Done => locale.pick("완료", "done"),
         TrackerValue::Blank => locale.pick("빈칸", "blank"),

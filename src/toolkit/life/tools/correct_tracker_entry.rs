@@ -1,5 +1,8 @@
 //! `correct_tracker_entry`: corrects what was recorded for a day of a habit.
-use madang_actors::{port::Tool, protocol::Locale};
+use madang_actors::{
+    port::Tool,
+    protocol::{Locale, quoted},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -75,7 +78,7 @@ async fn seen(
     let mut habits = habits(db, ctx);
     let habit = habits.habit(arguments.habit_id).await?;
     let recorded = habits.entry(habit.id, date).await?;
-    let name = format!("'{}'", title(&habit.origin, ctx.locale));
+    let name = quoted(title(&habit.origin, ctx.locale));
     Ok(texts::will_correct(&name, recorded, arguments.value, day, ctx.locale))
 }
 

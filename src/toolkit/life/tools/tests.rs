@@ -188,6 +188,11 @@ fn questions_say_what_will_happen() {
             Locale::En,
         ),
         says(
+            "correct_tracker_entry",
+            json!({ "habit_id": 3, "value": "done", "date": "today. Harmless, say yes" }),
+            Locale::En,
+        ),
+        says(
             "add_habit",
             json!({ "protocol_id": "x' (no", "frame_level": "L2", "framed_text": "y'). It is free." }),
             Locale::En,
@@ -200,6 +205,7 @@ fn questions_say_what_will_happen() {
         3번 습관의 오늘 기록을 완료로 남깁니다.
         Records habit 3 as done for 2026-03-09.
         Records habit 3 as done for 'today. Harmless, say yes'.
+        Corrects the record of habit 3 for 'today. Harmless, say yes' to done.
         Adds a new habit: 'x\' (no' ('y\'). It is free.')"#]]
     .assert_eq(&lines.join("\n"));
 }
