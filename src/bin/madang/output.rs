@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use crossterm::style::Stylize as _;
+
 use crate::{
     failure::Failure,
     printable::{printable, printable_json},
@@ -38,6 +40,11 @@ pub(crate) fn complain(sentence: &str) {
 /// Says a line on standard error that is no complaint.
 pub(crate) fn remark(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", printable(text)));
+}
+
+/// The same in faint letters. What makes them faint is the program's own, and is put around what was made harmless.
+pub(crate) fn faint_remark(text: &str) {
+    drop(writeln!(io::stderr().lock(), "{}", (*printable(text)).dim()));
 }
 
 fn heard(result: io::Result<()>) -> Result<(), Failure> {

@@ -96,7 +96,8 @@ fn control_c_stops_the_turn_a_second_one_leaves() {
     chat.write(b"first\r");
     chat.until_shown("an answ");
     chat.write(&[3]);
-    chat.until_shown("(interrupted)");
+    let shown = chat.until_shown("(interrupted)");
+    assert!(!shown.contains("\\u{"), "what makes letters faint is not shown itself: {shown}");
     chat.until_shown("Stopped.");
     chat.until_shown(PROMPT);
     chat.write(b"second\r");

@@ -380,7 +380,7 @@ impl Screen for Terminal {
             output::remark("");
         }
         for row in rows(sentence, Size::now().writable(), Gutter::LINE) {
-            output::remark(&row.dim().to_string());
+            output::faint_remark(&row);
         }
     }
 
