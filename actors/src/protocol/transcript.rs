@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, ChatMessage, Content, Limits, Locale, Notice, Text, ToolSpec, TurnId, bare_envelope,
-    call_envelope,
+    CallId, CallRecord, ChatMessage, Content, Limits, Locale, Notice, Text, ToolSpec, TurnId,
+    bare_envelope, call_envelope,
 };
 
 /// One entry of what the model reads.
@@ -85,6 +85,10 @@ pub fn left_out(message: &ChatMessage) -> Option<TurnId> {
     says_so.then_some(message.turn)
 }
 
+fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
+    tools.iter().find(|tool| tool.name == record.name)
+}
+
 /// What the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no text: that
 /// there was a message, and of each call whether it took effect.
 #[must_use]
@@ -102,14 +106,15 @@ pub fn prompt_entry(
         Content::Model { .. } if is_left_out => None,
         Content::ToolCall(record) if is_left_out => Some(PromptMessage::ToolCall {
             call: record.id,
-            name: record.name.clone(),
+            name: tool_of(record, tools)
+                .map_or_else(|| "unknown_tool".into(), |tool| tool.name.clone()),
             arguments: "{}".into(),
             envelope: bare_envelope(record).into(),
         }),
         Content::User { text } => Some(PromptMessage::User { text: text.clone() }),
         Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
         Content::ToolCall(record) => {
-            let tool = tools.iter().find(|tool| tool.name == record.name);
+            let tool = tool_of(record, tools);
             let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
             // What the model itself asked for stays what it said; the envelope tells what the user made of it.
             let arguments = record.asked.as_ref().unwrap_or(&record.arguments);

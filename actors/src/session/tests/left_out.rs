@@ -15,7 +15,9 @@ async fn asked(script: &mut HandScript) -> (Vec<String>, crate::testing::HandCom
     let completion = in_time(script.next()).await;
     let messages = completion.request().messages.iter().map(|message| match message {
         PromptMessage::User { text } | PromptMessage::Model { text } => text.to_string(),
-        PromptMessage::ToolCall { arguments, envelope, .. } => format!("{arguments} {envelope}"),
+        PromptMessage::ToolCall { name, arguments, envelope, .. } => {
+            format!("{name} {arguments} {envelope}")
+        }
     });
     (messages.collect(), completion)
 }
@@ -28,8 +30,9 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let door = yard.door("s").await;
     let ended = yard.ask(&door, "boom").await.unwrap();
     let (_, first) = asked(&mut script).await;
-    let call = WantedCall { name: "look".into(), arguments: r#"{"at": "boom"}"#.into() };
-    first.finish(Completion { tool_calls: vec![call], ..Completion::default() });
+    let call = |name: &str| WantedCall { name: name.into(), arguments: r#"{"at": "boom"}"#.into() };
+    let tool_calls = vec![call("look"), call("boom")];
+    first.finish(Completion { tool_calls, ..Completion::default() });
     let (told, second) = asked(&mut script).await;
     assert_eq!(told[0], "boom");
     second.fail(ModelError::KILLED_ENGINE);
@@ -42,8 +45,9 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let (told, completion) = asked(&mut script).await;
     assert!(!told.concat().contains("boom"), "{told:?}");
     assert!(told[0].contains("left out") || told[0].contains("뺐습니다"), "{told:?}");
-    assert!(told[1].starts_with("{} {\"status\":"), "what the call did is told: {told:?}");
-    assert_eq!(told[2], "hello");
+    assert!(told[1].starts_with("look {} {\"status\":"), "what the call did is told: {told:?}");
+    assert!(told[2].starts_with("unknown_tool {} {\"status\":"), "{told:?}");
+    assert_eq!(told[3], "hello");
     completion.say("Hi.");
     assert_eq!(in_time(ended).await.unwrap().ending, TurnEnding::Answered);
 }
