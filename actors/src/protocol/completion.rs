@@ -28,7 +28,7 @@ pub struct CompletionRequest {
 }
 
 impl CompletionRequest {
-    /// Counts the bytes of all that a model must read for it. Writing the prompt takes as long as they are.
+    /// Counts the bytes of the system text and of the messages. Writing the prompt takes as long as they are.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let system = self.system.as_ref().map_or(0, |text| text.len());
