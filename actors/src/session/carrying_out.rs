@@ -19,7 +19,7 @@ use crate::{
     port::{Deltas, ModelError, StoreError},
     protocol::{
         CancelReason, ChatMessage, Completion, CompletionId, CompletionRequest, ConfirmationEnd,
-        Content, EventKind, FinishReason, Notice, Question, Text, TurnError,
+        Content, EventKind, Notice, Question, Text, TurnError,
     },
 };
 
@@ -130,18 +130,9 @@ impl Awake {
         }
         let spoken = self.place.door.feed().silence();
         let input = match result {
-            Ok(Completion { text, tool_calls, finish: FinishReason::Length, .. })
-                if tool_calls.is_empty() && text.trim().is_empty() =>
-            {
-                error!(session = %self.place.door.session(), %completion, "the model reached its bound and said nothing");
-                TurnInput::CompletionFailed {
-                    error: TurnError::model(ModelError::TOO_LONG),
-                    spoken,
-                }
-            }
-            Ok(Completion { text, tool_calls, usage, left_out, finish: _ }) => {
+            Ok(Completion { text, tool_calls, usage, left_out, finish }) => {
                 self.tell_left_out(left_out);
-                TurnInput::Completed { text, calls: self.sharing(tool_calls), usage }
+                TurnInput::Completed { text, calls: self.sharing(tool_calls), usage, finish }
             }
             Err(error) => {
                 error!(session = %self.place.door.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::protocol::{Ending, OnDismiss, TurnEnding, TurnError, Usage, WantedCall};
+use crate::{
+    port::ModelError,
+    protocol::{Ending, FinishReason, OnDismiss, TurnEnding, TurnError, Usage, WantedCall},
+};
 
 /// One turn, from the stored user message to its end.
 #[derive(Debug)]
@@ -70,7 +73,12 @@ pub(super) enum TurnInput {
     /// The user's message is stored, or the turn goes on.
     Opened,
     /// The model came to its end.
-    Completed { text: String, calls: Vec<(WantedCall, Sharing)>, usage: Usage },
+    Completed {
+        text: String,
+        calls: Vec<(WantedCall, Sharing)>,
+        usage: Usage,
+        finish: FinishReason,
+    },
     /// The model failed; this had been spoken.
     CompletionFailed { error: TurnError, spoken: String },
     /// A call has its outcome in the store.
@@ -170,11 +178,11 @@ impl Turn {
                 self.phase = Phase::Calling(std::mem::take(calls));
                 if self.is_stopped { self.stop_calling() } else { self.go_on_calling() }
             }
-            (TurnInput::Completed { text, calls, usage }, Phase::Completing) => {
+            (TurnInput::Completed { text, calls, usage, finish }, Phase::Completing) => {
                 add(&mut self.usage.prompt_tokens, usage.prompt_tokens);
                 add(&mut self.usage.cached_tokens, usage.cached_tokens);
                 add(&mut self.usage.completion_tokens, usage.completion_tokens);
-                if calls.is_empty() { self.answer(text) } else { self.call(text, calls) }
+                if calls.is_empty() { self.answer(text, finish) } else { self.call(text, calls) }
             }
             (TurnInput::CompletionFailed { error, spoken }, Phase::Completing) => {
                 let end = self.end(TurnEnding::Failed, Some(error));
@@ -212,10 +220,13 @@ impl Turn {
         }
     }
 
-    fn answer(&mut self, text: String) -> Vec<TurnEffect> {
+    fn answer(&mut self, text: String, finish: FinishReason) -> Vec<TurnEffect> {
         if text.trim().is_empty() {
-            let error = TurnError::model(crate::port::ModelError::BAD_OUTPUT);
-            return vec![self.end(TurnEnding::Failed, Some(error))];
+            let kind = match finish {
+                FinishReason::Length => ModelError::TOO_LONG,
+                FinishReason::Stop | FinishReason::ToolCalls => ModelError::BAD_OUTPUT,
+            };
+            return vec![self.end(TurnEnding::Failed, Some(TurnError::model(kind)))];
         }
         let end = self.end(TurnEnding::Answered, None);
         vec![TurnEffect::Say { text, ending: Ending::Complete }, end]

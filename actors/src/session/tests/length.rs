@@ -3,7 +3,7 @@
 use super::{by_hand, calling};
 use crate::{
     port::ModelError,
-    protocol::{Completion, FinishReason, TurnEnding, TurnError},
+    protocol::{Completion, FinishReason, TurnEnding, TurnError, Usage},
     testing::{FakeTool, yard::in_time},
 };
 
@@ -32,9 +32,11 @@ async fn where_nothing_was_said_before_the_bound_the_turn_fails_with_that_as_its
         (cut(calling(" ", &[])), ModelError::TOO_LONG),
         (calling(" ", &[]), ModelError::BAD_OUTPUT),
     ] {
+        let usage = Usage { prompt_tokens: 3, cached_tokens: 1, completion_tokens: 1_024 };
         let end = yard.ask(&door, "hi").await.unwrap();
-        script.next().await.finish(completion);
+        script.next().await.finish(Completion { usage, ..completion });
         let end = in_time(end).await.unwrap();
         assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::model(kind))));
+        assert_eq!(end.usage, usage, "it was spent all the same");
     }
 }

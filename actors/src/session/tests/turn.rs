@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use crate::{
-    protocol::{OnDismiss, TurnError, Usage, WantedCall},
+    protocol::{FinishReason, OnDismiss, TurnError, Usage, WantedCall},
     session::turn::{Progress, Sharing, Turn, TurnEffect, TurnInput},
 };
 
@@ -16,7 +16,12 @@ fn wanted(name: &str) -> WantedCall {
 fn calls(text: &str, names: &[&str]) -> TurnInput {
     let sharing = |name: &str| if name.starts_with('w') { Sharing::Alone } else { Sharing::Shared };
     let calls = names.iter().map(|name| (wanted(name), sharing(name))).collect();
-    TurnInput::Completed { text: text.to_owned(), calls, usage: Usage::default() }
+    TurnInput::Completed {
+        text: text.to_owned(),
+        calls,
+        usage: Usage::default(),
+        finish: FinishReason::Stop,
+    }
 }
 
 fn text(text: &str) -> TurnInput {
