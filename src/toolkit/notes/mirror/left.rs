@@ -23,39 +23,36 @@ pub(super) struct LeftFile {
 /// A file of a page that is gone: its number, page and place, what was written, and whether a page has that place.
 type LeftRow = (i64, String, String, Option<Vec<u8>>, Option<Vec<u8>>, bool);
 
+/// Reads files that pages which are gone have left.
+const READ_LEFT: &str = "SELECT number, page_id, place, written, coming, EXISTS (
+        SELECT 1 FROM notes_files file JOIN notes_pages page ON page.number = file.page
+        WHERE page.user_id = $1 AND file.place = gone.place
+    ) FROM notes_files_left gone WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3";
+/// Reads files of pages as if those were gone.
+const READ_PLACED: &str = "SELECT page.number, page.id, place, written, coming, FALSE
+    FROM notes_files JOIN notes_pages page ON page.number = page
+    WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3";
+
 impl Book {
     /// Reads which files pages that are gone have left.
     pub(super) async fn left(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
-        let mut reader = self.store.reader().await?;
-        let rows: Vec<LeftRow> = sqlx::query_as(
-            "SELECT number, page_id, place, written, coming, EXISTS (
-                SELECT 1 FROM notes_files file JOIN notes_pages page ON page.number = file.page
-                WHERE page.user_id = $1 AND file.place = gone.place
-             ) FROM notes_files_left gone WHERE user_id = $1 AND number > $2 ORDER BY number LIMIT $3",
-        )
-        .bind(self.user.as_str())
-        .bind(after)
-        .bind(AT_ONCE)
-        .fetch_all(read_on(&mut *reader)?)
-        .await
-        .map_err(NotesError::from)?;
-        rows.into_iter().map(left_file).collect()
+        self.files(READ_LEFT, after).await
     }
 
     /// Reads which files the pages of the user have, as if they were gone.
     pub(super) async fn placed(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
+        self.files(READ_PLACED, after).await
+    }
+
+    async fn files(&self, sql: &'static str, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
         let mut reader = self.store.reader().await?;
-        let rows: Vec<LeftRow> = sqlx::query_as(
-            "SELECT page.number, page.id, place, written, coming, FALSE
-             FROM notes_files JOIN notes_pages page ON page.number = page
-             WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3",
-        )
-        .bind(self.user.as_str())
-        .bind(after)
-        .bind(AT_ONCE)
-        .fetch_all(read_on(&mut *reader)?)
-        .await
-        .map_err(NotesError::from)?;
+        let rows: Vec<LeftRow> = sqlx::query_as(sql)
+            .bind(self.user.as_str())
+            .bind(after)
+            .bind(AT_ONCE)
+            .fetch_all(read_on(&mut *reader)?)
+            .await
+            .map_err(NotesError::from)?;
         rows.into_iter().map(left_file).collect()
     }
 
