@@ -31,6 +31,9 @@ const ERASING: &str =
 /// All that the store has of a session, what refers to other rows before those.
 const TABLES: [&str; 5] = ["calls", "messages", "turns", "transitions", "sessions"];
 
+/// Whether SQLite has samples of the keys of all tables: where somebody has let it look at them.
+const HAS_SAMPLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat4'";
+
 /// Erases all of the user's rows, and leaves a record of each chain.
 pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten, StoreError> {
     let mut forgotten = Forgotten::default();
@@ -63,6 +66,10 @@ pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten,
     }
     run(&mut own, "DELETE FROM madang_erasing", None).await?;
     run(&mut own, "DELETE FROM madang_stored WHERE user = $1", Some(order)).await?;
+    let has_samples = sqlx::query_scalar(own.sql(HAS_SAMPLES)).fetch_one(&mut *own.db).await;
+    if has_samples.map_err(StoreError::unavailable)? {
+        run(&mut own, "DELETE FROM sqlite_stat4", None).await?;
+    }
     for sql in &order.tables {
         let changed = run(&mut own, sql, Some(order)).await?;
         // Others tidy an index.

@@ -74,6 +74,22 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
     assert!(!lies_in(folder.path()));
 }
 
+/// Where somebody has let SQLite look at the tables it keeps samples of their keys: names of sessions and users, titles.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_sample_of_a_forgotten_key_is_left_in_the_files() {
+    let house = House::new().await;
+    house.chat(SECRET).await;
+    let mut other = house.other_program().await;
+    sqlx::query("ANALYZE").execute(&mut other).await.unwrap();
+    drop(other);
+    for _ in 0..2 {
+        // The second time there is nothing of the user, and samples are no reason to fail.
+        house.store.forget(&order()).await.unwrap();
+        assert!(!lies_in(house.folder.path()), "samples of keys");
+    }
+    house.close().await;
+}
+
 /// Takes its time, behind the deletion of the user's rows.
 const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) \
     SELECT max(i), $1 FROM n";
