@@ -20,8 +20,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
-        AnswerError, Approval, Asker, CancelReason, ConfirmationEnd, Digest, EffectPolicy, Grant,
-        SessionId, Text, Timestamp, ToolOutcome, UserId,
+        AnswerError, Approval, Asker, Breach, CancelReason, ConfirmationEnd, Digest, EffectPolicy,
+        Grant, MAX_BYTES, SessionId, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -379,6 +379,12 @@ async fn decide(
         // Nobody was asked, so nobody hears of an end.
         Answered::Overloaded(refusal) => {
             Err(NotCleared::unrun(overloaded(&refusal, request.locale)))
+        }
+        Answered::TooLong => {
+            let breach = Breach::TooLong { max_bytes: MAX_BYTES };
+            let breach = Text::Breach(&breach).in_locale(request.locale);
+            let reason = Text::BadArguments(&breach).in_locale(request.locale);
+            Err(NotCleared::unrun(ToolOutcome::error("validation", reason)))
         }
     }
 }

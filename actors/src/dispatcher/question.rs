@@ -16,8 +16,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerRow, StoreError, ToolFault},
     protocol::{
-        AnswerError, Bound, CancelReason, ConfirmationEnd, Question, Refusal, Shown, Text,
-        Timestamp, UserId, plain,
+        AnswerError, Bound, CancelReason, ConfirmationEnd, MAX_BYTES, Question, Refusal, Shown,
+        Text, Timestamp, UserId, plain, storable_text,
     },
 };
 
@@ -41,6 +41,8 @@ pub(super) enum Answered {
     Left,
     /// Too many questions are open already: nobody was asked.
     Overloaded(Refusal),
+    /// The question is longer than anything that is stored: nobody was asked.
+    TooLong,
 }
 
 impl Answered {
@@ -52,7 +54,7 @@ impl Answered {
             }
             Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
             // Nobody is told of the end of a question that goes on.
-            Self::Left | Self::Overloaded(_) => {
+            Self::Left | Self::Overloaded(_) | Self::TooLong => {
                 ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
             }
         }
@@ -75,6 +77,9 @@ pub(super) async fn ask(
         Err(refusal) => return Ok(Answered::Overloaded(refusal)),
     };
     let shown = shown(checked, around).await;
+    if storable_text(&shown.text, MAX_BYTES).is_err() {
+        return Ok(Answered::TooLong);
+    }
     checked.asked_with(shown);
     let at = around.clock.now();
     let awaiting = Transition::Awaiting {

@@ -11,7 +11,7 @@ use std::{borrow::Cow, fmt::Write};
 
 use serde_json::Value;
 
-use super::Question;
+use super::{MAX_BYTES, Question};
 
 /// So many accents on one letter are a language; more are drawn over their neighbours.
 const MAX_MARKS: usize = 4;
@@ -21,7 +21,8 @@ const MAX_MARKS: usize = 4;
 const MAX_BLANKS: usize = 4;
 
 impl Question {
-    /// The question in full: the tool, each argument on lines of its own, and what will happen. It is made of what is
+    /// The question in full, where it is not longer than [`MAX_BYTES`]: the tool, each argument on lines of its own, and
+    /// what will happen. It is made of what is
     /// stored, never of what a model says about it. Texts are quoted and escaped as in JSON, so that none of them can
     /// look like another argument; for what is invisible, see [`plain`].
     #[must_use]
@@ -177,6 +178,10 @@ fn write_list<'a>(
     };
     text.push(open);
     for (index, (name, value)) in entries.enumerate() {
+        // Too long to be stored, and so to be asked: a megabyte of short values that lie deep would take a hundred.
+        if text.len() > MAX_BYTES {
+            break;
+        }
         if index > 0 {
             text.push(',');
         }

@@ -110,3 +110,16 @@ async fn of_a_tool_that_cannot_look_or_does_not_say_that_it_does_the_question_sa
     assert_eq!(said(Looks(Bare::new(None))).await, general);
     assert_eq!(said(Bare::new(Some("Deletes 3 pages."))).await, general);
 }
+
+/// Deep in each other, short values take long lines.
+#[tokio::test]
+async fn arguments_that_no_question_can_show_are_refused_as_what_they_are() {
+    let tool = crate::testing::FakeTool::destructive("mail");
+    let runs = tool.runs();
+    let yard = Yard::new([tool]).await;
+    let levels = 60;
+    let deep = format!("{}{}1{}", "[".repeat(levels), "1,".repeat(140_000), "]".repeat(levels));
+    let end = yard.call("mail", &format!("{{\"to\":{deep}}}")).await;
+    assert_eq!((&*kind(&end), runs.count()), ("validation, None", 0), "{:?}", end.record.outcome);
+    yard.settled().await;
+}
