@@ -82,3 +82,19 @@ impl CutOff {
 fn moment(later: Duration) -> u64 {
     u64::try_from(BEGINNING.elapsed().saturating_add(later).as_nanos()).unwrap_or(NEVER)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn once_a_borrower_has_ended_what_it_left_running_is_cut_off_at_its_deadline() {
+        let cut_off = CutOff { from: AtomicU64::new(NEVER), deadline: AtomicU64::new(NEVER) };
+        cut_off.lent(Some(Duration::from_secs(1_000)));
+        let while_lent = cut_off.from.load(SeqCst);
+        cut_off.is_home();
+        let at_home = cut_off.from.load(SeqCst);
+        // The moments are taken one after the other, so they lie at least so far apart.
+        assert!(while_lent - at_home >= 1_000_000_000_000, "{at_home} and {while_lent}");
+    }
+}

@@ -56,7 +56,7 @@ pub(super) async fn tables(
 ) -> Result<(), OpenError> {
     let unusable = |cause| OpenError::of_sql(path, cause);
     let found: String = scalar(db, "SELECT sqlite_version()").await.map_err(unusable)?;
-    if version(&found).is_none_or(|version| version < OLDEST_SQLITE) {
+    if is_too_old(&found) {
         return Err(OpenError::OldSqlite { found });
     }
     let counts = "SELECT count(*), coalesce(sum(name = '_madang_migrations'), 0) FROM sqlite_schema WHERE type = 'table'";
@@ -87,6 +87,10 @@ where
     sqlx::query_scalar(sql).fetch_one(db).await
 }
 
+fn is_too_old(sqlite: &str) -> bool {
+    version(sqlite).is_none_or(|version| version < OLDEST_SQLITE)
+}
+
 fn version(text: &str) -> Option<(u32, u32, u32)> {
     let mut parts = text.split('.').map(str::parse);
     Some((parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?))
@@ -98,9 +102,29 @@ mod tests {
 
     #[test]
     fn versions_are_compared_as_numbers() {
-        assert!(version("3.51.3") >= Some(OLDEST_SQLITE));
-        assert!(version("3.100.0") >= Some(OLDEST_SQLITE));
-        assert!(version("3.51.2") < Some(OLDEST_SQLITE));
-        assert_eq!(version("three"), None);
+        for new in ["3.51.3", "3.51.10", "3.100.0", "4.0.0"] {
+            assert!(!is_too_old(new), "{new}");
+        }
+        for old in ["3.51.2", "3.9.99", "2.100.100", "three"] {
+            assert!(is_too_old(old), "{old}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_something_and_less_is_another_kind_of_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        assert_eq!(file(&path).unwrap(), Found::Nothing);
+        for (length, found) in [(0, Found::Nothing), (512, Found::Something)] {
+            fs::write(&path, vec![0; length]).unwrap();
+            assert_eq!(file(&path).unwrap(), found, "{length}");
+        }
+        for length in [1, 511] {
+            fs::write(&path, vec![0; length]).unwrap();
+            assert!(matches!(file(&path), Err(OpenError::Foreign { .. })), "{length}");
+        }
+        // Whether there is something below a file is no question that the system answers.
+        #[cfg(unix)]
+        assert!(matches!(file(&path.join("below")), Err(OpenError::Unusable { .. })));
     }
 }

@@ -100,12 +100,9 @@ impl SealKeyFile {
         // Unlike a renaming, a link takes nobody's place.
         let linked = fs::hard_link(&fresh, &self.0);
         self.remove(&fresh);
-        match linked {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(cause) => return Err(self.unusable(cause)),
-        }
-        self.read()?.ok_or_else(|| self.unusable(ErrorKind::NotFound.into()))
+        // Where another was faster the link failed, and the other's keys are there.
+        let cause = || linked.err().unwrap_or_else(|| ErrorKind::NotFound.into());
+        self.read()?.ok_or_else(|| self.unusable(cause()))
     }
 
     /// Adds a fresh key before the others: it seals from the next start on, and those before it still vouch for what they
@@ -285,6 +282,16 @@ mod tests {
             }
             assert_eq!(fs::read_to_string(file.path()).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn what_is_no_text_is_damaged_and_what_cannot_be_read_is_told_with_its_cause() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SealKeyFile::at(folder.path().join("keys"));
+        fs::write(file.path(), [0xff, 0xfe]).unwrap();
+        assert!(matches!(file.read().unwrap_err(), SealKeyError::Damaged { .. }));
+        let folder = SealKeyFile::at(folder.path());
+        assert!(matches!(folder.read().unwrap_err(), SealKeyError::Unusable { .. }));
     }
 
     #[test]

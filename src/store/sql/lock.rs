@@ -174,6 +174,18 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_file_is_named_by_its_own_name_and_by_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, another) = (folder.path().join("a"), folder.path().join("b"));
+        let file = File::create(&path).unwrap();
+        File::create(&another).unwrap();
+        assert!(is_named(&file, &path).unwrap());
+        assert!(!is_named(&file, &another).unwrap());
+        assert!(!is_named(&file, &folder.path().join("none")).unwrap());
+        is_named(&file, &path.join("below")).expect_err("nothing lies below a file");
+    }
+
     /// Who ends removes the file while others have it open: to lock what is gone is no lock.
     #[test]
     fn of_many_who_take_and_give_back_a_lock_one_has_it() {

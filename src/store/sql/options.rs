@@ -323,9 +323,9 @@ async fn keys_of(
         }
         Keys::Usual | Keys::File(_) => keys.read(path)?.unwrap_or_default(),
     };
-    let is_there = |key: &String| found.ids().any(|id| id.to_string() == *key);
+    let missing = missing(&known, &found);
     if let Some(newest) = known.first()
-        && !known.iter().any(is_there)
+        && missing.len() == known.len()
     {
         let keys = if let Keys::Given(_) = keys { None } else { keys.file().ok() };
         return Err(OpenError::SealKeyMissing {
@@ -334,7 +334,7 @@ async fn keys_of(
             keys: keys.map(|file| file.path().to_owned()),
         });
     }
-    for key in known.iter().filter(|key| !is_there(key)) {
+    for key in missing {
         tracing::warn!(database = %path.display(), %key, "a seal key is missing: what it sealed counts for nothing");
     }
     if let Some(newest) = found.ids().next() {
@@ -343,6 +343,12 @@ async fn keys_of(
         noted.map_err(unusable)?;
     }
     Ok(found)
+}
+
+/// Those of a database's keys that were not found.
+pub(super) fn missing<'k>(known: &'k [String], found: &SealKeys) -> Vec<&'k str> {
+    let is_there = |key: &str| found.ids().any(|id| id.to_string() == key);
+    known.iter().map(String::as_str).filter(|key| !is_there(key)).collect()
 }
 
 fn key_trouble(path: &Path, cause: SealKeyError) -> OpenError {

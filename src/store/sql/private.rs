@@ -46,7 +46,7 @@ pub(super) fn tighten(database: &Path, sharing: Sharing) {
 #[cfg(unix)]
 mod unix {
     use std::{
-        fs::{self, File, OpenOptions, Permissions},
+        fs::{self, File, Metadata, OpenOptions, Permissions},
         os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
         path::{Path, PathBuf},
     };
@@ -66,7 +66,7 @@ mod unix {
 
     /// A link could lead a lock into a file of somebody's, and a pipe would wait for a reader.
     pub(super) fn no_links(options: &mut OpenOptions) {
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
         options.mode(OURS).custom_flags(flags.bits().cast_signed());
     }
 
@@ -94,8 +94,7 @@ mod unix {
         }
         let folder = database.parent().map(|folder| (folder, fs::metadata(folder)));
         if let Some((folder, Ok(metadata))) = folder
-            && metadata.mode() & ANYBODY_WRITES != 0
-            && metadata.mode() & STICKY == 0
+            && is_anybodys(&metadata)
         {
             warn!(
                 folder = %folder.display(),
@@ -104,10 +103,20 @@ mod unix {
         }
     }
 
+    /// Whether anybody may put another file into the place of one in this folder.
+    fn is_anybodys(folder: &Metadata) -> bool {
+        folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
+    }
+
+    /// Whether others than its user may do anything to this file.
+    fn is_exposed(file: &Metadata) -> bool {
+        file.is_file() && file.mode() & OTHERS != 0
+    }
+
     fn only_ours(path: &Path, sharing: Sharing) {
         // Nothing is opened: a process loses its locks on a file when any part of it closes that file.
         let Ok(metadata) = fs::symlink_metadata(path) else { return };
-        if !metadata.is_file() || metadata.mode() & OTHERS == 0 {
+        if !is_exposed(&metadata) {
             return;
         }
         let file = path.display();
@@ -121,6 +130,32 @@ mod unix {
                 warn!(%file, "other users of this machine could open the database, and cannot any more")
             }
             Err(error) => warn!(%file, %error, "other users of this machine may open the database"),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn what_others_may_do_is_told_by_the_mode() {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("a.db");
+            File::create(&file).unwrap();
+            let with = |path: &Path, mode| {
+                fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+                fs::symlink_metadata(path).unwrap()
+            };
+            for (mode, exposed) in [(0o600, false), (0o700, false), (0o640, true), (0o604, true)] {
+                assert_eq!(is_exposed(&with(&file, mode)), exposed, "{mode:o}");
+            }
+            let folder = folder.path();
+            assert!(!is_exposed(&with(folder, 0o755)), "a folder is no file");
+            for (mode, anybodys) in
+                [(0o700, false), (0o755, false), (0o1777, false), (0o777, true), (0o702, true)]
+            {
+                assert_eq!(is_anybodys(&with(folder, mode)), anybodys, "{mode:o}");
+            }
         }
     }
 }

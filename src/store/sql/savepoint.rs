@@ -128,3 +128,17 @@ impl Drop for Part<'_> {
 async fn run(db: &mut SqliteConnection, sql: String) -> sqlx::Result<()> {
     sqlx::query(AssertSqlSafe(sql)).persistent(false).execute(db).await.map(drop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_name_that_was_made_here_is_a_parts() {
+        let own = format!("{PART}{}", Uuid::now_v7().simple());
+        assert!(is_part(own.as_bytes()));
+        for other in ["", "part", "part_", "part_1", "mine", &own[1..], &own[PART.len()..]] {
+            assert!(!is_part(other.as_bytes()), "{other}");
+        }
+    }
+}

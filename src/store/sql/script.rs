@@ -114,3 +114,19 @@ impl Script {
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_sent_before_its_text_is_too_long_to_come_again_and_never_empty() {
+        let mut script = Script::default();
+        assert!(script.is_empty());
+        for number in 1..=2 * LONG {
+            assert_eq!(script.is_long(), number > LONG, "{number}");
+            script.statements(1, "VALUES (1)");
+            assert!(!script.is_empty());
+        }
+    }
+}

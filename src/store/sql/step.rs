@@ -194,3 +194,23 @@ fn follow(script: &mut Script, row: &LedgerRow) {
 pub(super) fn place(number: u64) -> Result<i64, StoreError> {
     i64::try_from(number).map_err(|_| StoreError::refused(format!("there is no place {number}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_call_is_known_of_that_call_only() {
+        let [s, t] = ["s", "t"].map(|name| SessionId::new(name).expect("a name"));
+        let [one, two] = [1, 2].map(|id| CallId::new(uuid::Uuid::from_u128(id)));
+        let transition = Transition::Revoked { by: UserId::new("kim").expect("a name") };
+        let call = CallKey { session: s.clone(), call: one };
+        let known = Known { call, chain: ChainEnd::EMPTY, row: None };
+        let is_next = |session, call| {
+            let at = Timestamp::from_millis(1);
+            Step { session, call, at, transition: &transition }.is_next_of(Some(&known))
+        };
+        assert!(is_next(&s, one));
+        assert!(!is_next(&s, two) && !is_next(&t, one));
+    }
+}

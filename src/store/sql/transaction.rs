@@ -113,9 +113,6 @@ impl SqliteTransaction {
 impl Transaction for SqliteTransaction {
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            if self.depth == 0 {
-                self.lent = Lent::No;
-            }
             self.depth += 1;
             let (kept, depth) = (self.kept.take(), self.depth);
             failpoint("sqlite.savepoint").await?;

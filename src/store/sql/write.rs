@@ -321,3 +321,15 @@ async fn granting(
     rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
     Ok(rows.into_iter().map(|row| row.call).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rests_on_nothing_that_is_stored_needs_no_trip_of_its_own() {
+        let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
+        assert!(!Fact::Plain.must_read(None));
+        assert!(Fact::Opening { session: &session, user: &user }.must_read(None));
+    }
+}

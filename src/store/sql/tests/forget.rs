@@ -6,10 +6,11 @@ use madang_actors::{
     ledger::Transition,
     port::{Forget, ForgetError, Forgotten, Store as _, StoreError, Write},
     protocol::{ChatMessage, Content, UserId},
+    store::Keep,
 };
 use sqlx::SqliteConnection;
 
-use super::support::{House, at, record, session, turn, user};
+use super::support::{House, at, note, record, session, turn, user};
 
 /// In no other text.
 const SECRET: &str = "zebrawood-4711";
@@ -151,6 +152,24 @@ async fn cut_off_behind_its_commit_it_is_ordered_again_and_the_bytes_go() {
     assert_eq!(house.store.forget(&order()).await.unwrap(), Forgotten::default());
     assert!(!lies_in(house.folder.path()));
     assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_that_go_from_others_tables_are_counted_and_those_that_are_changed_are_not() {
+    let house = with_a_secret().await;
+    house.call(2, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    for number in 3..6 {
+        house.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
+    }
+    let tables = vec![
+        "UPDATE notes SET call = call + 10 WHERE $1 = 'kim'",
+        "DELETE FROM notes WHERE $1 = 'kim' AND call < 12",
+        "DELETE FROM notes WHERE $1 = 'kim'",
+    ];
+    let forgotten = house.store.forget(&Forget { tables, ..order() }).await.unwrap();
+    assert_eq!((forgotten.calls, forgotten.messages, forgotten.transitions), (5, 1, 15));
+    assert_eq!(forgotten.rows, 4);
     house.close().await;
 }
 

@@ -304,3 +304,20 @@ async fn a_closed_store_lends_no_reader() {
     house.store.close().await;
     assert!(matches!(house.store.reader().await, Err(StoreError::Unavailable { .. })));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_has_come_home_is_lent_again() {
+    let house = House::new().await;
+    let shared = &house.store.0;
+    let mut both = [shared.own_reader().await.unwrap(), shared.own_reader().await.unwrap()];
+    for reader in &mut both {
+        sqlx::query("PRAGMA cache_size = 77").execute(reader.db()).await.unwrap();
+    }
+    drop(both);
+    // Its place is free only once it is home.
+    let mut again = shared.own_reader().await.unwrap();
+    let found: i64 = sqlx::query_scalar("PRAGMA cache_size").fetch_one(again.db()).await.unwrap();
+    assert_eq!(found, 77);
+    drop(again);
+    house.close().await;
+}

@@ -3,9 +3,12 @@
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod adversary;
 mod approvals;
+mod audited;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod borrowers;
+mod commits;
 mod contract;
+mod ended;
 mod forget;
 mod ledger_rows;
 mod left_running;
@@ -17,6 +20,7 @@ mod opening;
 mod owners;
 #[cfg(unix)]
 mod private_files;
+mod read_only;
 mod savepoints;
 mod support;
 mod trouble;

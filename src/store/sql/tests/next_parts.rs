@@ -1,10 +1,12 @@
 //! A part whose end goes to SQLite together with the beginning of the next: what stands behind it changes nothing of it.
 
+use std::task::{Context, Waker};
+
 use madang_actors::{
     port::{CallKey, Store, StoreError, Write},
     store::Keep,
 };
-use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use super::support::{House, note, record, say};
 
@@ -40,6 +42,35 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     transaction.undo().await.unwrap();
     transaction.commit().await.unwrap();
     assert_eq!(house.count(MESSAGES).await, 1);
+    house.close().await;
+}
+
+/// Takes its time, and what stands behind it in the queue is not begun meanwhile.
+const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) \
+    SELECT max(i) FROM n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_borrower_left_in_the_queue_is_waited_for_before_its_part_is_kept() {
+    let house = House::new().await;
+    house.chat("s").await;
+    for writes in [None, Some([])] {
+        let mut transaction = house.store.begin().await.unwrap();
+        transaction.savepoint().await.unwrap();
+        let db: &mut SqliteConnection = transaction.connection().downcast_mut().unwrap();
+        note(db, 1).await.unwrap();
+        for sql in [SLOW, "ROLLBACK"] {
+            let mut left = Box::pin(sqlx::query(sql).execute(&mut *db));
+            let polled = left.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending(), "{sql}");
+        }
+        if let Some(writes) = writes {
+            transaction.write_all(&writes).await.unwrap();
+        }
+        let kept = transaction.keep().await;
+        assert!(matches!(kept, Err(StoreError::Unavailable { .. })), "{kept:?}");
+        drop(transaction);
+        assert_eq!(house.count("SELECT count(*) FROM notes").await, 0);
+    }
     house.close().await;
 }
 

@@ -10,7 +10,7 @@ use madang_actors::port::Store;
 use tempfile::TempDir;
 
 use super::{
-    super::lock::Lock,
+    super::{lock::Lock, place},
     support::{House, say},
 };
 use crate::store::{OpenError, SqliteStore, Trouble};
@@ -61,6 +61,15 @@ async fn links_that_lead_in_a_circle_are_told_as_such() {
     symlink(&other, &one).unwrap();
     let error = open(&one).await.unwrap_err();
     assert!(matches!(error, OpenError::Unusable { .. }), "{error:?}");
+}
+
+#[test]
+fn a_path_that_leads_through_a_file_leads_nowhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = place::resolved(&file.join("a.db")).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotADirectory);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,10 @@ use std::{
 
 use madang_actors::port::Store;
 
-use super::support::{House, NOTES, say};
+use super::{
+    super::private,
+    support::{House, NOTES, say},
+};
 use crate::store::{OpenError, SqliteStore};
 
 /// What others than its user may do to each file in a folder.
@@ -136,4 +139,27 @@ async fn a_lock_file_of_another_user_is_refused() {
     assert!(error.to_string().ends_with("remove it, or choose another folder"), "{error}");
     fs::remove_file(lock).unwrap();
     SqliteStore::open(&file, []).await.unwrap().close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_file_keeps_its_mode_unless_others_could_open_it() {
+    for (before, after) in [(0o700, 0o700), (0o600, 0o600), (0o644, 0o600), (0o620, 0o600)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+        fs::write(&lock, "").unwrap();
+        set_mode(&lock, before);
+        SqliteStore::open(&file, []).await.unwrap().close().await;
+        let mode = fs::metadata(&lock).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, after, "{before:o}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.db");
+    for _ in 0..2 {
+        private::create(&file).expect("there is no file, or there is one");
+    }
+    private::create(&folder.path().join("nowhere/a.db")).unwrap_err();
 }

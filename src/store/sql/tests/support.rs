@@ -14,7 +14,8 @@ use madang_actors::{
 };
 use serde_json::json;
 use sqlx::{
-    ConnectOptions, Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions,
+    AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, migrate::Migrator,
+    sqlite::SqliteConnectOptions,
 };
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
@@ -131,6 +132,29 @@ pub(super) fn db(lease: &mut Lease) -> &mut SqliteConnection {
 pub(super) async fn note(db: &mut SqliteConnection, call: u64) -> sqlx::Result<()> {
     let insert = sqlx::query("INSERT INTO notes (call) VALUES ($1)").bind(call.cast_signed());
     insert.execute(db).await.map(drop)
+}
+
+/// Writes past the store, as another program would that knows nothing of its tables.
+pub(super) async fn vandal(house: &House) -> SqliteConnection {
+    let mut db = house.other_program().await;
+    for pragma in ["PRAGMA ignore_check_constraints = ON", "PRAGMA foreign_keys = OFF"] {
+        sqlx::query(pragma).execute(&mut db).await.unwrap();
+    }
+    let triggers: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            .fetch_all(&mut db)
+            .await
+            .unwrap();
+    for trigger in triggers {
+        let drop = format!("DROP TRIGGER \"{trigger}\"");
+        sqlx::query(AssertSqlSafe(drop)).execute(&mut db).await.unwrap();
+    }
+    db
+}
+
+pub(super) async fn change(db: &mut SqliteConnection, sql: &'static str, value: &str) {
+    let changed = sqlx::query(sql).bind(value).execute(db).await.unwrap();
+    assert_eq!(changed.rows_affected(), 1);
 }
 
 pub(super) fn session(name: &str) -> SessionId {

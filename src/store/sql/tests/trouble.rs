@@ -13,7 +13,10 @@ use sqlx::ConnectOptions;
 use sqlx::{Connection, sqlite::SqliteConnectOptions};
 use tokio_util::task::TaskTracker;
 
-use super::support::{House, NOTES, note, say, session};
+use super::{
+    super::error::of_commit,
+    support::{House, NOTES, note, say, session},
+};
 use crate::store::{OpenError, SqliteStore, Trouble};
 
 /// The one sentence that a person reads about a write that was not done.
@@ -137,4 +140,19 @@ async fn a_connection_that_becomes_read_only_loses_nothing_that_was_acknowledged
     let path = house.folder.path().join("house.db");
     let _folder = house.close_and_leave().await;
     assert_eq!(places(&path).await, [1, 3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_failed_otherwise_than_by_being_undone_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.db");
+    std::fs::write(&file, [7; 5_000]).unwrap();
+    let mut garbage = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
+    let mut empty = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+    let sql = "SELECT * FROM nowhere";
+    let not_known = sqlx::query(sql).execute(&mut garbage).await.unwrap_err();
+    assert!(matches!(of_commit(not_known), StoreError::Unknown { .. }));
+    assert!(matches!(of_commit(sqlx::Error::WorkerCrashed), StoreError::Unknown { .. }));
+    let undone = sqlx::query(sql).execute(&mut empty).await.unwrap_err();
+    assert!(matches!(of_commit(undone), StoreError::Unavailable { .. }));
 }

@@ -7,37 +7,9 @@ use madang_actors::{
     testing::hostile::lists,
 };
 use serde_json::json;
-use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::support::{House, record, say, session};
+use super::support::{House, change, record, say, session, vandal};
 use crate::store::sql::error::of_write;
-
-/// Writes past the store, as another program would that knows nothing of its tables.
-async fn vandal(house: &House) -> SqliteConnection {
-    let mut db = SqliteConnectOptions::new()
-        .filename(house.folder.path().join("house.db"))
-        .connect()
-        .await
-        .unwrap();
-    for pragma in ["PRAGMA ignore_check_constraints = ON", "PRAGMA foreign_keys = OFF"] {
-        sqlx::query(pragma).execute(&mut db).await.unwrap();
-    }
-    let triggers: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-            .fetch_all(&mut db)
-            .await
-            .unwrap();
-    for trigger in triggers {
-        let drop = format!("DROP TRIGGER \"{trigger}\"");
-        sqlx::query(AssertSqlSafe(drop)).execute(&mut db).await.unwrap();
-    }
-    db
-}
-
-async fn change(db: &mut SqliteConnection, sql: &'static str, value: &str) {
-    let changed = sqlx::query(sql).bind(value).execute(db).await.unwrap();
-    assert_eq!(changed.rows_affected(), 1);
-}
 
 async fn rows(house: &House, filter: LedgerFilter) -> Vec<LedgerRow> {
     house.store.calls(&filter).await.unwrap()

@@ -1,0 +1,89 @@
+//! What is read for an audit: all that there is, and nothing of it believed.
+
+use madang_actors::port::Damaged;
+
+use super::support::{House, record, session, vandal};
+use crate::store::SchemaFault;
+
+#[tokio::test]
+async fn whatever_is_left_of_a_session_it_is_recorded_once_and_in_order() {
+    let house = House::new().await;
+    for name in ["d", "b", "c", "a"] {
+        house.chat(name).await;
+    }
+    for name in ["b", "c", "d"] {
+        house.handle.write(record(name, 1)).await.unwrap();
+    }
+    let mut db = vandal(&house).await;
+    for (table, name) in
+        [("sessions", "b"), ("sessions", "c"), ("calls", "b"), ("transitions", "c")]
+    {
+        let sql = format!("DELETE FROM madang_{table} WHERE session = '{name}'");
+        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut db).await.unwrap();
+    }
+    let recorded = house.store.recorded_sessions().await.unwrap();
+    assert_eq!(recorded, ["a", "b", "c", "d"].map(session));
+    for id in &recorded {
+        assert!(house.store.session_ledger(id).await.unwrap().is_some(), "{id}");
+    }
+    assert_eq!(house.store.session_ledger(&session("e")).await.unwrap(), None);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_link_that_is_not_as_it_was_written_is_damaged() {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.handle.write(record("s", 1)).await.unwrap();
+    let mut db = vandal(&house).await;
+    let damaged = async |house: &House| {
+        let ledger = house.store.session_ledger(&session("s")).await.unwrap().unwrap();
+        ledger.links.into_iter().filter_map(Result::err).collect::<Vec<_>>()
+    };
+    assert_eq!(damaged(&house).await, []);
+    let link = |position: u64| Damaged { what: format!("transition {position}") };
+    let its = "WHERE session = 's' AND position =";
+    for (what, undone, place) in [
+        ("transition = transition || ' '", "transition = trim(transition)", 2),
+        ("step = 'ended'", "step = 'running'", 2),
+        ("position = 7", "position = 3", 3),
+    ] {
+        let mut update = async |set: &str, position: u64| {
+            let sql = format!("UPDATE madang_transitions SET {set} {its} {position}");
+            let done = sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut db).await.unwrap();
+            assert_eq!(done.rows_affected(), 1, "{set}");
+        };
+        update(what, place).await;
+        assert_eq!(damaged(&house).await, [link(place)], "{what}");
+        update(undone, if what.starts_with("position") { 7 } else { place }).await;
+        assert_eq!(damaged(&house).await, [], "{undone}");
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn each_table_index_and_trigger_that_is_not_the_stores_own_is_named() {
+    let house = House::new().await;
+    assert_eq!(house.store.schema_faults().await.unwrap(), []);
+    let mut db = house.other_program().await;
+    for sql in [
+        "CREATE TABLE songs (title TEXT)",
+        "CREATE TRIGGER of_songs AFTER INSERT ON songs BEGIN SELECT 1; END",
+        "DROP TRIGGER madang_calls_follow_the_ledger",
+        "DROP INDEX madang_open_calls",
+        "CREATE INDEX madang_open_calls ON madang_calls (number)",
+        "CREATE TRIGGER theirs AFTER INSERT ON madang_messages BEGIN SELECT 1; END",
+    ] {
+        sqlx::query(sql).execute(&mut db).await.unwrap();
+    }
+    let of = |kind: &str, name: &str| (kind.to_owned(), name.to_owned());
+    let (kind, name) = of("trigger", "madang_calls_follow_the_ledger");
+    let missing = SchemaFault::Missing { kind, name };
+    let (kind, name) = of("index", "madang_open_calls");
+    let changed = SchemaFault::Changed { kind, name };
+    let (kind, name) = of("trigger", "theirs");
+    let added = SchemaFault::Added { kind, name };
+    assert_eq!(house.store.schema_faults().await.unwrap(), [changed, missing, added]);
+    drop(db);
+    house.close().await;
+}

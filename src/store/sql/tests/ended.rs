@@ -1,0 +1,77 @@
+//! A transaction that somebody else has ended: nothing is kept, undone, written or committed behind that.
+
+use std::{error::Error, sync::Arc};
+
+use madang_actors::{
+    ledger::SealKeys,
+    port::{Store, StoreError, Transaction},
+};
+use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
+use tokio::sync::{Mutex, watch};
+
+use super::{
+    super::{
+        transaction::SqliteTransaction,
+        writer::{ControlError, EndedByOthers, Writer},
+    },
+    support::{House, note, say},
+};
+
+/// A transaction that was rolled back inside of a part, as SQLite does by itself where a disk is full.
+async fn rolled_back() -> Box<SqliteTransaction> {
+    let db = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+    let writer = Writer::new(db, SealKeys::default()).await.unwrap();
+    let slot = Arc::new(Mutex::new(Some(writer))).lock_owned().await;
+    let mut transaction = SqliteTransaction::begin(slot, watch::Sender::new(0)).await.unwrap();
+    transaction.savepoint().await.unwrap();
+    sqlx::query("ROLLBACK").execute(transaction.own().db).await.unwrap();
+    Box::new(transaction)
+}
+
+/// It is told as what it is, and not by what SQLite says of the consequences.
+fn is_told(what: &str, done: Result<(), StoreError>) {
+    let error = done.expect_err(what);
+    let mut cause: Option<&dyn Error> = Some(&error);
+    while let Some(other) = cause.filter(|cause| cause.to_string() != EndedByOthers.to_string()) {
+        cause = other.source();
+    }
+    assert!(cause.is_some(), "{what}: {error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
+    is_told("savepoint", rolled_back().await.savepoint().await);
+    is_told("keep", rolled_back().await.keep().await);
+    is_told("undo", rolled_back().await.undo().await);
+    is_told("write", rolled_back().await.write_all(&say("s", 1)).await);
+    is_told("next part", rolled_back().await.next_part(&say("s", 1)).await);
+    is_told("commit", rolled_back().await.commit().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_borrower_that_rolled_the_whole_back_commits_nothing() {
+    let house = House::new().await;
+    let mut transaction = house.store.begin().await.unwrap();
+    let db: &mut SqliteConnection = transaction.connection().downcast_mut().unwrap();
+    note(db, 1).await.unwrap();
+    sqlx::query("ROLLBACK").execute(db).await.expect("it is told nothing");
+    is_told("commit", transaction.commit().await);
+    assert_eq!(house.count("SELECT count(*) FROM notes").await, 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_whose_transaction_was_ended_says_so_whatever_is_asked_of_it() {
+    let db = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+    let mut writer = Writer::new(db, SealKeys::default()).await.unwrap();
+    writer.begin().await.unwrap();
+    writer.must_be_open().unwrap();
+    sqlx::query("ROLLBACK").execute(writer.own().db).await.unwrap();
+    assert_eq!(writer.must_be_open(), Err(EndedByOthers));
+    assert_eq!(writer.must_be_untouched(), Err(EndedByOthers));
+    for done in [writer.release(1).await, writer.roll_back(1).await, writer.commit().await] {
+        assert!(matches!(done, Err(ControlError::Ended(_))), "{done:?}");
+    }
+    writer.begin().await.unwrap();
+    writer.must_be_open().expect("the next transaction is another");
+}
