@@ -1,0 +1,144 @@
+//! A model's chat template, rendered the way its authors rendered it.
+
+mod guarded;
+mod weights;
+
+use std::io;
+
+use minijinja::{
+    Environment, Error, ErrorKind, State, Value as Jinja, context,
+    syntax::SyntaxConfig,
+    value::{Kwargs, Serde},
+};
+use serde_json::Value;
+
+use self::{
+    guarded::guarded,
+    weights::{Purse, install, pay_json},
+};
+use super::{call::json, hidden::marks_in_json};
+
+/// A compiled chat template.
+#[derive(Debug)]
+pub(super) struct ChatTemplate {
+    environment: Environment<'static>,
+}
+
+/// What a template is given.
+#[derive(Debug)]
+pub(super) struct TemplateInput<'a> {
+    /// The chat in the form of OpenAI.
+    pub(super) messages: &'a [Value],
+    /// The tools in the form of OpenAI; none where the system text lists them.
+    pub(super) tools: &'a [Value],
+    pub(super) bos: &'a str,
+    pub(super) eos: &'a str,
+    /// Whether a model that can think aloud should.
+    pub(super) has_thinking: bool,
+    /// So many bytes may be written.
+    pub(super) max_bytes: usize,
+}
+
+const NAME: &str = "chat";
+/// Steps that a template may take: thousands of messages, and an end to a template that loops.
+const FUEL: u64 = 5_000_000;
+
+impl ChatTemplate {
+    /// Compiles a template.
+    pub(super) fn compile(source: &str) -> Result<Self, Error> {
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
+        let guarded = guarded(&without_training_marks(source), syntax)?;
+        let mut environment = Environment::new();
+        environment.set_fuel(Some(FUEL));
+        install(&mut environment);
+        environment.add_filter("tojson", to_json);
+        environment.add_function("raise_exception", raise_exception);
+        environment.add_function("strftime_now", strftime_now);
+        environment.add_template_owned(NAME, guarded)?;
+        Ok(Self { environment })
+    }
+
+    /// Renders a chat up to where the model goes on.
+    pub(super) fn render(&self, input: &TemplateInput<'_>) -> Result<String, Error> {
+        let tools = (!input.tools.is_empty()).then(|| Jinja::from(Serde(input.tools)));
+        let values = context! {
+            messages => Jinja::from(Serde(input.messages)),
+            tools => tools,
+            bos_token => input.bos,
+            eos_token => input.eos,
+            add_generation_prompt => true,
+            enable_thinking => input.has_thinking,
+            // The name is that of `weights::PURSE`.
+            madang_purse => Jinja::from_object(Purse::new(input.max_bytes)),
+        };
+        let mut written = Bounded { bytes: Vec::new(), left: input.max_bytes };
+        let template = self.environment.get_template(NAME)?;
+        template.render_captured_to(values, &mut written)?;
+        String::from_utf8(written.bytes).map_err(|error| {
+            Error::new(ErrorKind::BadSerialization, "the template wrote no text").with_source(error)
+        })
+    }
+}
+
+/// Takes so many bytes and no more.
+struct Bounded {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The block tags that only mark what is trained on.
+fn without_training_marks(source: &str) -> String {
+    let mut source = source.to_owned();
+    for name in ["generation", "endgeneration"] {
+        for (open, close) in [("{%", "%}"), ("{%-", "%}"), ("{%", "-%}"), ("{%-", "-%}")] {
+            source = source.replace(&format!("{open} {name} {close}"), "");
+        }
+    }
+    source
+}
+
+fn raise_exception(message: String) -> Result<String, Error> {
+    Err(Error::new(ErrorKind::InvalidOperation, message))
+}
+
+fn strftime_now(format: &str) -> Result<String, Error> {
+    jiff::fmt::strtime::format(format, &jiff::Zoned::now()).map_err(|error| {
+        Error::new(ErrorKind::InvalidOperation, "failed to write the date").with_source(error)
+    })
+}
+
+/// JSON as Python writes it, which is what models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
+#[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
+fn to_json(
+    state: &State<'_, '_>,
+    value: &Jinja,
+    indent: Option<usize>,
+    options: Kwargs,
+) -> Result<String, Error> {
+    let indent = match indent {
+        Some(indent) => Some(indent),
+        None => options.get::<Option<usize>>("indent")?,
+    };
+    pay_json(state, value, indent)?;
+    let value: Value = serde_json::to_value(value).map_err(|error| {
+        Error::new(ErrorKind::BadSerialization, "failed to write JSON").with_source(error)
+    })?;
+    let mut written = String::new();
+    json::write(&mut written, &value, indent, 0);
+    Ok(marks_in_json(&written))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! What the values of a template weigh, and how much one rendering may make of them.
+
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use minijinja::{
+    Environment, Error, ErrorKind, State, Value, escape_formatter,
+    value::{Object, Rest, ValueKind},
+};
+use minijinja_contrib::pycompat;
+
+/// Names that only [`guarded`](super::guarded) writes.
+pub(super) const ADD: &str = "madang_add";
+pub(super) const TIMES: &str = "madang_times";
+pub(super) const JOIN: &str = "madang_join";
+/// Charges for a value that was made.
+pub(super) const KEEP: &str = "madang_keep";
+/// As `KEEP`, for a value that goes into another one: no namespace, because a chain of them has no bound on its depth.
+pub(super) const OWN: &str = "madang_own";
+/// Charges for a part of a value, which is never more than the value.
+pub(super) const PART: &str = "madang_part";
+/// Charges for a value that is read from its beginning to its end.
+pub(super) const WEIGH: &str = "madang_weigh";
+/// Charges for a value of which a part is read.
+pub(super) const LOOK: &str = "madang_look";
+/// Where the purse stands in what a template is given.
+pub(super) const PURSE: &str = "madang_purse";
+
+/// A value weighs this much beside its text.
+const EACH: usize = 64;
+/// Values inside of values: what a schema may have, and more.
+const MAX_DEPTH: usize = 128;
+/// One value may weigh so many times what a prompt may have: a chat as a list, as JSON, and escaped.
+const OF_ONE: usize = 8;
+/// All values of a rendering together, above [`LEAST`]: a text that grows with each message is copied each time.
+const OF_ALL: usize = 64;
+const LEAST: usize = 32 << 20;
+/// The deepest indent that JSON may have.
+const MAX_INDENT: usize = 16;
+
+/// What a rendering may still make.
+#[derive(Debug)]
+pub(super) struct Purse {
+    left: AtomicUsize,
+    of_one: usize,
+}
+
+impl Object for Purse {}
+
+impl Purse {
+    /// A purse for a prompt of so many bytes.
+    pub(super) fn new(max_bytes: usize) -> Self {
+        let left = max_bytes.saturating_mul(OF_ALL).saturating_add(LEAST);
+        Self { left: AtomicUsize::new(left), of_one: max_bytes.saturating_mul(OF_ONE) }
+    }
+
+    fn pay(&self, weight: usize) -> Result<(), Error> {
+        let paid = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            (weight <= self.of_one).then(|| left.checked_sub(weight)).flatten()
+        });
+        paid.map(drop).map_err(|_| too_large())
+    }
+
+    fn weigh(&self, value: &Value) -> Result<usize, Error> {
+        let mut left = self.of_one;
+        take(value, MAX_DEPTH, &mut left)?;
+        let weight = self.of_one - left;
+        self.pay(weight)?;
+        Ok(weight)
+    }
+
+    /// What is paid to look a part of a value up.
+    fn look(&self, value: &Value) -> Result<(), Error> {
+        let length = match value.as_str() {
+            Some(text) => text.len(),
+            None if value.kind() == ValueKind::Map => 0,
+            None => value.len().unwrap_or_default(),
+        };
+        self.pay(EACH.saturating_add(length))
+    }
+}
+
+fn too_large() -> Error {
+    Error::new(ErrorKind::OutOfFuel, "the template makes values that are too large")
+}
+
+fn take(value: &Value, depth: usize, left: &mut usize) -> Result<(), Error> {
+    let text = value.as_str().map_or(0, str::len);
+    *left = left.checked_sub(EACH.saturating_add(text)).ok_or_else(too_large)?;
+    let kind = value.kind();
+    if !matches!(kind, ValueKind::Seq | ValueKind::Iterable | ValueKind::Map) {
+        return Ok(());
+    }
+    let depth = depth.checked_sub(1).ok_or_else(too_large)?;
+    if depth < MAX_DEPTH - 1 && is_namespace(value) {
+        return Err(nested());
+    }
+    for item in value.try_iter()? {
+        take(&item, depth, left)?;
+        if kind == ValueKind::Map {
+            take(&value.get_item(&item)?, depth, left)?;
+        }
+    }
+    Ok(())
+}
+
+fn nested() -> Error {
+    Error::new(ErrorKind::InvalidOperation, "a namespace stands inside of another value")
+}
+
+fn is_namespace(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
+}
+
+fn with_purse<T>(
+    state: &State<'_, '_>,
+    use_it: impl FnOnce(&Purse) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let purse = state.lookup(PURSE).ok_or_else(too_large)?;
+    use_it(purse.downcast_object_ref::<Purse>().ok_or_else(too_large)?)
+}
+
+/// Puts the guard's functions into an environment, and in the place of those that grow values by a product.
+pub(super) fn install(environment: &mut Environment<'_>) {
+    environment.add_filter(KEEP, keep);
+    environment.add_filter(OWN, own);
+    environment.add_filter(PART, part);
+    environment.add_filter(WEIGH, weigh);
+    environment.add_filter(LOOK, look);
+    environment.add_function(ADD, add);
+    environment.add_function(TIMES, times);
+    environment.add_function(JOIN, join);
+    for name in ["replace", "join", "indent", "format"] {
+        environment.add_filter(name, move |state: &State<'_, '_>, arguments: Rest<Value>| {
+            with_purse(state, |purse| purse.pay(product(purse, name, &arguments)?))?;
+            PLAIN.empty_state().apply_filter(name, &arguments)
+        });
+    }
+    // No chat needs them, and each makes more than it is given.
+    for name in ["batch", "slice", "sum", "chain", "zip", "pprint", "groupby"] {
+        environment.remove_filter(name);
+    }
+    environment.remove_global("debug");
+    environment.set_formatter(|out, state, value| {
+        with_purse(state, |purse| purse.weigh(value))?;
+        escape_formatter(out, state, value)
+    });
+    environment.set_unknown_method_callback(|state, value, method, arguments| {
+        with_purse(state, |purse| {
+            if matches!(method, "replace" | "join" | "format") {
+                let mut all = vec![value.clone()];
+                all.extend_from_slice(arguments);
+                if method == "join" {
+                    all.swap(0, 1);
+                }
+                return purse.pay(product(purse, method, &all)?);
+            }
+            purse.weigh(value).map(drop)
+        })?;
+        pycompat::unknown_method_callback(state, value, method, arguments)
+    });
+}
+
+/// Filters as they are without a guard.
+static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::new);
+
+/// The most that these could make of their arguments, which are paid for here.
+fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Error> {
+    let weights: Vec<usize> =
+        arguments.iter().map(|argument| purse.weigh(argument)).collect::<Result<_, _>>()?;
+    let weight = |index: usize| weights.get(index).copied().unwrap_or_default();
+    let text = |index: usize| arguments.get(index).and_then(Value::as_str).unwrap_or_default();
+    Ok(match name {
+        "replace" => {
+            let old = text(1);
+            let times =
+                if old.is_empty() { text(0).len() + 1 } else { text(0).matches(old).count() };
+            times.saturating_mul(weight(2))
+        }
+        "join" => (weight(0) / EACH).saturating_mul(weight(1).saturating_sub(EACH)),
+        "indent" => {
+            let width = arguments.get(1).and_then(Value::as_usize).unwrap_or(usize::MAX);
+            (text(0).matches('\n').count() + 1).saturating_mul(width)
+        }
+        _ => {
+            let written = text(0);
+            let (mut digits, mut open) = (0, 0_usize);
+            for letter in written.chars() {
+                digits = if letter.is_ascii_digit() { digits + 1 } else { 0 };
+                open = match letter {
+                    '{' => open + 1,
+                    '}' => 0,
+                    _ => open,
+                };
+                if digits > 2 || letter == '*' || open > 2 {
+                    return Err(Error::new(ErrorKind::InvalidOperation, "a width has no bound"));
+                }
+            }
+            let places = written.matches(['%', '{']).count();
+            places.saturating_mul(weights.iter().sum::<usize>().saturating_add(100))
+        }
+    })
+}
+
+fn keep(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
+    with_purse(state, |purse| purse.weigh(&value))?;
+    whole(value)
+}
+
+fn own(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
+    if is_namespace(&value) {
+        return Err(nested());
+    }
+    keep(state, value)
+}
+
+fn part(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
+    with_purse(state, |purse| match value.as_str() {
+        Some(text) => purse.pay(text.len().saturating_add(EACH)),
+        None => purse.pay(value.len().unwrap_or(usize::MAX).saturating_add(1).saturating_mul(EACH)),
+    })?;
+    whole(value)
+}
+
+fn weigh(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
+    // A key is looked up in a map; nothing else of it is read.
+    if value.kind() == ValueKind::Map {
+        return look(state, value);
+    }
+    with_purse(state, |purse| purse.weigh(&value))?;
+    Ok(value)
+}
+
+fn look(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
+    with_purse(state, |purse| purse.look(&value))?;
+    Ok(value)
+}
+
+/// A list instead of a recipe for one: recipes hold each other, and a long chain of them ends the stack.
+fn whole(value: Value) -> Result<Value, Error> {
+    if value.kind() != ValueKind::Iterable {
+        return Ok(value);
+    }
+    Ok(value.try_iter()?.collect::<Vec<Value>>().into())
+}
+
+/// Operators as they are without a guard.
+fn operate(expression: &str, left: Value, right: Value) -> Result<Value, Error> {
+    PLAIN.compile_expression(expression)?.eval(minijinja::context! { left, right })
+}
+
+fn fold(
+    values: Vec<Value>,
+    mut step: impl FnMut(Value, Value) -> Result<Value, Error>,
+) -> Result<Value, Error> {
+    let mut values = values.into_iter();
+    let first = values.next().unwrap_or_default();
+    values.try_fold(first, &mut step)
+}
+
+fn add(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
+    with_purse(state, |purse| {
+        fold(values.0, |left, right| {
+            if left.is_number() && right.is_number() {
+                return operate("left + right", left, right);
+            }
+            purse.weigh(&left)?;
+            purse.weigh(&right)?;
+            match (left.as_str(), right.as_str()) {
+                (Some(left), Some(right)) => {
+                    purse.pay(left.len().saturating_add(right.len()))?;
+                    Ok([left, right].concat().into())
+                }
+                _ => whole(operate("left + right", left, right)?),
+            }
+        })
+    })
+}
+
+fn times(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
+    with_purse(state, |purse| {
+        fold(values.0, |left, right| {
+            let (many, times) = if left.is_number() { (&right, &left) } else { (&left, &right) };
+            if !many.is_number() {
+                let weight = purse.weigh(many)?;
+                let weight = many.as_str().map_or(weight, str::len);
+                purse.pay(weight.saturating_mul(times.as_usize().unwrap_or_default()))?;
+            }
+            whole(operate("left * right", left, right)?)
+        })
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "minijinja hands its functions values")]
+fn join(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
+    with_purse(state, |purse| {
+        for value in values.iter() {
+            // Twice: it is read once, and written once.
+            purse.weigh(value)?;
+            purse.weigh(value)?;
+        }
+        let mut text = String::new();
+        for value in values.iter() {
+            match value.as_str() {
+                Some(part) => text.push_str(part),
+                None => text.push_str(&value.to_string()),
+            }
+        }
+        purse.pay(text.len())?;
+        Ok(text.into())
+    })
+}
+
+/// Pays for a value that is written as JSON, with a blank for each level that it is indented by.
+pub(super) fn pay_json(
+    state: &State<'_, '_>,
+    value: &Value,
+    indent: Option<usize>,
+) -> Result<(), Error> {
+    if indent.is_some_and(|indent| indent > MAX_INDENT) {
+        return Err(too_large());
+    }
+    with_purse(state, |purse| purse.weigh(value).map(drop))
+}
