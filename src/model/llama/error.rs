@@ -76,6 +76,20 @@ pub enum LoadError {
         /// How long it should have been.
         tokens: u32,
     },
+    /// A number by which tokens are chosen says nothing.
+    #[error(
+        "failed to load the model: {option} is {value}; choose a number from {least} to {most}"
+    )]
+    Sampling {
+        /// Which.
+        option: &'static str,
+        /// What was chosen.
+        value: f32,
+        /// The least that it may be.
+        least: f32,
+        /// The most that it may be.
+        most: f32,
+    },
     /// The bytes of a model could not be written where llama.cpp can read them.
     #[error("failed to unpack the model into {}: make room there, or give the path of a GGUF file", path.display())]
     Unpack {

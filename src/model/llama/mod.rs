@@ -82,6 +82,7 @@ impl LlamaModel {
     /// # Errors
     /// [`LoadError`] says in one sentence what is wrong with the file and what to do.
     pub fn load(options: LlamaOptions) -> Result<Self, LoadError> {
+        options.sampling.check()?;
         let has_parallel_calls = options.has_parallel_calls;
         let max_concurrent = options.max_sequences;
         let closing = CancellationToken::new();

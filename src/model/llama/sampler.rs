@@ -2,11 +2,13 @@
 
 use toktrie::SimpleVob;
 
+use super::error::LoadError;
+
 /// How tokens are chosen. The default is greedy: always the likeliest, so that a chat can be repeated.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// 0 is greedy; above it unlikelier tokens get their chance.
+    /// 0 is greedy; above it unlikelier tokens get their chance, up to 100.
     pub temperature: f32,
     /// Only the so many likeliest; 0 for all.
     pub top_k: usize,
@@ -14,7 +16,7 @@ pub struct Sampling {
     pub top_p: f32,
     /// Only those that have this share of the likeliest one's probability; 0 for all.
     pub min_p: f32,
-    /// Divides the logits of what came lately; 1 for none. Never inside a tool call, where words are copied.
+    /// Divides the logits of what came lately; 1 for none, from 0.01 to 100. Never inside a tool call, where words are copied.
     pub repeat_penalty: f32,
     /// Begins the random numbers of each completion.
     pub seed: u64,
@@ -60,6 +62,22 @@ impl Sampling {
     pub fn repeat_penalty(mut self, penalty: f32) -> Self {
         self.repeat_penalty = penalty;
         self
+    }
+
+    /// Refuses what is no number, or beyond what a choice can use: a hot one is even long before, and a probability is one.
+    pub(super) fn check(&self) -> Result<(), LoadError> {
+        let all = [
+            ("temperature", self.temperature, 0.0, 100.0),
+            ("top_p", self.top_p, 0.0, 1.0),
+            ("min_p", self.min_p, 0.0, 1.0),
+            ("repeat_penalty", self.repeat_penalty, 0.01, 100.0),
+        ];
+        all.into_iter().try_for_each(|(option, value, least, most)| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(LoadError::Sampling { option, value, least, most })
+        })
     }
 
     /// Begins the random numbers elsewhere.

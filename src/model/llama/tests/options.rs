@@ -37,19 +37,21 @@ fn at_their_ends() -> Vec<(String, LlamaOptions)> {
             options.sampling(Sampling::default().temperature(1.0).seed(end))
         });
     }
-    for end in
-        [f32::NAN, f32::NEG_INFINITY, f32::MIN, -0.0, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY]
-    {
+    for end in [-0.0, f32::MIN_POSITIVE, 0.01, 1.0, 100.0] {
         let hot = || Sampling::default().temperature(1.0);
         with("temperature", &end, &|options| {
             options.sampling(Sampling::default().temperature(end))
         });
-        with("top_p", &end, &|options| options.sampling(hot().top_p(end)));
-        with("min_p", &end, &|options| options.sampling(hot().min_p(end)));
-        with("repeat_penalty", &end, &|options| options.sampling(hot().repeat_penalty(end)));
-        with("greedy repeat_penalty", &end, &|options| {
-            options.sampling(Sampling::default().repeat_penalty(end))
-        });
+        if end <= 1.0 {
+            with("top_p", &end, &|options| options.sampling(hot().top_p(end)));
+            with("min_p", &end, &|options| options.sampling(hot().min_p(end)));
+        }
+        if end >= 0.01 {
+            with("repeat_penalty", &end, &|options| options.sampling(hot().repeat_penalty(end)));
+            with("greedy repeat_penalty", &end, &|options| {
+                options.sampling(Sampling::default().repeat_penalty(end))
+            });
+        }
     }
     all
 }
@@ -75,4 +77,47 @@ async fn every_option_at_an_end_of_its_type_works_or_is_refused_with_a_sentence(
         assert_eq!(model.stats().running, 0, "{name}");
     }
     assert_eq!(refused, ["cache_tokens 4294967295", "apart_tokens 4294967295"]);
+}
+
+type Set = fn(Sampling, f32) -> Sampling;
+
+#[test]
+fn a_number_that_chooses_nothing_is_refused_with_one_sentence() {
+    let ends = [
+        f32::NAN,
+        -f32::NAN,
+        f32::NEG_INFINITY,
+        f32::MIN,
+        -1.0,
+        -f32::MIN_POSITIVE,
+        100.1,
+        f32::MAX,
+        f32::INFINITY,
+    ];
+    let options_of: [(&str, Set); 4] = [
+        ("temperature", Sampling::temperature),
+        ("top_p", Sampling::top_p),
+        ("min_p", Sampling::min_p),
+        ("repeat_penalty", Sampling::repeat_penalty),
+    ];
+    for (name, set) in options_of {
+        for end in ends {
+            let sampling = set(Sampling::default(), end);
+            let loaded = LlamaModel::load(options(&TinyModel::new()).sampling(sampling));
+            let refused = loaded.err().unwrap_or_else(|| panic!("{name} {end} was taken"));
+            let LoadError::Sampling { option, .. } = refused else {
+                panic!("{name} {end}: {refused}")
+            };
+            assert_eq!(option, name);
+            let sentence = refused.to_string();
+            let begin =
+                format!("failed to load the model: {name} is {end}; choose a number from 0");
+            assert!(sentence.starts_with(&begin), "{sentence}");
+        }
+    }
+    for nothing in [0.0, f32::MIN_POSITIVE] {
+        let sampling = Sampling::default().repeat_penalty(nothing);
+        let loaded = LlamaModel::load(options(&TinyModel::new()).sampling(sampling));
+        assert!(matches!(loaded, Err(LoadError::Sampling { .. })), "{nothing}");
+    }
 }
