@@ -9,7 +9,7 @@ use std::{
 
 use madang_actors::{
     port::{ChatModel, Clock, Extensions, Need, Shares, Store, SystemClock, Tool, Unconstrained},
-    protocol::{Limits, Locale, UserId},
+    protocol::{EffectPolicy, Limits, Locale, UserId},
     registry::ToolRegistry,
     session::History,
 };
@@ -151,6 +151,9 @@ impl Builder {
         let mut registry = ToolRegistry::new();
         registry.register_all(self.tools)?;
         for tool in registry.iter() {
+            if store.only_reads() && tool.spec().effect != EffectPolicy::Read {
+                return Err(BuildError::Writes { tool: tool.spec().name.clone() });
+            }
             let lent = store.connection_type();
             let needed = tool.tool().needs().map(Need::connection);
             if let Some(needed) = needed.filter(|needed| *needed != lent) {

@@ -39,6 +39,14 @@ pub enum BuildError {
         /// What the store lends.
         lent: ConnectionType,
     },
+    /// A tool does something, over a store that keeps no record of it.
+    #[error(
+        "tool {tool} does more than read, and this store keeps no record of what tools do; give reading tools only"
+    )]
+    Writes {
+        /// The tool.
+        tool: Arc<str>,
+    },
     /// The time zone of all is not known.
     #[error(transparent)]
     TimeZone(#[from] UnknownTimeZone),

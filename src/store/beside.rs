@@ -14,8 +14,8 @@ use madang_actors::{
 use super::SqliteStore;
 
 /// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
-/// runtime itself stores, its ledger included, is in memory and ends with it: dispatch no tool there that does anything. One
-/// that writes to the store finds no connection of the kind that it needs, and fails.
+/// runtime itself stores, its ledger included, is in memory and ends with it, so a runtime over it takes no tool that does
+/// anything: [`BuildError::Writes`](crate::BuildError::Writes).
 #[derive(Debug)]
 pub struct Beside {
     database: SqliteStore,
@@ -41,6 +41,10 @@ impl Store for Beside {
 
     fn occupancy(&self) -> Option<&Occupancy> {
         self.record.occupancy()
+    }
+
+    fn only_reads(&self) -> bool {
+        true
     }
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
@@ -127,6 +131,35 @@ mod tests {
     use madang_actors::port::{Clock as _, SystemClock};
 
     use super::*;
+    use crate::{
+        EffectPolicy, Runtime,
+        testing::ScriptedModel,
+        tool::{self, NoArguments, ToolContext, ToolResult},
+    };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_runtime_over_it_takes_no_tool_that_does_more_than_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("held.db");
+        let held = SqliteStore::open(&file, []).await.unwrap();
+        for effect in [EffectPolicy::Read, EffectPolicy::Write, EffectPolicy::Destructive] {
+            let beside = Beside::new(SqliteStore::open_read_only(&file).await.unwrap());
+            // A plain tool: it needs no connection by which it could be told.
+            let handler = async |_: NoArguments, _: &ToolContext| -> ToolResult<()> { Ok(()) };
+            let mail = tool::plain("mail", "Sends a mail.", handler).effect(effect);
+            let builder = Runtime::builder().model(ScriptedModel::new([])).store(beside).tool(mail);
+            match (effect, builder.start().await) {
+                (EffectPolicy::Read, Ok(runtime)) => runtime.shutdown().await.unwrap(),
+                (EffectPolicy::Write | EffectPolicy::Destructive, Err(refused)) => assert_eq!(
+                    refused.to_string(),
+                    "tool mail does more than read, and this store keeps no record of what tools do; \
+                     give reading tools only"
+                ),
+                (_, other) => panic!("{effect:?}: {other:?}"),
+            }
+        }
+        held.close().await;
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn nobody_is_told_to_be_forgotten_who_is_not() {

@@ -42,6 +42,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// which there can be only one handle needs none, and one that hands on to another gives that one's.
     fn occupancy(&self) -> Option<&Occupancy>;
 
+    /// Whether tools may only read here, because what they did would be recorded nowhere that stays. A runtime then takes no
+    /// other tools.
+    fn only_reads(&self) -> bool {
+        false
+    }
+
     /// Opens a write transaction.
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>>;
 

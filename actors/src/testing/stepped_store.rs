@@ -93,6 +93,10 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         self.store.occupancy()
     }
 
+    fn only_reads(&self) -> bool {
+        self.store.only_reads()
+    }
+
     fn keys(&self) -> &SealKeys {
         self.store.keys()
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    Builder, Locale, Runtime, Store, ToolRegistry,
+    Builder, EffectPolicy, Locale, Runtime, Store, ToolRegistry,
     store::SqliteStore,
     toolkit::{life, notes},
 };
@@ -62,10 +62,12 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     Ok(registry)
 }
 
-/// A runtime without its model.
+/// A runtime without its model; over a store in which tools only read, with those alone.
 pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: Locale) -> Builder {
-    let builder = Runtime::builder().store(store).locale(locale).panic_hook();
-    toolkits.names.iter().fold(builder, |builder, toolkit| builder.tools(tools(*toolkit)))
+    let only_reads = store.only_reads();
+    let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit));
+    let all = all.filter(|tool| !only_reads || tool.spec().effect == EffectPolicy::Read);
+    Runtime::builder().store(store).locale(locale).panic_hook().tools(all)
 }
 
 fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {
