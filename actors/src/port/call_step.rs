@@ -205,12 +205,9 @@ impl LedgerRow {
                 let granting = grant.filter(|_| step.rests_on().is_some());
                 granting.map_or(Ok(()), |row| row.check_seal(keys)).map_err(unsealed)
             }
-            Transition::Running { .. } if self.state == CallState::Approved => {
-                self.check_seal(keys).map_err(unsealed)
-            }
+            Transition::Running { .. } => self.check_seal(keys).map_err(unsealed),
             Transition::Proposed(_)
             | Transition::Awaiting { .. }
-            | Transition::Running { .. }
             | Transition::Ended(_)
             | Transition::Settled { .. }
             | Transition::Revoked { .. } => Ok(()),
