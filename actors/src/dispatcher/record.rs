@@ -237,8 +237,8 @@ impl Record {
             let refusal = Refusal::of_stored_bytes(&self.around.limits);
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
-            let ended = Ended { outcome, effect: Effect::None, ..ended };
-            return self.call_end(arguments, ended, at, false);
+            // It is refused with the beginning of its turn, before which nothing has an effect.
+            return self.call_end(arguments, Ended { outcome, ..ended }, at, false);
         }
         error!(call = %request.call.id, %cause, "failed to record the end of a call");
         if let Some(end) = self.end_in_ledger().await {

@@ -30,3 +30,16 @@ impl io::Write for Count {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ROW_BYTES, stored_bytes};
+
+    #[test]
+    fn each_byte_of_the_json_counts_and_what_a_row_takes_beside_it() {
+        for (text, bytes) in [("", 2), ("a", 3), ("수면", 8), ("\n", 4)] {
+            assert_eq!(stored_bytes(&text), ROW_BYTES + bytes, "{text:?}");
+        }
+        assert_eq!(stored_bytes(&["a", "b"]), ROW_BYTES + 9);
+    }
+}

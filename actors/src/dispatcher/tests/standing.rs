@@ -110,3 +110,19 @@ async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_th
     }
     yard.settled().await;
 }
+
+#[tokio::test]
+async fn an_approval_on_another_resource_does_not_stand_before_the_one_that_covers_the_call() {
+    let tool = FakeTool::destructive("mail").resource(named);
+    let yard = yard_with(|_| {}, vec![tool]).await;
+    let (kim, lee) = (r#"{"to":"kim"}"#, r#"{"to":"lee"}"#);
+    let first = allow_always(&yard, yard.begin("mail", kim).await).await;
+    let (session, turn) = (first.request.session.clone(), first.request.turn);
+    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    allow_always(&yard, chat.next("mail", lee).await).await;
+    for arguments in [lee, kim] {
+        let event = chat.next("mail", arguments).await.next().await;
+        assert!(matches!(event, DispatcherEvent::Ended(_)), "{arguments}: {event:?}");
+    }
+    yard.settled().await;
+}
