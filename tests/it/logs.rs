@@ -9,7 +9,7 @@ use std::{
 };
 
 use madang::{
-    Confirm, Decision, Limits, Runtime,
+    Confirm, Decision, Limits, Runtime, TurnRefused,
     testing::{MemoryStore, ScriptedModel},
     tool::{self, ToolContext, ToolResult},
 };
@@ -133,6 +133,28 @@ async fn a_bound_that_is_reached_is_told_at_info() {
     let (_, refused) = tokio::join!(slow, refused);
     assert_eq!(refused, ("overloaded".to_owned(), Some(Level::INFO)));
     yard.shutdown().await;
+}
+
+#[tokio::test]
+async fn nothing_failed_where_too_much_is_stored_of_a_user() {
+    let (log, _guard) = Log::keep();
+    let mut limits = Limits::default();
+    limits.max_stored_bytes_per_user = 1;
+    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let named = json!({ "name": "a" });
+    assert_eq!(kind(&yard.call("note", &named, Confirm::Nobody).await), "ok");
+    log.take();
+    for tool in ["note", "search", "save"] {
+        let report = yard.call(tool, &named, Confirm::Always(Decision::Approve)).await;
+        let said = log.take();
+        assert_eq!(kind(&report), "overloaded", "{tool}");
+        assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
+    }
+    let session = yard.runtime.session("kim", "1").await.unwrap();
+    assert!(matches!(session.ask("hi").await, Err(TurnRefused::Overloaded(_))));
+    yard.shutdown().await;
+    let said = log.take();
+    assert!(loudest(&said).is_none_or(|level| level >= Level::INFO), "{said:?}");
 }
 
 /// A call that needs nobody takes a handler's time and little more: the least of many, for others use the machine.
