@@ -87,3 +87,16 @@ async fn each_table_index_and_trigger_that_is_not_the_stores_own_is_named() {
     drop(db);
     house.close().await;
 }
+
+#[tokio::test]
+async fn calls_come_in_the_order_of_their_proposals() {
+    let house = House::new().await;
+    house.chat("s").await;
+    for number in [2, 3, 1] {
+        house.handle.write(record("s", number)).await.unwrap();
+    }
+    let ledger = house.store.session_ledger(&session("s")).await.unwrap().unwrap();
+    let places: Vec<_> = ledger.calls.iter().map(|call| call.as_ref().unwrap().seq).collect();
+    assert_eq!(places, [2, 3, 1]);
+    house.close().await;
+}

@@ -10,7 +10,7 @@ use madang_actors::{
 };
 use sqlx::SqliteConnection;
 
-use super::support::{House, at, note, record, session, turn, user};
+use super::support::{House, at, note, record, say, session, turn, user};
 
 /// In no other text.
 const SECRET: &str = "zebrawood-4711";
@@ -170,6 +170,21 @@ async fn the_rows_that_go_from_others_tables_are_counted_and_those_that_are_chan
     let forgotten = house.store.forget(&Forget { tables, ..order() }).await.unwrap();
     assert_eq!((forgotten.calls, forgotten.messages, forgotten.transitions), (5, 1, 15));
     assert_eq!(forgotten.rows, 4);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stays_of_sessions_is_read_in_the_order_in_which_they_were_erased() {
+    let house = House::new().await;
+    for (name, messages) in [("c", 2), ("a", 1), ("b", 3)] {
+        house.chat(name).await;
+        for place in 1..=messages {
+            house.handle.write(say(name, place)).await.unwrap();
+        }
+    }
+    house.store.forget(&order()).await.unwrap();
+    let erased = house.store.erased().await.unwrap();
+    assert_eq!(erased.iter().map(|chain| chain.messages).collect::<Vec<_>>(), [1, 3, 2]);
     house.close().await;
 }
 

@@ -1,11 +1,12 @@
 //! Whose a session is, as its seal says: not as its row says, neither for what is read nor for what is written.
 
 use madang_actors::{
-    port::{StoreError, Write},
-    protocol::UserId,
+    ledger::text_digest,
+    port::{Store as _, StoreError, Write},
+    protocol::{Timestamp, TurnOptions, UserId},
 };
 
-use super::support::{House, at, session, user};
+use super::support::{House, at, session, turn, user};
 
 fn opened(name: &str, by: &str) -> Write {
     Write::Session { session: session(name), user: UserId::new(by).unwrap(), at: at() }
@@ -42,5 +43,25 @@ async fn opened_again_by_its_user_a_session_stays_as_it_is_and_by_another_it_is_
     let refused = house.handle.write(vec![opened("s", "lee")]).await;
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
     assert_eq!(house.count("SELECT count(*) FROM madang_sessions").await, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn open_turns_come_in_the_order_in_which_they_began_and_then_by_their_sessions() {
+    let house = House::new().await;
+    for (name, at) in [("d", 1), ("a", 2), ("c", 3), ("b", 1)] {
+        let began = Write::TurnStarted {
+            session: session(name),
+            turn: turn(),
+            at: Timestamp::from_millis(at),
+            options: TurnOptions::default(),
+            text: text_digest("hi"),
+            max_stored_bytes: u64::MAX,
+        };
+        house.handle.write(vec![opened(name, "kim"), began]).await.unwrap();
+    }
+    let open = house.store.interrupted().await.unwrap();
+    let sessions: Vec<_> = open.iter().map(|open| open.session.as_str()).collect();
+    assert_eq!(sessions, ["b", "d", "a", "c"]);
     house.close().await;
 }
