@@ -12,7 +12,7 @@ use crate::{
         Asker, Bound, Decision, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding,
         TurnError, TurnId, TurnOptions,
     },
-    session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring},
+    session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, legacy::Legacy},
     testing::{
         FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair,
         yard::{Yard, in_time},
@@ -303,6 +303,19 @@ async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_t
     assert!(stored.open_turn.is_some());
     probe.until(|events| !events.is_empty()).await;
     assert_eq!(probe.lines(), "user: go");
+}
+
+#[tokio::test]
+async fn nothing_begins_beside_a_session_that_left_something_to_its_next_actor() {
+    let (yard, _) = by_hand([]).await;
+    let door = yard.door("s").await;
+    assert!(door.begins_asleep().is_some(), "it has not woken");
+    door.inherits(Legacy::default());
+    assert!(door.begins_asleep().is_none(), "nobody has taken it over");
+    door.owes_nothing();
+    assert!(door.begins_asleep().is_some());
+    yard.state(&door).await;
+    assert!(door.begins_asleep().is_none(), "it is awake");
 }
 
 #[tokio::test]
