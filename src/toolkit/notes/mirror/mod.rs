@@ -56,13 +56,24 @@ pub fn remove_workspace_beside(database: &Path, user: &UserId) -> Result<bool, M
 #[must_use]
 pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     let safe = super::file_name::file_name(user.as_str());
-    let name = if safe == user.as_str() && super::fold::fold(&safe) == safe {
+    let is_plain = safe == user.as_str() && super::fold::fold(&safe) == safe && !is_marked(&safe);
+    let name = if is_plain {
         safe
     } else {
-        // Two users whose names look alike to a file system are two all the same.
+        // Two users whose names look alike to a file system are two all the same. So many digits that no user finds a name
+        // with those of another.
         let hash = book::hash(user.as_str().as_bytes());
-        let mark: String = hash[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let mark: String = hash[..MARK / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{safe} {mark}")
     };
     database.with_extension("notes").join(name)
+}
+
+/// Digits behind the folder's name of a user whose own name cannot be one.
+const MARK: usize = 32;
+
+/// Whether a name ends as that of such a folder does.
+fn is_marked(name: &str) -> bool {
+    let end = name.rsplit(' ').next().unwrap_or_default();
+    end.len() == MARK && end.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
