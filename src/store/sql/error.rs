@@ -37,6 +37,15 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// A part of the file is missing, or is something else.
+    #[error("the database {} is damaged; restore it from a backup, or choose another file", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
     /// A later version of the program has changed the tables.
     #[error("the database {} was made by a newer version; use that version to open it", path.display())]
     Newer {
@@ -150,6 +159,9 @@ impl OpenError {
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
         match Trouble::kind(&cause) {
             Some(kind) => Self::troubled(path, kind, cause),
+            None if ResultCode::of(&cause).is_some_and(ResultCode::is_of_a_damaged_file) => {
+                Self::Damaged { path: path.to_owned(), cause: cause.into() }
+            }
             None => Self::Unusable { path: path.to_owned(), cause: cause.into() },
         }
     }
@@ -269,6 +281,7 @@ pub(super) struct ResultCode(i32);
 impl ResultCode {
     pub(super) const READONLY: i32 = 8;
     const BUSY: i32 = 5;
+    const CORRUPT: i32 = 11;
     const FULL: i32 = 13;
     const CONSTRAINT: i32 = 19;
     const TOO_BIG: i32 = 18;
@@ -286,6 +299,11 @@ impl ResultCode {
     /// The part that all its extended codes share.
     pub(super) const fn primary(self) -> i32 {
         self.0 & 0xff
+    }
+
+    /// What SQLite read is no part of a database.
+    fn is_of_a_damaged_file(self) -> bool {
+        matches!(self.primary(), Self::CORRUPT | Self::NOT_A_DATABASE)
     }
 
     /// The statement itself cannot be done: a constraint of the tables said no, a value is too long for SQLite, or one is

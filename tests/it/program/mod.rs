@@ -18,6 +18,7 @@ mod eval;
 mod forget;
 #[cfg(target_os = "linux")]
 mod gone;
+mod hostile_databases;
 #[cfg(all(feature = "hub", unix))]
 mod hub;
 #[cfg(unix)]

@@ -145,7 +145,7 @@ async fn a_file_that_begins_like_a_database_and_is_none_is_refused() {
     fs::write(&path, [b"SQLite format 3\0".as_slice(), &[7; 5_000]].concat()).unwrap();
     assert!(matches!(
         open(&path).await.unwrap_err(),
-        OpenError::Foreign { .. } | OpenError::Unusable { .. }
+        OpenError::Foreign { .. } | OpenError::Damaged { .. } | OpenError::Unusable { .. }
     ));
 }
 

@@ -1,0 +1,135 @@
+//! Databases that nobody should have: each command answers, or says one clear sentence and leaves the file as it was.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+use sqlx::{Connection, SqliteConnection};
+
+use super::{Ended, Home, add_habit};
+
+/// Every command that takes a database.
+fn commands(home: &Home) -> Vec<(Vec<String>, &'static str)> {
+    let script = home.script(&[json!({ "text": "Hello." })]);
+    let script = script.to_str().unwrap();
+    let habit = r#"{"protocol_id":"fixed-wake","frame_level":"L2","framed_text":"wake"}"#;
+    let all: [(&[&str], &str); 8] = [
+        (&["chat", "--script", script, "--session", "s"], "hello\n"),
+        (&["call", "add_habit", habit, "--confirm", "approve"], ""),
+        (&["call", "list_active_habits", "{}"], ""),
+        (&["call", "list_active_habits", "{}", "--session", "s"], ""),
+        (&["ledger"], ""),
+        (&["ledger", "--verify"], ""),
+        (&["forget", "kim", "--yes"], ""),
+        (&["notes", "sync"], ""),
+    ];
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    all.into_iter().map(|(words, input)| (owned(words), input)).collect()
+}
+
+/// A database with a chat, a call and a habit, in one file without a log.
+async fn good(home: &Home) -> PathBuf {
+    let ended = home.chat(
+        &[add_habit(), json!({ "text": "Done." })],
+        &["--session", "s", "--confirm", "approve"],
+        "add\n",
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let path = home.path("good.db");
+    let mut db = connect(&home.database()).await;
+    sqlx::query("VACUUM INTO ?").bind(path.to_str().unwrap()).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+    path
+}
+
+async fn connect(path: &Path) -> SqliteConnection {
+    SqliteConnection::connect(&format!("sqlite:{}?mode=rwc", path.display())).await.unwrap()
+}
+
+fn try_all(home: &Home, path: &Path, mut check: impl FnMut(&str, Ended)) {
+    for (mut words, input) in commands(home) {
+        words.extend(["--db".to_owned(), path.to_str().unwrap().to_owned()]);
+        check(&words.join(" "), home.run(&words, input));
+    }
+}
+
+/// One sentence that begins as the program's do.
+fn says_one_sentence(name: &str, ended: &Ended) {
+    assert_eq!(ended.code, Some(1), "{name}: {ended:?}");
+    let complaints: Vec<_> = ended.err.lines().filter(|line| !line.is_empty()).collect();
+    assert!(complaints.len() == 1 && complaints[0].starts_with("madang: "), "{name}: {ended:?}");
+    assert_eq!(ended.out, "", "{name}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_none_is_refused_by_every_command_and_left_as_it_was() {
+    let home = Home::new();
+    let good = fs::read(good(&home).await).unwrap();
+    let mut first_page = good.clone();
+    first_page[..4_096].fill(0xa5);
+    let mut other_application = connect(&home.path("shop.db")).await;
+    let orders = "CREATE TABLE orders (id INTEGER PRIMARY KEY); CREATE TABLE madang_calls (x)";
+    sqlx::raw_sql(orders).execute(&mut other_application).await.unwrap();
+    other_application.close().await.unwrap();
+    let shop = fs::read(home.path("shop.db")).unwrap();
+    for (name, bytes, words) in [
+        ("text.db", b"no database\n".repeat(99), "is not a Madang database"),
+        ("shop.db", shop, "is not a Madang database"),
+        ("header.db", good[..100].to_vec(), "is not a Madang database"),
+        ("first-page.db", first_page, "is not a Madang database"),
+        ("two-pages.db", good[..8_192].to_vec(), "is damaged; restore it from a backup"),
+        ("half.db", good[..good.len() / 2].to_vec(), "is damaged; restore it from a backup"),
+        ("last.db", good[..good.len() - 4_096].to_vec(), "is damaged; restore it from a backup"),
+    ] {
+        let path = home.file(name, &bytes);
+        try_all(&home, &path, |command, ended| {
+            says_one_sentence(command, &ended);
+            assert!(ended.err.contains(words), "{command}: {ended:?}");
+            assert!(fs::read(&path).unwrap() == bytes, "{command} changed the file");
+        });
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_name_that_leads_to_no_file_is_refused_by_every_command() {
+    use std::os::unix::fs::symlink;
+
+    let home = Home::new();
+    fs::create_dir(home.path("folder.db")).unwrap();
+    symlink("loop.db", home.path("loop.db")).unwrap();
+    symlink("nowhere/gone.db", home.path("gone.db")).unwrap();
+    symlink("/dev/null", home.path("null.db")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(home.path("pipe.db")).status().unwrap();
+    assert!(made.success());
+    for name in ["folder.db", "loop.db", "gone.db", "null.db", "pipe.db"] {
+        try_all(&home, &home.path(name), |command, ended| says_one_sentence(command, &ended));
+    }
+    assert!(!home.path("nowhere").exists());
+}
+
+/// What is damaged inside is found by what reads it, if anything does.
+#[tokio::test]
+async fn a_page_of_rubbish_never_ends_a_command_in_another_way() {
+    let home = Home::new();
+    let good = fs::read(good(&home).await).unwrap();
+    let pages = good.len() / 4_096;
+    let mut refused = 0;
+    for page in (1..pages).step_by(pages / 6) {
+        let mut bytes = good.clone();
+        for (place, byte) in bytes[page * 4_096..][..4_096].iter_mut().enumerate() {
+            *byte = u8::try_from((place * 7 + page * 13) % 251).unwrap();
+        }
+        let path = home.file(&format!("page{page}.db"), &bytes);
+        try_all(&home, &path, |command, ended| {
+            assert!(matches!(ended.code, Some(0 | 1)), "{command}: {ended:?}");
+            assert!(!ended.err.contains("panicked"), "{command}: {ended:?}");
+            refused += usize::from(ended.code == Some(1));
+            let is_told = ended.err.lines().any(|line| line.starts_with("madang: "));
+            assert_eq!(is_told, ended.code == Some(1), "{command}: {ended:?}");
+        });
+    }
+    assert!(refused > 6, "{refused}");
+}
