@@ -48,6 +48,16 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     assert_eq!(kind(&late.end().await), "withdrawn, None", "nothing begins any more");
 }
 
+/// Its user has not left: nobody is told so.
+#[tokio::test]
+async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
+    let yard = Yard::new([FakeTool::destructive("mail")]).await;
+    let mut asked = yard.begin_with("mail", "{}", |_| {}).await;
+    asked.question().await;
+    asked.request.dismissal.give_up();
+    assert_eq!(kind(&asked.end().await), "withdrawn, None");
+}
+
 /// Else a person could settle what the handler is about to do.
 #[tokio::test]
 async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
