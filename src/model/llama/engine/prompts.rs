@@ -96,6 +96,14 @@ impl Asked {
 
     /// Writes prompts until there is nothing to write and never will be, or nobody wants them.
     pub(super) fn write(&self, speaker: &Speaker<'_>, written: &mpsc::Sender<Written>) {
+        self.write_by(|job| prompt(speaker, &job.request, &job.cancel), written);
+    }
+
+    fn write_by(
+        &self,
+        prompt: impl Fn(&Job) -> Result<Prompt, ModelError>,
+        written: &mpsc::Sender<Written>,
+    ) {
         let mut state = self.state();
         loop {
             if state.is_closed {
@@ -107,7 +115,7 @@ impl Asked {
             };
             drop(state);
             let bytes = job.request.bytes();
-            let prompt = prompt(speaker, &job.request, &job.cancel);
+            let prompt = prompt(&job);
             let is_wanted = written.send(Written { job, prompt }).is_ok();
             state = self.state();
             state.fair.served(&user, bytes);
@@ -150,3 +158,55 @@ pub(super) fn prompt(
 
 /// A template or a grammar panicked.
 pub(super) const PANIC: &str = "Panic";
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use madang_actors::{
+        port::Deltas,
+        protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId},
+    };
+    use tokio::sync::oneshot;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn job(number: u128, user: &str, bytes: usize) -> Job {
+        let text = "x".repeat(bytes);
+        let request = CompletionRequest {
+            id: CompletionId::new(Uuid::from_u128(number)),
+            session: SessionId::new("s").unwrap(),
+            user: UserId::new(user).unwrap(),
+            system: None,
+            messages: Arc::new(vec![PromptMessage::User { text: text.into() }]),
+            tools: Arc::default(),
+            locale: Locale::En,
+            max_tokens: 1,
+        };
+        let (reply, _) = oneshot::channel();
+        let (deltas, cancel) = (Deltas::ignored(), Default::default());
+        Job { request, deltas, cancel, has_begun: Arc::default(), reply }
+    }
+
+    #[test]
+    fn what_a_prompt_takes_to_write_is_charged_to_its_user_by_its_length() {
+        let asked = Asked::new(8);
+        let wanted =
+            [(1, "kim", 1_000), (2, "kim", 1), (3, "lee", 1), (4, "lee", 1), (5, "lee", 1)];
+        for (number, user, bytes) in wanted {
+            asked.push(job(number, user, bytes)).unwrap();
+        }
+        let (written, order) = mpsc::channel();
+        let unwritten = |_: &Job| Err(ModelError::failed("unwritten"));
+        let order: Vec<_> = thread::scope(|scope| {
+            scope.spawn(|| asked.write_by(unwritten, &written));
+            let next = || order.recv().unwrap().job.request.id;
+            let order = wanted.map(|_| next()).to_vec();
+            asked.close();
+            order
+        });
+        let expected = [1, 3, 4, 5, 2].map(|number| CompletionId::new(Uuid::from_u128(number)));
+        assert_eq!(order, expected, "lee had less written than kim");
+    }
+}

@@ -20,6 +20,8 @@ pub(super) struct TinyModel {
     pub(super) controls: Vec<&'static str>,
     /// Tokens that the makers of the model have defined themselves, as special as control tokens or not.
     pub(super) defined: Vec<&'static str>,
+    /// The pair that is merged, as byte-level BPE writes it, and what kind of token comes of it: 1 for an ordinary one.
+    pub(super) merged: ([&'static str; 2], i32),
     /// How llama.cpp looks for words.
     pub(super) pre_tokenizer: &'static str,
 }
@@ -50,6 +52,7 @@ impl TinyModel {
             context_length: 512,
             controls,
             defined: Vec::new(),
+            merged: (["h", "i"], 1),
             pre_tokenizer: "gpt-2",
         }
     }
@@ -103,14 +106,15 @@ impl TinyModel {
         let (controls, defined) = (self.controls.len(), self.defined.len());
         let tokens = PLAIN_TOKENS + controls + defined;
         let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
-        let kinds = [(1, PLAIN_TOKENS), (3, controls), (4, defined)];
+        let (pair, merged) = self.merged;
+        let kinds = [(1, PLAIN_TOKENS - 1), (merged, 1), (3, controls), (4, defined)];
         let kinds = kinds.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count));
         let kinds: Vec<i32> = kinds.collect();
         file.text("tokenizer.ggml.model", "gpt2");
         file.text("tokenizer.ggml.pre", self.pre_tokenizer);
         file.texts("tokenizer.ggml.tokens", &names);
         file.integers("tokenizer.ggml.token_type", &kinds);
-        file.texts("tokenizer.ggml.merges", &["h i".to_owned()]);
+        file.texts("tokenizer.ggml.merges", &[pair.join(" ")]);
         file.number("tokenizer.ggml.eos_token_id", wide(self.token_id("<|im_end|>")));
         if let Some(template) = self.template {
             file.text("tokenizer.chat_template", template);
@@ -136,7 +140,7 @@ impl TinyModel {
             let mut specials = self.specials();
             return (*specials.nth(token - PLAIN_TOKENS).expect("it is one of them")).into();
         }
-        let Ok(byte) = u8::try_from(token) else { return "hi".into() };
+        let Ok(byte) = u8::try_from(token) else { return self.merged.0.concat() };
         let is_plain = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
         if is_plain(byte) {
             return char::from(byte).to_string();

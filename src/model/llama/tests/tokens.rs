@@ -73,6 +73,35 @@ fn no_text_of_a_user_becomes_a_token_that_the_makers_defined_unless_it_is_blank(
     assert_eq!(special, [id("<|im_start|>"), id("    "), id("\n\n"), id("<|im_end|>")]);
 }
 
+/// The name of such a token, as byte-level BPE writes it, stands in no text: nothing is cut out of it before it is read.
+#[test]
+fn no_letters_merge_into_a_token_that_means_something() {
+    for kind in [3, 4] {
+        let tiny = TinyModel { merged: (["\u{120}", "i"], kind), ..TinyModel::new() };
+        let tokens = tokens(&tiny, &HERMES, "a i");
+        assert!(!tokens.contains(&256), "of kind {kind}: {tokens:?}");
+        let letters = tokens.windows(3).any(|three| three == b"a i".map(usize::from));
+        assert!(letters, "of kind {kind}: {tokens:?}");
+    }
+    let tiny = TinyModel { merged: (["\u{120}", "i"], 1), ..TinyModel::new() };
+    assert!(tokens(&tiny, &HERMES, "a i").contains(&256), "an ordinary pair is merged");
+}
+
+/// Wants to open a call first of all, and next after that says a letter.
+#[tokio::test]
+async fn without_tools_the_token_that_opens_calls_is_never_chosen() {
+    let next = [
+        ("\n", "<tool_call>"),
+        ("<tool_call>", "{"),
+        ("{", "<|im_end|>"),
+        ("\0", "a"),
+        ("a", "<|im_end|>"),
+    ];
+    let model = load(&TinyModel::saying(&next));
+    let completion = complete(&model, request(vec![user("a")], vec![])).await.unwrap();
+    assert_eq!((&*completion.text, completion.tool_calls.len()), ("\0a", 0));
+}
+
 /// Spells the marker of calls in two ordinary tokens, and then says what could be a call.
 #[tokio::test]
 async fn a_marker_that_ordinary_tokens_spell_opens_no_call() {
