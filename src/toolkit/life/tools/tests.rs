@@ -491,3 +491,22 @@ fn origin_of(item: &str) -> OriginColumns {
         None => Origin::Protocol(item.to_owned()).into(),
     }
 }
+
+#[tokio::test]
+async fn a_note_and_a_keyword_have_no_control_character() {
+    let mut desk = Desk::new(Locale::En).await;
+    desk.call("add_habit", light()).await;
+    for text in ["a\u{7}", "\u{0}", "\u{1b}[2J", "\u{9b}"] {
+        let entry = json!({ "habit_id": 1, "value": "blank", "note": text });
+        let keyword = json!({ "keyword": text });
+        for (name, arguments) in [("log_tracker_entry", entry), ("search_catalog", keyword)] {
+            let refused = desk.call(name, arguments).await;
+            assert_eq!(refused.code(), Some("validation"), "{name}: {text:?}");
+        }
+    }
+    let entries: i64 = sqlx::query_scalar("SELECT count(*) FROM life_entries")
+        .fetch_one(&mut desk.db)
+        .await
+        .unwrap();
+    assert_eq!(entries, 0);
+}

@@ -337,3 +337,20 @@ async fn a_full_page_goes_as_a_whole() {
         .unwrap();
     assert_eq!(left, 0);
 }
+
+#[tokio::test]
+async fn what_is_looked_for_or_repeated_has_no_control_character() {
+    let mut desk = Desk::new().await;
+    desk.done("create_page", json!({ "title": "a" })).await;
+    for (name, argument) in [
+        ("query_pages", "query"),
+        ("query_blocks", "query"),
+        ("navigate_to_path", "path"),
+        ("ping", "message"),
+    ] {
+        for text in ["a\u{7}", "\u{1b}[2J", "\u{9b}"] {
+            let arguments = json!({ argument: text });
+            assert_eq!(desk.refused(name, arguments).await, "validation", "{name}: {text:?}");
+        }
+    }
+}

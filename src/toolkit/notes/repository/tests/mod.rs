@@ -318,3 +318,18 @@ async fn levels_and_lengths_have_bounds() {
         assert_eq!(notes.page_titled(title).await.unwrap().title, title);
     }
 }
+
+#[tokio::test]
+async fn a_page_that_is_renamed_to_what_is_the_same_to_a_file_system_keeps_the_name_of_its_file() {
+    let (mut db, kim) = (database().await, user("kim"));
+    let mut notes = NotesRepository::new(&mut db, &kim);
+    let page = notes.create_page("plan", None).await.unwrap();
+    for (title, file) in [("Plan", "Plan"), ("plan?", "plan_"), ("plan*", "plan_")] {
+        notes.rename_page(&page.id.to_string(), title).await.unwrap();
+        let name: String = sqlx::query_scalar("SELECT file_name FROM notes_pages")
+            .fetch_one(&mut *notes.db)
+            .await
+            .unwrap();
+        assert_eq!(name, file, "no other page has it: {title}");
+    }
+}
