@@ -25,7 +25,7 @@ fn rotate() -> Result<(), Failure> {
     let file = SealKeyFile::usual().map_err(Failure::of)?;
     let keys = file.rotate().map_err(Failure::of)?;
     let ids: Vec<_> = keys.ids().map(|id| id.to_string()).collect();
-    output::line(&json!({ "file": file.path(), "keys": ids }).to_string())
+    output::foreign(&json!({ "file": file.path(), "keys": ids }).to_string())
 }
 
 async fn print(store: &impl Store, wanted: Ledger) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, add_habit};
+use super::{Home, add_habit, is_obeyed};
 
 fn text(text: &str) -> Value {
     json!({ "text": text })
@@ -96,6 +96,35 @@ fn plain_output_shows_what_was_said_and_what_was_done() {
     assert_eq!(forged, "  · add_habit -> done");
     assert_eq!(call, "· ❌ Error: There is no habit number 77. · get_streak");
     assert_eq!(error, "✗ the model failed: Odd");
+}
+
+#[test]
+fn no_text_of_a_model_a_tool_or_a_person_reaches_the_terminal_as_it_obeys_it() {
+    let hostile = "a\u{1b}[2J\u{9b}2J\u{202e}b";
+    let calls = json!({ "tool_calls": [
+        { "name": hostile, "arguments": { "a": hostile } },
+        { "name": "get_streak", "arguments": { hostile: hostile } },
+        { "name": "search_catalog", "arguments": { "keyword": hostile } },
+    ] });
+    let script = [
+        json!({ "text": hostile, "tool_calls": calls["tool_calls"] }),
+        text(&format!("{hostile}\n{hostile}")),
+        json!({ "error": hostile }),
+    ];
+    for options in [&[][..], &["--json"]] {
+        let said = format!("{hostile}\nonce more\n");
+        let ended = Home::new().chat(&script, options, said);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        for printed in [&ended.out, &ended.err] {
+            assert!(!printed.contains(is_obeyed), "{printed:?}");
+        }
+        assert!(ended.out.matches("202e").count() >= 6, "it is shown: {}", ended.out);
+        if let [_] = options {
+            assert_eq!(ended.of_type("user_message")[0]["text"], hostile, "it is the same text");
+            assert_eq!(ended.of_type("model_message")[0]["text"], hostile);
+            assert_eq!(ended.of_type("tool_call_ended")[0]["name"], hostile);
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::Home;
+use super::{Home, is_obeyed};
 
 fn daily_note() -> Value {
     let blocks = [
@@ -76,4 +76,25 @@ fn a_rule_that_does_not_hold_is_told_as_an_error_to_the_person() {
         ended.out.contains("❌ 오류: '없는 것' 페이지를 찾을 수 없습니다. · open_page"),
         "{ended:?}"
     );
+}
+
+#[test]
+fn no_name_of_a_folder_or_a_page_reaches_the_terminal_as_it_obeys_it() {
+    let home = Home::new();
+    let folder = "mine\u{9b}2J\u{202e}";
+    let page = json!({ "title": "a\u{202e}b", "blocks": [{ "content": "\u{202e}c" }] });
+    let arguments = page.to_string();
+    let made =
+        home.run(&["call", "create_page_with_blocks", &*arguments, "--toolkit", "notes"], "");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let synced = home.run(&["notes", "sync", "--workspace", folder], "");
+    assert_eq!((synced.code, &*synced.err), (Some(0), ""), "{synced:?}");
+    let foreign = home.run(&["notes", "sync", "--workspace", folder, "--user", "lee"], "");
+    assert!(foreign.code == Some(1) && foreign.err.contains("202e"), "{foreign:?}");
+    for printed in [&made.out, &synced.out, &foreign.err] {
+        assert!(!printed.contains(is_obeyed), "{printed:?}");
+    }
+    let report: Value = serde_json::from_str(&synced.out).unwrap();
+    let workspace = report["workspace"].as_str().unwrap();
+    assert!(workspace.ends_with(folder), "it is the same name: {workspace:?}");
 }

@@ -8,7 +8,7 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions,
 };
 
-use super::{Home, Running, add_habit};
+use super::{Home, Running, add_habit, is_obeyed};
 
 /// A database with two calls in session `one` and one in session `two`: the first is steps 1 to 3, the second the rest.
 fn written() -> Home {
@@ -163,6 +163,11 @@ async fn an_end_that_was_cut_off_cleanly_is_found_by_a_head_that_was_kept() {
     }
     let with = home.run(&["ledger", "--verify", "--session", "one", "--head", &head], "");
     with.failed_with(&["nothing of session \"one\"", "it was removed"]);
+    let named = home.run(&["ledger", "--verify", "--session", "one"], "");
+    named.failed_with(&["there is no session \"one\""]);
+    let all = home.run(&["ledger", "--verify"], "");
+    assert_eq!((all.code, all.events().len()), (Some(0), 1), "only session two is left: {all:?}");
+    assert!(all.err.contains("without a head that was kept elsewhere nobody can tell"), "{all:?}");
 }
 
 #[test]
@@ -273,4 +278,16 @@ fn both_reading_commands_work_while_another_process_holds_the_lock() {
         verified.events().iter().map(|line| line["session"].clone()).collect();
     assert_eq!(sessions, ["one", "two"]);
     assert_eq!(chat.ended().code, Some(0));
+}
+
+#[test]
+fn no_name_of_a_session_reaches_the_terminal_as_it_obeys_it() {
+    let (home, name) = (Home::new(), "a\u{202e}b");
+    chat(&home, name, &json!({ "name": "list_active_habits", "arguments": {} }));
+    let verified = home.run(&["ledger", "--verify"], "");
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    assert!(!verified.out.contains(is_obeyed), "{:?}", verified.out);
+    assert_eq!(verified.events()[0]["session"], name, "it is the same name");
+    let missing = home.run(&["ledger", "--verify", "--session", "c\u{202e}d"], "");
+    assert!(missing.code == Some(1) && !missing.err.contains(is_obeyed), "{missing:?}");
 }

@@ -87,4 +87,12 @@ fn a_token_is_not_sent_where_everybody_on_the_way_can_read_it() {
     let ended = run(open);
     assert!(ended.err.contains("Asks hub.invalid without the token"), "{ended:?}");
     assert!(!ended.err.contains("hf_secret"), "{ended:?}");
+    // This machine by an address that is not known as its own: what is sent there arrives.
+    let mut open = command(&home, &hub, &["fetch", MODEL]);
+    let endpoint = format!("http://0.0.0.0:{}", hub.address().port());
+    open.env("HF_TOKEN", "hf_secret").env("HF_ENDPOINT", endpoint);
+    let ended = run(open);
+    assert!(ended.err.contains("Asks 0.0.0.0"), "{ended:?}");
+    brought(&ended, &bytes);
+    assert!(hub.tokens().len() > 2 && hub.tokens().iter().all(|(_, token)| token.is_none()));
 }
