@@ -80,6 +80,16 @@ impl Life {
     }
 }
 
+/// Writes the user's notes to files, in a folder that is gone then.
+#[cfg(unix)]
+async fn mirrored(folder: &TempDir) {
+    let (store, work) = (open(folder).await, tempfile::tempdir().unwrap());
+    let user = UserId::new(USER).unwrap();
+    let report = notes::mirror::sync(&store, user, &work.path().join("work")).await.unwrap();
+    assert!(!report.written.is_empty(), "{report:?}");
+    store.close().await;
+}
+
 /// Erases all of the user's, in the tables of both toolkits too.
 async fn forget(folder: &TempDir) {
     let store = open(folder).await;
@@ -134,6 +144,12 @@ async fn of_who_is_forgotten_no_table_has_a_row_and_no_index_a_word() {
     let page = life.does("create_page_with_blocks", page).await;
     life.does("open_page", json!({ "pageId": page["id"] })).await;
     let gone = life.does("create_page", json!({ "title": "bubinga" })).await;
+    #[cfg(unix)]
+    {
+        life.runtime.shutdown().await.unwrap();
+        mirrored(&folder).await;
+        life = Life::new(&folder).await;
+    }
     life.does("delete_page", json!({ "id": gone["id"] })).await;
     life.does("rename_page", json!({ "id": page["id"], "title": "iroko" })).await;
     let habit = json!({
@@ -153,6 +169,10 @@ async fn of_who_is_forgotten_no_table_has_a_row_and_no_index_a_word() {
         "notes_contexts",
         "notes_changes",
         "notes_files",
+        #[cfg(unix)]
+        "notes_files_left",
+        #[cfg(unix)]
+        "notes_workspaces",
     ] {
         assert!(before[table] > 0, "there is something to erase in {table}: {before:?}");
     }
