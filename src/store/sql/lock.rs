@@ -141,6 +141,11 @@ impl Drop for LockFile {
             #[cfg(unix)]
             Afterwards::Goes => self.remove(),
         }
+        // Closing alone keeps the lock for as long as a child of this process, started meanwhile, still has a copy of the
+        // descriptor: until it becomes another program.
+        if let Err(error) = self.file.unlock() {
+            tracing::debug!(%error, "a lock goes with its file");
+        }
     }
 }
 
@@ -184,6 +189,18 @@ mod tests {
         assert!(!is_named(&file, &another).unwrap());
         assert!(!is_named(&file, &folder.path().join("none")).unwrap());
         is_named(&file, &path.join("below")).expect_err("nothing lies below a file");
+    }
+
+    #[test]
+    fn what_is_given_back_is_free_though_a_child_has_a_copy_of_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("a.db");
+        let lock = Lock::take(&database).unwrap();
+        let copies = [&lock.of_name, &lock._of_file].map(|lock| lock.file.try_clone().unwrap());
+        drop(lock);
+        let again = Lock::take(&database).expect("others may take it");
+        drop(copies);
+        assert!(matches!(Lock::take(&database), Err(OpenError::Held { .. })), "{again:?}");
     }
 
     /// Who ends removes the file while others have it open: to lock what is gone is no lock.
