@@ -3,20 +3,23 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use madang::{
-    Call, Confirm, Decision, Limits, Locale, Runtime, UserId,
+    Call, Confirm, Decision, Limits, Locale, Runtime, SessionId, UserId,
     store::SqliteStore,
     testing::ScriptedModel,
     toolkit::{life, notes},
 };
 use serde_json::{Value, json};
 
-struct Reader {
+/// A model that has nothing but envelopes.
+pub(crate) struct Reader {
     runtime: Runtime,
+    /// Where all calls stand, or each for itself.
+    session: Option<SessionId>,
     _folder: tempfile::TempDir,
 }
 
 impl Reader {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.db");
         let store = SqliteStore::open(path, [&*life::MIGRATIONS, &*notes::MIGRATIONS]).await;
@@ -32,14 +35,22 @@ impl Reader {
             .start()
             .await
             .unwrap();
-        Self { runtime, _folder: folder }
+        Self { runtime, session: None, _folder: folder }
+    }
+
+    /// One whose calls stand in one session, so that tools that go by where the user is find it.
+    pub(crate) async fn in_one_session() -> Self {
+        Self { session: Some(SessionId::new("read").unwrap()), ..Self::new().await }
     }
 
     /// The data of the envelope, which keeps to its bound.
-    async fn told(&self, tool: &str, arguments: Value) -> Value {
-        let call = Call::new(UserId::new("kim").unwrap(), tool, arguments.to_string())
+    pub(crate) async fn told(&self, tool: &str, arguments: Value) -> Value {
+        let mut call = Call::new(UserId::new("kim").unwrap(), tool, arguments.to_string())
             .locale(Locale::En)
             .confirm(Confirm::Always(Decision::Approve));
+        if let Some(session) = &self.session {
+            call = call.session(session.clone());
+        }
         let report = self.runtime.dispatch(call).await.unwrap();
         let max = Limits::default().max_envelope_bytes;
         assert!(report.envelope.len() <= max, "{tool}: {}", report.envelope.len());
@@ -48,8 +59,12 @@ impl Reader {
         told["data"].clone()
     }
 
+    pub(crate) async fn shutdown(self) {
+        self.runtime.shutdown().await.unwrap();
+    }
+
     /// Reads a block in parts.
-    async fn content(&self, id: &str) -> String {
+    pub(crate) async fn content(&self, id: &str) -> String {
         let (mut content, mut offset) = (String::new(), 0);
         loop {
             let part = self.told("get_block", json!({ "id": id, "offset": offset })).await;
@@ -64,13 +79,13 @@ impl Reader {
     }
 
     /// The ids of all entries of a list that is read on from where each part says that the next one begins.
-    async fn ids(&self, tool: &str, arguments: Value) -> Vec<String> {
+    pub(crate) async fn ids(&self, tool: &str, arguments: Value) -> Vec<String> {
         let items = self.items(tool, arguments, "nextOffset").await;
         items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
     }
 
     /// All entries of such a list.
-    async fn items(&self, tool: &str, arguments: Value, next: &str) -> Vec<Value> {
+    pub(crate) async fn items(&self, tool: &str, arguments: Value, next: &str) -> Vec<Value> {
         let mut all = Vec::new();
         loop {
             let mut arguments = arguments.clone();
@@ -87,7 +102,7 @@ impl Reader {
     }
 
     /// Reads a habit in parts: its texts.
-    async fn texts(&self, habit: &Value) -> BTreeMap<String, String> {
+    pub(crate) async fn texts(&self, habit: &Value) -> BTreeMap<String, String> {
         let (mut texts, mut offset) = (BTreeMap::new(), json!(0));
         loop {
             let part = self.told("get_habit", json!({ "habit_id": habit, "offset": offset })).await;
@@ -145,7 +160,7 @@ async fn every_block_is_named_read_changed_and_deleted() {
     }
     let left = reader.told("get_page_blocks", json!({ "pageId": page })).await;
     assert_eq!([&left["total"], &left["pageTitle"]], [&json!(0), &json!(title)]);
-    reader.runtime.shutdown().await.unwrap();
+    reader.shutdown().await;
 }
 
 #[tokio::test]
@@ -171,7 +186,7 @@ async fn a_page_of_many_blocks_is_made_and_each_of_them_found_again() {
         let ids = reader.ids("get_page_blocks", json!({ "pageId": page })).await;
         assert_eq!(ids.len() as u64, created.as_u64().unwrap());
     }
-    reader.runtime.shutdown().await.unwrap();
+    reader.shutdown().await;
 }
 
 #[tokio::test]
@@ -209,7 +224,7 @@ async fn every_page_is_named_by_its_id_and_its_title() {
         wanted.sort_unstable();
         assert_eq!(found, wanted, "{limit} at once");
     }
-    reader.runtime.shutdown().await.unwrap();
+    reader.shutdown().await;
 }
 
 #[tokio::test]
@@ -255,7 +270,7 @@ async fn every_habit_is_named_however_much_was_said_about_it() {
         assert_eq!(read["started_on"], *started_on, "what has ended can be read still");
     }
     assert_eq!(reader.told("list_active_habits", json!({})).await["count"], 0);
-    reader.runtime.shutdown().await.unwrap();
+    reader.shutdown().await;
 }
 
 #[tokio::test]
@@ -285,5 +300,5 @@ async fn every_recorded_day_is_named_read_and_corrected_however_long_its_note_is
         reader.told("correct_tracker_entry", wanted).await;
     }
     assert_eq!(read().await, written);
-    reader.runtime.shutdown().await.unwrap();
+    reader.shutdown().await;
 }

@@ -19,6 +19,7 @@ mod dismissal;
 mod dispatch;
 mod dropped;
 #[cfg(feature = "sqlite")]
+mod entries;
 mod envelopes;
 mod forgotten;
 mod gaps;

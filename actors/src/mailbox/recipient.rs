@@ -6,51 +6,59 @@ use ractor::{ActorRef, Message};
 use tokio::sync::mpsc;
 
 /// Somebody who wants to hear of `E`. Cheap to clone.
-pub struct Recipient<E>(Arc<dyn Fn(E) -> bool + Send + Sync>);
+pub struct Recipient<E> {
+    hears: Arc<dyn Fn(E) -> bool + Send + Sync>,
+    /// Kept until the last news is told.
+    held: Option<Arc<dyn Send + Sync>>,
+}
 
 impl<E: Send + 'static> Recipient<E> {
     /// An actor whose messages can be made from the news.
     #[must_use]
     pub fn actor<M: Message + From<E>>(actor: ActorRef<M>) -> Self {
-        Self(Arc::new(move |event| actor.cast(event.into()).is_ok()))
+        Self::function(move |event: E| actor.cast(event.into()).is_ok())
     }
 
     /// A channel: for tests, and for callers that are no actors.
     #[must_use]
     pub fn channel(sender: mpsc::UnboundedSender<E>) -> Self {
-        Self(Arc::new(move |event| sender.send(event).is_ok()))
+        Self::function(move |event| sender.send(event).is_ok())
     }
 
     /// Whatever this does with the news, which must not wait; false says that nobody listens any more.
     #[must_use]
     pub fn function(hears: impl Fn(E) -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(hears))
+        Self { hears: Arc::new(hears), held: None }
     }
 
     /// Nobody.
     #[must_use]
     pub fn nobody() -> Self {
-        Self(Arc::new(|_| false))
+        Self::function(|_| false)
     }
 
-    /// The same, and keeps this until nobody can tell it anything any more.
+    /// The same, and keeps this until the last news is told or can be told no more.
     #[must_use]
-    pub fn holding(self, held: impl Send + Sync + 'static) -> Self {
-        Self(Arc::new(move |event| {
-            let _ = &held;
-            self.tell(event)
-        }))
+    pub fn holding(mut self, held: impl Send + Sync + 'static) -> Self {
+        self.held = Some(Arc::new(held));
+        self
     }
 
     /// Tells the news; false when nobody listens any more.
     pub fn tell(&self, event: E) -> bool {
-        (self.0)(event)
+        (self.hears)(event)
+    }
+
+    /// Tells the last news. What was held is given back before: who hears of an end may begin something at once.
+    pub fn tell_last(self, event: E) -> bool {
+        drop(self.held);
+        (self.hears)(event)
     }
 }
 
 impl<E> Clone for Recipient<E> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { hears: self.hears.clone(), held: self.held.clone() }
     }
 }
 

@@ -20,7 +20,7 @@ impl<E: Send + 'static> Reply<E> {
     /// Answers.
     pub fn send(mut self, event: E) {
         if let Some((to, _)) = self.0.take() {
-            tell(&to, event);
+            tell(to, event);
         }
     }
 }
@@ -28,13 +28,13 @@ impl<E: Send + 'static> Reply<E> {
 impl<E: Send + 'static> Drop for Reply<E> {
     fn drop(&mut self) {
         if let Some((to, if_lost)) = self.0.take() {
-            tell(&to, if_lost);
+            tell(to, if_lost);
         }
     }
 }
 
-fn tell<E: Send + 'static>(to: &Recipient<E>, event: E) {
-    if !to.tell(event) {
+fn tell<E: Send + 'static>(to: Recipient<E>, event: E) {
+    if !to.tell_last(event) {
         trace!("the asker has left");
     }
 }
@@ -49,5 +49,44 @@ impl<E: Send + 'static> fmt::Debug for Reply<E> {
 pub fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
         trace!("the asker has left");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    };
+
+    use super::*;
+
+    struct Held(Arc<AtomicBool>);
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.store(true, SeqCst);
+        }
+    }
+
+    #[test]
+    fn what_was_held_for_an_answer_is_given_back_before_it_is_told() {
+        for is_lost in [false, true] {
+            let (is_back, told) =
+                (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+            let (seen, hears) = (is_back.clone(), told.clone());
+            let to = Recipient::function(move |event| {
+                assert_eq!(event, is_lost);
+                hears.store(seen.load(SeqCst), SeqCst);
+                true
+            });
+            let reply = Reply::new(to.holding(Held(is_back)), true);
+            if is_lost {
+                drop(reply)
+            } else {
+                reply.send(false)
+            }
+            assert!(told.load(SeqCst), "lost: {is_lost}");
+        }
     }
 }
