@@ -8,9 +8,9 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{Call, Chat, Confirmation, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use measure::{BenchModel, Eval, Played, Stress, StressStore};
-pub(crate) use shared::{
-    Database, EnginePlace, ModelChoice, Person, Switch, Toolkit, Toolkits, Tuning,
-};
+#[cfg(feature = "llama")]
+pub(crate) use shared::Switch;
+pub(crate) use shared::{Database, EnginePlace, ModelChoice, Person, Toolkit, Toolkits, Tuning};
 
 use crate::notes::Notes;
 
