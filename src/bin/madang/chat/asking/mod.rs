@@ -2,12 +2,15 @@
 
 mod attention;
 mod keyboard;
+mod pause;
 
 use madang::Question;
+use tokio::time::{Instant, sleep_until};
 
 use attention::{Attention, Step};
 pub(super) use attention::{Key, Part};
 use keyboard::{Heard, Keyboard, Listening};
+use pause::Pause;
 
 use super::screen::Screen;
 use crate::failure::Failure;
@@ -18,6 +21,7 @@ pub(super) struct Asking {
     pub(super) question: Box<Question>,
     keyboard: Listening,
     attention: Attention,
+    pause: Pause,
 }
 
 /// What came of a key.
@@ -51,6 +55,7 @@ impl Asking {
         };
         show(screen)?;
         let Some(keyboard) = keyboard else { return Ok(None) };
+        let pause = Pause::shown(Instant::now());
         let listening = match keyboard.listen() {
             Ok(listening) => listening,
             Err(error) => {
@@ -59,15 +64,25 @@ impl Asking {
             }
         };
         let attention = Attention::to_a_question(screen.has_more());
-        Ok(Some(Self { question, keyboard: listening, attention }))
+        Ok(Some(Self { question, keyboard: listening, attention, pause }))
     }
 
     /// Waits for something that means something. Dropping the future loses nothing.
     pub(super) async fn pressed(&mut self) -> Pressed {
         loop {
-            let step = match self.keyboard.next().await {
-                Some(Heard::Silence) => self.attention.silence(),
-                Some(Heard::Typed { text, was_silent }) => self.attention.typed(&text, was_silent),
+            let due = self.pause.due;
+            let heard = tokio::select! {
+                heard = self.keyboard.next() => heard,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    Some(Heard::Silence { at: Instant::now() })
+                }
+            };
+            let step = match heard {
+                Some(Heard::Silence { at }) if self.pause.silence(at) => self.attention.silence(),
+                Some(Heard::Silence { .. }) => Step::Nothing,
+                Some(Heard::Typed { text, at, was_silent }) => {
+                    self.attention.typed(&text, self.pause.key(at, was_silent))
+                }
                 None => return Pressed::Closed,
             };
             match step {
@@ -85,6 +100,7 @@ impl Asking {
 
     /// A page of the question was shown.
     pub(super) fn shown(&mut self, has_more: bool) {
+        self.pause = Pause::shown(Instant::now());
         self.attention.shown(has_more);
     }
 }

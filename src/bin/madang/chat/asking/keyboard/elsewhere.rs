@@ -14,7 +14,7 @@ use crossterm::{
     event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
     terminal,
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{Heard, MAX_WAITING, SILENCE};
 
@@ -88,12 +88,12 @@ fn hear(told: &mpsc::Sender<Heard>, is_over: &AtomicBool) -> io::Result<()> {
             if was_silent || silent_for < SILENCE {
                 continue;
             }
-            Heard::Silence
+            Heard::Silence { at: Instant::now() }
         } else if let Event::Key(event) = event::read()?
             && let Some(letter) = letter(&event)
         {
             silent_for = Duration::ZERO;
-            Heard::Typed { text: letter.to_string(), was_silent }
+            Heard::Typed { text: letter.to_string(), at: Instant::now(), was_silent }
         } else {
             continue;
         };

@@ -10,9 +10,10 @@ mod system;
 use std::time::Duration;
 
 pub(super) use system::{Keyboard, Listening};
+use tokio::time::Instant;
 
 /// So long no key may be pressed before one counts: longer than the pauses of a person who types.
-const SILENCE: Duration = Duration::from_millis(700);
+pub(super) const SILENCE: Duration = Duration::from_millis(700);
 
 /// More keys than this are not kept while the program is busy drawing.
 const MAX_WAITING: usize = 64;
@@ -21,7 +22,7 @@ const MAX_WAITING: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     /// For as long as is needed no key was pressed.
-    Silence,
+    Silence { at: Instant },
     /// These were pressed at once, and whether the silence was heard before them.
-    Typed { text: String, was_silent: bool },
+    Typed { text: String, at: Instant, was_silent: bool },
 }

@@ -15,7 +15,7 @@ use rustix::{
         InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
     },
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{Heard, MAX_WAITING, SILENCE};
 
@@ -124,7 +124,7 @@ fn hear(
         match poll(&mut both, (!was_silent).then_some(&silence)) {
             Ok(0) => {
                 was_silent = true;
-                if told.blocking_send(Heard::Silence).is_err() {
+                if told.blocking_send(Heard::Silence { at: Instant::now() }).is_err() {
                     return Ok(());
                 }
                 continue;
@@ -153,7 +153,7 @@ fn hear(
             Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
         };
         bytes.clear();
-        if told.blocking_send(Heard::Typed { text, was_silent }).is_err() {
+        if told.blocking_send(Heard::Typed { text, at: Instant::now(), was_silent }).is_err() {
             return Ok(());
         }
         was_silent = false;
@@ -217,8 +217,10 @@ mod tests {
             drop(ended.send(hear(&keys, &wakes, &is_open, &told)));
         });
         end.recv_timeout(Duration::from_secs(30)).expect("it ends").unwrap();
-        let typed = Heard::Typed { text: "y".to_owned(), was_silent: false };
-        assert_eq!((heard.try_recv().ok(), heard.try_recv().ok()), (Some(typed), None));
+        let Ok(Heard::Typed { text, was_silent: false, .. }) = heard.try_recv() else {
+            panic!("a key was pressed")
+        };
+        assert_eq!((&*text, heard.try_recv().ok()), ("y", None));
     }
 
     #[test]
