@@ -14,6 +14,7 @@ fi
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM$RANDOM} PROPTEST_CASES=${PROPTEST_CASES:-2000}
 echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED PROPTEST_CASES=$PROPTEST_CASES"
 cargo test --locked -p madang -p madang-proof --test proofs stores
+cargo test --locked -p madang --test it entries
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
 MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib session::tests::heard
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang --lib pre_tokenizers
