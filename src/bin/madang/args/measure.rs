@@ -21,7 +21,7 @@ pub(crate) struct Stress {
     /// How much goes wrong, in percent of the places where something can.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
     pub(crate) chaos: u8,
-    /// Turns that are dismissed, in percent.
+    /// Turns that are dismissed, and questions that are left open, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
     pub(crate) dismiss: u8,
     /// Where the chats are kept: in memory, or in a temporary file with every commit synced.

@@ -239,6 +239,10 @@ impl Chat {
                 drop(self.session.answer(question, no).await);
                 return;
             }
+            Reply::Leaves => {
+                self.leave(&self.session.clone()).await;
+                return;
+            }
             Reply::Both => {
                 let (yes, no) = tokio::join!(
                     self.session.answer(question, yes),

@@ -46,6 +46,8 @@ pub(crate) enum Reply {
     Both,
     /// Says yes, and once more when the turn is over: that counts for nothing.
     YesTwice,
+    /// Leaves while it is open.
+    Leaves,
 }
 
 /// A call that the model is to make.
@@ -125,7 +127,9 @@ impl TurnPlan {
             .map(|_| CallPlan {
                 act: *pick(&mut rng, &[Act::Save, Act::Save, Act::Erase, Act::Mail, Act::Look]),
                 fault: goes_wrong(odds.chaos).then(|| draw_fault(&mut rng)),
-                reply: if goes_wrong(odds.chaos) {
+                reply: if goes_wrong(odds.dismiss) {
+                    Reply::Leaves
+                } else if goes_wrong(odds.chaos) {
                     *pick(&mut rng, &[Reply::Both, Reply::YesTwice])
                 } else {
                     *pick(&mut rng, &[Reply::Yes, Reply::Yes, Reply::Yes, Reply::No])
@@ -153,7 +157,8 @@ impl TurnPlan {
     /// Nothing goes wrong in it: whatever happens elsewhere, it ends as planned. A second submit changes nothing.
     pub(crate) fn is_clean(&self) -> bool {
         let is_clean = |call: &CallPlan| {
-            matches!(call.fault, None | Some(Fault::IsSlow)) && call.reply != Reply::Both
+            matches!(call.fault, None | Some(Fault::IsSlow))
+                && (call.act != Act::Erase || !matches!(call.reply, Reply::Both | Reply::Leaves))
         };
         self.model.is_none() && self.disturbance.is_none() && self.calls().all(is_clean)
     }
