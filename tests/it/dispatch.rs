@@ -181,7 +181,7 @@ async fn the_predicate_decides_which_arguments_must_be_confirmed() {
     yard.shutdown().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(50);
@@ -191,7 +191,7 @@ async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
     yard.shutdown().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_ends_although_the_person_never_does() {
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(50);
@@ -214,7 +214,7 @@ async fn the_answer_to_a_call_outlives_the_actor_that_it_was_given_to() {
     yard.shutdown().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_transactional_handler_past_its_deadline_is_undone() {
     let mut limits = Limits::default();
     limits.transaction_deadline = Duration::from_millis(50);
@@ -241,7 +241,7 @@ async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_re
     assert_eq!(rows[0].effect, Some(Effect::Committed), "{store:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reading_handler_past_its_deadline_changes_nothing() {
     let mut limits = Limits::default();
     limits.tool_timeout = Duration::from_millis(50);

@@ -73,7 +73,7 @@ async fn transactions_and_tools_share_one_commit() {
     yard.shutdown().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
     let mut limits = Limits::default();
     limits.transaction_deadline = Duration::from_millis(50);
