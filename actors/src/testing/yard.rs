@@ -226,9 +226,11 @@ impl Yard {
         OneCall { request: Arc::new(request), heard }
     }
 
-    /// Runs one call that needs no question to its end.
+    /// Runs one call about which nobody is asked to its end, before which nothing is heard of it.
     pub(crate) async fn call(&self, tool: &str, arguments: &str) -> CallEnd {
-        self.begin(tool, arguments).await.end().await
+        let event = self.begin(tool, arguments).await.next().await;
+        let DispatcherEvent::Ended(end) = event else { panic!("its end was expected: {event:?}") };
+        end
     }
 
     pub(crate) async fn answer(

@@ -2,13 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::DispatcherEvent;
+use super::{DispatcherEvent, SHORT};
 use crate::{
     dispatcher::DispatchRequest,
     port::{
         Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
     },
-    protocol::{Decision, EffectPolicy, MAX_LEVELS, OnDismiss, ToolErr, ToolOutcome, ToolSpec},
+    protocol::{
+        Decision, Effect, EffectPolicy, Fault, Locale, MAX_LEVELS, OnDismiss, Text, ToolErr,
+        ToolOutcome, ToolSpec,
+    },
     testing::{
         Gate, MemoryConnection,
         yard::{OneCall, Yard, in_time, kind},
@@ -69,7 +72,7 @@ async fn waiting(effect: EffectPolicy, ends: impl FnOnce(&DispatchRequest)) -> (
     let tool = Slow::new(effect);
     let gate = tool.gate.clone();
     let yard = Yard::of(tool).await;
-    let mut call = yard.begin("save", "{}").await;
+    let mut call = yard.begin("save", r#"{"page":3}"#).await;
     if effect == EffectPolicy::Destructive {
         let question = call.question().await;
         yard.answer(&question, Decision::Approve).await.unwrap();
@@ -99,8 +102,10 @@ fn leaves(request: &DispatchRequest) {
 #[tokio::test]
 async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over() {
     let (yard, mut call) = waiting(EffectPolicy::Write, stops).await;
-    assert_eq!(kind(&call.end().await), "withdrawn, None");
-    yard.settled().await;
+    let end = call.end().await;
+    assert_eq!(kind(&end), "withdrawn, None");
+    assert_eq!(end.record.arguments, json!({ "page": 3 }));
+    assert_eq!(yard.settled().await[0].arguments, end.record.arguments);
     let (yard, mut call) = waiting(EffectPolicy::Write, leaves).await;
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
@@ -115,7 +120,28 @@ async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets
 }
 
 #[tokio::test]
+async fn what_waits_for_the_transaction_gets_it_in_a_turn_that_goes_on_without_its_user() {
+    let finishes = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Finish);
+    let (yard, mut call) = waiting(EffectPolicy::Write, finishes).await;
+    assert_eq!(kind(&call.end().await), "discarded, Committed");
+    yard.settled().await;
+}
+
+#[tokio::test]
+async fn slow_work_before_the_transaction_that_passes_its_deadline_has_done_nothing_and_says_so() {
+    let mut tool = Slow::new(EffectPolicy::Write);
+    tool.spec = tool.spec.timeout(SHORT);
+    let yard = Yard::of(tool).await;
+    let end = yard.call("save", "{}").await;
+    let told = Text::TimedOut { seconds: SHORT.as_secs_f64(), effect: Effect::None };
+    let told = ToolOutcome::error("timeout", told.in_locale(Locale::En));
+    assert_eq!((end.record.outcome, end.record.effect), (Some(told), Effect::None));
+    yard.settled().await;
+}
+
+#[tokio::test]
 async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_fault() {
+    let fault = Text::HandlerFailed(&Fault::SERIALIZE).in_locale(Locale::En);
     let deep = (1..=MAX_LEVELS).fold(json!([]), |inner, _| json!([inner]));
     let long = "x".repeat(5 << 20);
     let rule = |reason: &str, at: Value| ToolErr {
@@ -123,15 +149,17 @@ async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_
         reason: reason.to_owned(),
         metadata: Map::from_iter([("at".to_owned(), at)]),
     };
-    for (broken, expected) in [
-        (rule("three already", json!(3)), "r1, None"),
-        (rule("three already", deep), "handler_error, None"),
-        (rule(&long, json!(3)), "handler_error, None"),
+    for (broken, expected, reason) in [
+        (rule("three already", json!(3)), "r1, None", "three already"),
+        (rule("three already", deep), "handler_error, None", &*fault),
+        (rule(&long, json!(3)), "handler_error, None", &fault),
     ] {
         let tool = Slow { broken: Some(broken), ..Slow::new(EffectPolicy::Write) };
         let yard = Yard::of(tool).await;
         let end = yard.call("save", "{}").await;
         assert_eq!((&*kind(&end), end.is_recorded), (expected, true));
+        let Some(ToolOutcome::Err(told)) = end.record.outcome else { panic!("it is refused") };
+        assert_eq!(told.reason, reason);
         yard.settled().await;
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolFault, ToolResult},
-    protocol::{Decision, EffectPolicy, Locale, Text, ToolOutcome, ToolSpec},
+    protocol::{Breach, Decision, EffectPolicy, Locale, MAX_BYTES, Text, ToolOutcome, ToolSpec},
     testing::{
         MemoryConnection,
         yard::{Yard, kind},
@@ -121,5 +121,8 @@ async fn arguments_that_no_question_can_show_are_refused_as_what_they_are() {
     let deep = format!("{}{}1{}", "[".repeat(levels), "1,".repeat(140_000), "]".repeat(levels));
     let end = yard.call("mail", &format!("{{\"to\":{deep}}}")).await;
     assert_eq!((&*kind(&end), runs.count()), ("validation, None", 0), "{:?}", end.record.outcome);
+    let breach = Text::Breach(&Breach::TooLong { max_bytes: MAX_BYTES }).in_locale(Locale::En);
+    let reason = Text::BadArguments(&breach).in_locale(Locale::En);
+    assert_eq!(end.record.outcome, Some(ToolOutcome::error("validation", reason)));
     yard.settled().await;
 }
