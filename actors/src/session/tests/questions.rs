@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{by_hand, calling};
 use crate::{
     dispatcher::DispatcherEvent,
-    protocol::{CallId, Decision, EventKind, Question},
+    protocol::{CallId, Decision, EventKind, Question, TurnError},
     session::SessionMsg,
     testing::{FakeTool, Gate, Probe, yard::in_time},
 };
@@ -72,4 +72,27 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
     assert!(asked.starts_with("asked mail"), "{lines}");
     assert_eq!(ended, "question ended Unreachable", "{lines}");
     assert!(call.starts_with("call mail"), "{lines}");
+}
+
+#[tokio::test]
+async fn a_question_ends_though_its_call_breaks_down_and_nobody_can_record_that() {
+    static BREAKS: AtomicBool = AtomicBool::new(false);
+    let tool = FakeTool::destructive("mail").resource(|_| {
+        assert!(!BREAKS.load(Relaxed), "on purpose");
+        None
+    });
+    let (yard, mut script) = by_hand([tool]).await;
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    let question = probe.question().await;
+    BREAKS.store(true, Relaxed);
+    yard.store.fail_next_begin();
+    yard.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    assert_eq!(in_time(end).await.unwrap().error, Some(TurnError::Store));
+    probe.until_turns_ended(1).await;
+    let lines = probe.lines();
+    let mut behind = lines.lines().skip_while(|line| !line.starts_with("asked mail"));
+    assert_eq!(behind.nth(1), Some("question ended Unreachable"), "{lines}");
 }
