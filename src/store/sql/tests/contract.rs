@@ -2,6 +2,19 @@
 
 use std::sync::Arc;
 
+use madang_actors::{port::Store, testing::store_contract};
+
 use crate::store::SqliteStore;
 
 madang_actors::store_contract!(async || Arc::new(SqliteStore::in_memory([]).await.unwrap()));
+
+/// In no order of its own SQLite gives rows as it finds them, or the other way round: neither is to be relied on.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_step_is_the_last_however_sqlite_finds_the_steps() {
+    for is_reversed in ["ON", "OFF"] {
+        let store = SqliteStore::in_memory([]).await.unwrap();
+        store.say_as_store(format!("PRAGMA reverse_unordered_selects = {is_reversed}")).await;
+        store_contract::the_same_step_again_changes_nothing(&store).await;
+        store.close().await;
+    }
+}
