@@ -154,12 +154,19 @@ fn place(keys: Option<&Path>) -> String {
     )
 }
 
+/// What SQLite read is no part of a database, or no value as the store writes it there.
+pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
+    let code = ResultCode::of(error).map(ResultCode::primary);
+    matches!(code, Some(ResultCode::CORRUPT | ResultCode::NOT_A_DATABASE))
+        || matches!(error, sqlx::Error::ColumnDecode { .. })
+}
+
 impl OpenError {
     /// What SQLite's error means for somebody who opens this file.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
         match Trouble::kind(&cause) {
             Some(kind) => Self::troubled(path, kind, cause),
-            None if ResultCode::of(&cause).is_some_and(ResultCode::is_of_a_damaged_file) => {
+            None if is_of_a_damaged_file(&cause) => {
                 Self::Damaged { path: path.to_owned(), cause: cause.into() }
             }
             None => Self::Unusable { path: path.to_owned(), cause: cause.into() },
@@ -299,11 +306,6 @@ impl ResultCode {
     /// The part that all its extended codes share.
     pub(super) const fn primary(self) -> i32 {
         self.0 & 0xff
-    }
-
-    /// What SQLite read is no part of a database.
-    fn is_of_a_damaged_file(self) -> bool {
-        matches!(self.primary(), Self::CORRUPT | Self::NOT_A_DATABASE)
     }
 
     /// The statement itself cannot be done: a constraint of the tables said no, a value is too long for SQLite, or one is

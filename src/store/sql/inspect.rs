@@ -48,7 +48,7 @@ pub(super) enum Sharing {
     WithEmbedder,
 }
 
-/// Looks at the tables: refuses another application's database and one that a newer version has changed.
+/// Looks at the tables: refuses another application's database, and one that another version has changed.
 pub(super) async fn tables(
     path: &Path,
     db: &mut SqliteConnection,
@@ -67,10 +67,7 @@ pub(super) async fn tables(
         let is_foreign = all > 0 && sharing == Sharing::Alone;
         return if is_foreign { Err(OpenError::Foreign { path: path.to_owned() }) } else { Ok(()) };
     }
-    let newest: i64 = scalar(db, "SELECT coalesce(max(version), 0) FROM _madang_migrations")
-        .await
-        .map_err(unusable)?;
-    if newest > schema::newest() { Err(OpenError::Newer { path: path.to_owned() }) } else { Ok(()) }
+    schema::must_be_ours(path, db).await
 }
 
 /// Whether the tables are there to be read.

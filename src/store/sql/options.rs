@@ -151,7 +151,8 @@ impl SqliteOptions {
                     place::resolved(&path).map_err(|cause| OpenError::of_io(&path, cause))?;
                 let found = inspect::file(&path)?;
                 let lock = Lock::take(&path)?;
-                if let Err(error) = not_foreign(&path, found, sharing, busy_timeout).await {
+                let fits = must_fit(&path, found, sharing, busy_timeout, &migrations).await;
+                if let Err(error) = fits {
                     lock.leave_no_trace();
                     return Err(error);
                 }
@@ -225,12 +226,13 @@ impl SqliteOptions {
     }
 }
 
-/// Refuses a database of another application, or of a later version, before anything is changed in it.
-async fn not_foreign(
+/// Refuses a database of another application, or with tables that do not fit, before anything is changed in it.
+async fn must_fit(
     path: &Path,
     found: Found,
     sharing: Sharing,
     busy_timeout: Duration,
+    migrations: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
     if found == Found::Nothing {
         return Ok(());
@@ -240,7 +242,11 @@ async fn not_foreign(
     let mut db =
         connect(path, &SqliteConnectOptions::new().filename(path).busy_timeout(busy_timeout))
             .await?;
-    let looked = inspect::tables(path, &mut db, sharing).await;
+    let looked = async {
+        inspect::tables(path, &mut db, sharing).await?;
+        schema::rehearse(path, &mut db, migrations).await
+    };
+    let looked = looked.await;
     close(db).await;
     looked
 }

@@ -8,7 +8,7 @@ use sqlx::{
     sqlite::SqliteConnectOptions,
 };
 
-use super::{OpenError, Trouble};
+use super::{OpenError, Trouble, error};
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/store/sql/migrations");
@@ -16,9 +16,47 @@ static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// The version that this program makes.
-pub(super) fn newest() -> i64 {
-    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0)
+/// As an error names the store's own tables.
+const OWN: &str = "the store";
+
+/// Refuses tables of the store's that this program did not make, or not to their end.
+pub(super) async fn must_be_ours(path: &Path, db: &mut SqliteConnection) -> Result<(), OpenError> {
+    let refused = |cause| refusal(path, OWN, &MIGRATIONS, cause);
+    let made = "SELECT version, success, checksum FROM _madang_migrations";
+    let made: Vec<(i64, bool, Vec<u8>)> =
+        sqlx::query_as(made).fetch_all(db).await.map_err(|cause| refused(cause.into()))?;
+    for (version, is_whole, checksum) in made {
+        let known = MIGRATIONS.iter().find(|migration| migration.version == version);
+        let cause = match known {
+            None => MigrateError::VersionMissing(version),
+            Some(_) if !is_whole => MigrateError::Dirty(version),
+            Some(known) if known.checksum != checksum => MigrateError::VersionMismatch(version),
+            Some(_) => continue,
+        };
+        return Err(refused(cause));
+    }
+    Ok(())
+}
+
+/// Refuses a database whose tables could not be made or do not fit, before anything is changed in it: makes what is
+/// missing, and takes it back.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "sqlx's migrations need its own; whoever drops it drops the connection with it"
+)]
+pub(super) async fn rehearse(
+    path: &Path,
+    db: &mut SqliteConnection,
+    others: &[(&'static str, &'static Migrator)],
+) -> Result<(), OpenError> {
+    let unusable = |cause| OpenError::of_sql(path, cause);
+    // What must stand outside of a transaction, and what comes behind it, cannot be taken back.
+    let others = others.split(|(_, migrator)| migrator.iter().any(|migration| migration.no_tx));
+    let others = others.take(1).flatten().copied().collect::<Vec<_>>();
+    let mut transaction = db.begin_with("BEGIN IMMEDIATE").await.map_err(unusable)?;
+    let made = migrate(path, &mut transaction, &others).await;
+    let taken_back = transaction.rollback().await.map_err(unusable);
+    made.and(taken_back)
 }
 
 /// Makes the store's own tables, then those of toolkits and embedder.
@@ -27,10 +65,10 @@ pub(super) async fn migrate(
     db: &mut SqliteConnection,
     others: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
-    let own = std::iter::once(("the store", &*MIGRATIONS));
+    let own = std::iter::once((OWN, &*MIGRATIONS));
     for (name, migrator) in own.chain(others.iter().copied()) {
         let made = migrator.run_direct(None, db, false).await;
-        made.map_err(|cause| refusal(path, name, cause))?;
+        made.map_err(|cause| refusal(path, name, migrator, cause))?;
     }
     Ok(())
 }
@@ -102,9 +140,11 @@ pub(super) enum FaultsUnknown {
     Made(#[from] MigrateError),
 }
 
-fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {
+fn refusal(path: &Path, name: &'static str, migrator: &Migrator, cause: MigrateError) -> OpenError {
     let path = path.to_owned();
-    if matches!(cause, MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..)) {
+    if let MigrateError::VersionMissing(version) = cause
+        && migrator.iter().all(|known| known.version < version)
+    {
         return OpenError::Newer { path };
     }
     let statement =
@@ -115,6 +155,9 @@ fn refusal(path: &Path, name: &'static str, cause: MigrateError) -> OpenError {
         };
     match statement.and_then(Trouble::kind) {
         Some(kind) => OpenError::troubled(&path, kind, cause),
+        None if statement.is_some_and(error::is_of_a_damaged_file) => {
+            OpenError::Damaged { path, cause: cause.into() }
+        }
         None => OpenError::Tables { path, of: name, cause: Box::new(cause) },
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::{Ended, Home, add_habit};
 
@@ -87,6 +87,88 @@ async fn a_database_that_is_none_is_refused_by_every_command_and_left_as_it_was(
         try_all(&home, &path, |command, ended| {
             says_one_sentence(command, &ended);
             assert!(ended.err.contains(words), "{command}: {ended:?}");
+            assert!(fs::read(&path).unwrap() == bytes, "{command} changed the file");
+        });
+    }
+}
+
+/// What somebody may have done to `made`, a table of migrations, and what is said of it.
+const MIGRATIONS: [(&str, &str, &str); 7] = [
+    (
+        "other",
+        "UPDATE made SET checksum = x'00' WHERE version = 1",
+        "failed to prepare the tables of",
+    ),
+    (
+        "failed",
+        "UPDATE made SET success = FALSE WHERE version = 1",
+        "failed to prepare the tables of",
+    ),
+    ("unknown", "UPDATE made SET version = 0 WHERE version = 1", "failed to prepare the tables of"),
+    ("columns", "DROP TABLE made; CREATE TABLE made (version)", "failed to prepare the tables of"),
+    ("future", FUTURE, "was made by a newer version; use that version"),
+    ("word", "UPDATE made SET version = 'one' WHERE version = 1", "is damaged; restore it"),
+    ("none", "UPDATE made SET version = NULL WHERE version = 1", "failed to prepare the tables of"),
+];
+const FUTURE: &str = "INSERT INTO made (version, description, success, checksum, execution_time) \
+     VALUES (9999, 'the future', TRUE, x'00', 0)";
+
+/// The good database with another table of migrations.
+async fn with_migrations(home: &Home, good: &[u8], name: &str, sql: String) -> (PathBuf, Vec<u8>) {
+    let path = home.file(&format!("{name}.db"), good);
+    let mut db = connect(&path).await;
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+    let bytes = fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+#[tokio::test]
+async fn migrations_that_do_not_fit_are_told_of_by_every_command_and_left_as_they_were() {
+    let home = Home::new();
+    let good = fs::read(good(&home).await).unwrap();
+    let of_the_stores_own = [
+        ("unsure", "UPDATE made SET success = 'perhaps'", "is damaged; restore it"),
+        ("gone", "DROP TABLE made", "is not a Madang database"),
+    ];
+    for (name, sql, words) in MIGRATIONS.into_iter().chain(of_the_stores_own) {
+        let sql = sql.replace("made", "_madang_migrations");
+        let (path, bytes) = with_migrations(&home, &good, name, sql).await;
+        try_all(&home, &path, |command, ended| {
+            says_one_sentence(command, &ended);
+            assert!(ended.err.contains(words), "{command}: {ended:?}");
+            assert!(fs::read(&path).unwrap() == bytes, "{command} changed the file");
+        });
+    }
+}
+
+#[tokio::test]
+async fn who_only_reads_the_ledger_needs_no_migration_that_is_missing_or_a_toolkits() {
+    let home = Home::new();
+    let good = fs::read(good(&home).await).unwrap();
+    let gone = [("gone", "DROP TABLE made"), ("emptied", "DELETE FROM made")];
+    let gone = gone.map(|(name, sql)| (name, sql, "failed to prepare the tables of"));
+    let of_a_toolkit = MIGRATIONS.into_iter().chain(gone);
+    let of_a_toolkit = of_a_toolkit
+        .map(|(name, sql, words)| (name, sql.replace("made", "_life_migrations"), words));
+    let emptied = (
+        "own",
+        "DELETE FROM _madang_migrations".to_owned(),
+        "failed to prepare the tables of the store",
+    );
+    for (name, sql, words) in of_a_toolkit.chain([emptied]) {
+        let (path, bytes) = with_migrations(&home, &good, name, sql).await;
+        try_all(&home, &path, |command, ended| {
+            // No table of the habits' is opened for the notes.
+            if command.starts_with("notes") && name != "own" {
+                return;
+            }
+            if command.starts_with("ledger") {
+                assert_eq!(ended.code, Some(0), "{command}: {ended:?}");
+            } else {
+                says_one_sentence(command, &ended);
+                assert!(ended.err.contains(words), "{command}: {ended:?}");
+            }
             assert!(fs::read(&path).unwrap() == bytes, "{command} changed the file");
         });
     }

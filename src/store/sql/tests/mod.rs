@@ -17,6 +17,7 @@ mod next_parts;
 #[cfg(unix)]
 mod one_writer;
 mod opening;
+mod other_tables;
 mod owners;
 #[cfg(unix)]
 mod private_files;

@@ -1,0 +1,124 @@
+//! Tables that this program did not make, or not as they are: refused before anything is changed.
+
+use std::{error::Error, sync::LazyLock};
+
+use madang_actors::port::Store as _;
+use sqlx::{
+    ConnectOptions, Connection, SqlSafeStr,
+    migrate::{Migration, MigrationType, Migrator},
+    sqlite::SqliteConnectOptions,
+};
+
+use super::{
+    opening::{open, run, snapshot},
+    support::NOTES,
+};
+use crate::store::{OpenError, SqliteStore};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    open(&path).await.unwrap().close().await;
+    run(
+        &path,
+        "INSERT INTO _madang_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'the future', TRUE, x'00', 0)",
+    )
+    .await;
+    let before = snapshot(folder.path());
+    let error = open(&path).await.unwrap_err();
+    assert!(matches!(error, OpenError::Newer { .. }));
+    assert!(
+        error.to_string().contains("was made by a newer version; use that version to open it"),
+        "{error}"
+    );
+    assert_eq!(snapshot(folder.path()), before);
+    assert!(matches!(
+        SqliteStore::open_read_only(&path).await.unwrap_err(),
+        OpenError::Newer { .. }
+    ));
+}
+
+/// Refused to be opened, to write or to read, for this reason, and left as it was.
+async fn is_refused(sql: &'static str, is_the_reason: fn(&OpenError) -> bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    open(&path).await.unwrap().close().await;
+    run(&path, sql).await;
+    // Without a log it would be given one.
+    run(&path, "PRAGMA journal_mode = DELETE").await;
+    let before = snapshot(folder.path());
+    for opened in [open(&path).await, SqliteStore::open_read_only(&path).await] {
+        let error = opened.expect_err(sql);
+        assert!(is_the_reason(&error) && error.source().is_some(), "{sql}: {error:?}");
+    }
+    assert_eq!(snapshot(folder.path()), before, "{sql}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_that_were_changed_behind_our_back_are_refused_and_left_alone() {
+    for sql in [
+        "UPDATE _madang_migrations SET checksum = x'00' WHERE version = 1",
+        "UPDATE _madang_migrations SET success = FALSE WHERE version = 1",
+        "UPDATE _madang_migrations SET version = 0 WHERE version = 1",
+        "UPDATE _madang_migrations SET version = NULL WHERE version = 1",
+        "DROP TABLE _madang_migrations; CREATE TABLE _madang_migrations (version)",
+    ] {
+        is_refused(sql, |error| matches!(error, OpenError::Tables { .. })).await;
+    }
+    for sql in [
+        "UPDATE _madang_migrations SET version = 'one' WHERE version = 1",
+        "UPDATE _madang_migrations SET success = 'perhaps' WHERE version = 1",
+    ] {
+        is_refused(sql, |error| matches!(error, OpenError::Damaged { .. })).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_toolkits_tables_that_do_not_fit_are_refused_and_the_file_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let newer = "INSERT INTO _notes_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'the future', TRUE, x'00', 0)";
+    let refused = async |sql| {
+        SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
+        run(&path, sql).await;
+        run(&path, "PRAGMA journal_mode = DELETE").await;
+        let before = snapshot(folder.path());
+        let error = SqliteStore::open(&path, [&*NOTES]).await.unwrap_err();
+        assert_eq!(snapshot(folder.path()), before, "{sql}");
+        error
+    };
+    assert!(matches!(refused(newer).await, OpenError::Newer { .. }));
+    run(&path, "DELETE FROM _notes_migrations WHERE version = 9999").await;
+    let word = refused("UPDATE _notes_migrations SET version = 'one' WHERE version = 1").await;
+    assert!(matches!(word, OpenError::Damaged { .. }), "{word:?}");
+    run(&path, "UPDATE _notes_migrations SET version = 1 WHERE version = 'one'").await;
+    // What it would make is there already.
+    let gone = refused("DROP TABLE _notes_migrations").await;
+    assert!(matches!(gone, OpenError::Tables { of: "a toolkit", .. }), "{gone:?}");
+}
+
+/// Stands outside of a transaction, where nothing can be taken back.
+static TIDYING: LazyLock<Migrator> = LazyLock::new(|| {
+    let tidy = "VACUUM".into_sql_str();
+    let tidy = Migration::new(1, "tidy".into(), MigrationType::Simple, tidy, true);
+    let mut migrator = Migrator::with_migrations(vec![tidy]);
+    migrator.dangerous_set_table_name("_tidying_migrations");
+    migrator
+});
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_without_a_transaction_is_made_with_those_around_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    open(&path).await.unwrap().close().await;
+    for _ in 0..2 {
+        SqliteStore::open(&path, [&*TIDYING, &*NOTES]).await.unwrap().close().await;
+    }
+    let mut db = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let made = "SELECT (SELECT count(*) FROM _tidying_migrations) + (SELECT count(*) FROM notes)";
+    assert_eq!(sqlx::query_scalar::<_, i64>(made).fetch_one(&mut db).await.unwrap(), 1);
+    db.close().await.unwrap();
+}
