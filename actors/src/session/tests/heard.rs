@@ -113,9 +113,23 @@ impl Scene {
                 is_at_rest &= self.stored(door).await.open_turn.is_none();
             }
             if is_at_rest && self.yard.wiring.tasks.is_empty() {
-                return;
+                break;
             }
         }
+        // What was committed is told a moment later, without a further message that wakes the session.
+        for door in &self.doors {
+            while door.feed().told() < self.last(door).await {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// The last place of the story that is stored.
+    async fn last(&self, door: &Door) -> Option<EventPlace> {
+        let story = self.yard.store.transcript(door.session(), 0, usize::MAX - 1).await.unwrap();
+        let last = story.entries.last()?;
+        let place = EventPlace::of_entry(last.message.seq);
+        Some(if last.end.is_some() { place.end() } else { place })
     }
 
     async fn stored(&self, door: &Door) -> StoredSession {
