@@ -8,6 +8,7 @@ mod audited;
 mod borrowers;
 mod commits;
 mod contract;
+mod damaged;
 mod ended;
 mod forget;
 mod ledger_rows;

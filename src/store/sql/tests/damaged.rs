@@ -1,0 +1,72 @@
+//! Opening what was a database once, and of which a part is missing or is something else.
+
+use std::{error::Error, fs, ops::Range};
+
+use madang_actors::{port::Store, store::Keep};
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
+
+use super::support::{House, NOTES, note};
+use crate::store::{OpenError, SqliteStore};
+
+/// The bytes of a database that holds a chat and a call, all in one file.
+async fn whole() -> Vec<u8> {
+    let house = House::new().await;
+    house.chat("s").await;
+    house.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    let path = house.folder.path().join("house.db");
+    let House { folder, store, .. } = house;
+    store.close().await;
+    let bytes = fs::read(path).unwrap();
+    drop(folder);
+    bytes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_which_a_part_is_missing_or_rubbish_is_damaged_and_left_as_it_was() {
+    const PAGE: usize = 4_096;
+    // Of the first page what stands behind its header of 100 bytes: it says where the tables are.
+    const TREE: Range<usize> = 100..PAGE;
+    let whole = whole().await;
+    let cut = |length: usize| whole[..length].to_vec();
+    let rubbish = |place: Range<usize>| {
+        let mut bytes = whole.clone();
+        bytes[place].fill(0xa5);
+        bytes
+    };
+    for (name, bytes) in [
+        ("first page alone", cut(PAGE)),
+        ("two pages", cut(2 * PAGE)),
+        ("half of it", cut(whole.len() / 2)),
+        ("all but one page", cut(whole.len() - PAGE)),
+        ("rubbish in the first page", rubbish(TREE)),
+        ("rubbish behind the first page", rubbish(PAGE..whole.len())),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        fs::write(&path, &bytes).unwrap();
+        for error in [
+            SqliteStore::open(&path, []).await.unwrap_err(),
+            SqliteStore::open(&path, [&*NOTES]).await.unwrap_err(),
+            SqliteStore::open_read_only(&path).await.unwrap_err(),
+        ] {
+            let is_told = matches!(error, OpenError::Damaged { .. }) && error.source().is_some();
+            assert!(is_told, "{name}: {error:?}");
+            let words = error.to_string();
+            assert!(words.contains("is damaged; restore it from a backup"), "{name}: {words}");
+        }
+        assert!(fs::read(&path).unwrap() == bytes, "{name}: the file was changed");
+    }
+}
+
+#[tokio::test]
+async fn what_turns_out_to_be_no_database_behind_the_first_look_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    fs::write(&path, "no database ".repeat(99)).unwrap();
+    let mut db = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let cause = sqlx::query("SELECT 1 FROM sqlite_schema").execute(&mut db).await.unwrap_err();
+    assert!(matches!(OpenError::of_sql(&path, cause), OpenError::Damaged { .. }));
+    let cause = sqlx::query("SELECT 1 FROM").execute(&mut db).await.unwrap_err();
+    assert!(matches!(OpenError::of_sql(&path, cause), OpenError::Unusable { .. }));
+    db.close().await.unwrap();
+}
