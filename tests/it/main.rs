@@ -38,6 +38,8 @@ mod one_runtime;
 mod program;
 mod readers;
 mod refused;
+#[cfg(all(feature = "llama", feature = "program", feature = "sqlite", target_os = "linux"))]
+mod refused_template;
 mod resume;
 #[cfg(feature = "sqlite")]
 mod schemas;

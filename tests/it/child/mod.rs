@@ -35,6 +35,14 @@ use tokio_util::sync::CancellationToken;
 use crate::support::PATIENCE;
 use stand_in::{StandIn, left_over, mark, options, request};
 
+/// A model that says "abc", with room for the tools of a chat.
+#[cfg(all(feature = "llama", feature = "program", feature = "sqlite"))]
+pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
+    let template = Some(template);
+    let context_length = 65_536;
+    tiny_model::TinyModel { template, context_length, ..tiny_model::TinyModel::new() }.bytes()
+}
+
 /// A model whose processes are stand-ins.
 struct House {
     model: Arc<ChildModel>,

@@ -12,6 +12,7 @@ mod load;
 mod options;
 mod pre_tokenizers;
 pub(super) mod random_model;
+mod refused_template;
 mod sharing;
 mod tiny_model;
 mod tokens;
