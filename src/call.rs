@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang_actors::{
-    dispatcher::{Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
@@ -112,6 +112,9 @@ pub struct CallReport {
     pub record: CallRecord,
     /// What a model would read.
     pub envelope: String,
+    /// The ledger has this end. False where the store could not be written, or takes no more of the user. The record says
+    /// then what this runtime knows.
+    pub is_recorded: bool,
 }
 
 impl Runtime {
@@ -220,10 +223,11 @@ impl Runtime {
                 }
             }
         };
+        let CallEnd { record, is_recorded, .. } = end;
         let tool = self.registry().get(&name).ok().map(|tool| tool.spec());
         let max_bytes = self.inner().limits.max_envelope_bytes;
-        let envelope = call_envelope(&end.record, tool, locale, max_bytes);
-        Ok(CallReport { session, record: *end.record, envelope })
+        let envelope = call_envelope(&record, tool, locale, max_bytes);
+        Ok(CallReport { session, record: *record, envelope, is_recorded })
     }
 
     async fn decide(&self, question: &Question, decision: Decision) -> Result<(), AnswerError> {

@@ -17,7 +17,12 @@ use crate::{
     whole::{self, Unusable},
 };
 
-/// Dispatches the call and prints the envelope. An Err outcome is an answer, not a failure of the program.
+/// Behind an envelope that the ledger knows nothing of.
+const NOT_RECORDED: &str = "the ledger does not have what became of the call: \
+                            read its envelope, and check the database and its disk";
+
+/// Dispatches the call and prints the envelope. An Err outcome is an answer, not a failure of the program; an outcome that
+/// the ledger does not have is one.
 pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let arguments = match wanted.arguments.as_str() {
         "-" => read_arguments()?,
@@ -54,7 +59,13 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     let Ended { report, asked, is_down } = carry_out(&runtime, mirror, call, signals.next()).await;
     match report {
-        Some(report) => output::foreign(&report.map_err(Failure::of)?.envelope)?,
+        Some(report) => {
+            let report = report.map_err(Failure::of)?;
+            output::foreign(&report.envelope)?;
+            if !report.is_recorded {
+                return Err(Failure::new(NOT_RECORDED));
+            }
+        }
         None if is_down.is_ok() => output::remark(&Text::NotBegun.in_locale(locale)),
         None => {}
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Home, Running, add_habit, is_obeyed};
+use super::{Home, Running, add_habit, is_obeyed, verify::without_triggers};
 
 #[test]
 fn tools_are_printed_in_the_form_that_an_api_asks_for() {
@@ -85,6 +85,26 @@ fn a_call_prints_the_envelope_whatever_its_outcome() {
     assert_eq!(add(&["--confirm", "approve"]), "ok");
     assert_eq!(home.habits(), 1);
     assert_eq!(called(&["list_active_habits", "{}", "--user", "lee"], "")["data"]["count"], 0);
+}
+
+/// Without their triggers the tables take no step of a call.
+#[tokio::test]
+async fn a_call_that_the_ledger_could_not_take_is_told_as_a_failure_of_the_program() {
+    let home = Home::new();
+    home.call("list_active_habits", &json!({}));
+    without_triggers(&home.database()).await;
+    let habit = add_habit()["tool_calls"][0]["arguments"].to_string();
+    for arguments in [
+        &["list_active_habits", "{}"][..],
+        &["add_habit", &habit, "--confirm", "approve"],
+        &["fly", "{}"],
+    ] {
+        let ended = home.run(&[&["call"], arguments].concat(), "");
+        ended.complained_with(&["the ledger does not have what became of the call"]);
+        let envelope: Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!((&envelope["status"], &envelope["code"]), (&json!("error"), &json!("store")));
+    }
+    assert_eq!(home.run(&["ledger"], "").events().len(), 1, "what was there before");
 }
 
 #[test]

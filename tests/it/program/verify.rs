@@ -35,23 +35,40 @@ fn verified(home: &Home, options: &[&str]) -> Value {
 
 /// Changes the file as somebody would who wants nobody to see it: without the triggers, which are there again then.
 pub(super) async fn tamper(path: &Path, sql: &str) {
-    let mut db =
-        SqliteConnectOptions::new().filename(path).foreign_keys(false).connect().await.unwrap();
-    let triggers =
-        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
-    let triggers: Vec<(String, String)> =
-        sqlx::query_as(triggers).fetch_all(&mut db).await.unwrap();
-    let run = async |db: &mut SqliteConnection, sql: String| {
-        sqlx::query(AssertSqlSafe(sql)).execute(db).await.unwrap();
-    };
-    for (name, _) in &triggers {
-        run(&mut db, format!("DROP TRIGGER {name}")).await;
-    }
+    let mut db = connect(path).await;
+    let triggers = drop_triggers(&mut db).await;
     run(&mut db, sql.to_owned()).await;
-    for (_, sql) in triggers {
+    for sql in triggers {
         run(&mut db, sql).await;
     }
     db.close().await.unwrap();
+}
+
+/// The file as it is, without the triggers that guard the ledger.
+pub(super) async fn without_triggers(path: &Path) {
+    let mut db = connect(path).await;
+    assert!(!drop_triggers(&mut db).await.is_empty());
+    db.close().await.unwrap();
+}
+
+async fn connect(path: &Path) -> SqliteConnection {
+    SqliteConnectOptions::new().filename(path).foreign_keys(false).connect().await.unwrap()
+}
+
+async fn run(db: &mut SqliteConnection, sql: String) {
+    sqlx::query(AssertSqlSafe(sql)).execute(db).await.unwrap();
+}
+
+/// Gives the statements that make them again.
+async fn drop_triggers(db: &mut SqliteConnection) -> Vec<String> {
+    let triggers =
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'madang_%'";
+    let triggers: Vec<(String, String)> =
+        sqlx::query_as(triggers).fetch_all(&mut *db).await.unwrap();
+    for (name, _) in &triggers {
+        run(db, format!("DROP TRIGGER {name}")).await;
+    }
+    triggers.into_iter().map(|(_, sql)| sql).collect()
 }
 
 /// SQL that gives the transitions of session `one` other positions.
@@ -290,4 +307,8 @@ fn no_name_of_a_session_reaches_the_terminal_as_it_obeys_it() {
     assert_eq!(verified.events()[0]["session"], name, "it is the same name");
     let missing = home.run(&["ledger", "--verify", "--session", "c\u{202e}d"], "");
     assert!(missing.code == Some(1) && !missing.err.contains(is_obeyed), "{missing:?}");
+    let call = ["call", "list_active_habits", "{}", "--user", "lee", "--session", name];
+    let foreign = home.run(&call, "");
+    foreign.failed_with(&["belongs to another user"]);
+    assert!(!foreign.err.contains(is_obeyed), "{foreign:?}");
 }
