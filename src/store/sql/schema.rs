@@ -49,14 +49,13 @@ pub(super) async fn rehearse(
     db: &mut SqliteConnection,
     others: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
-    let unusable = |cause| OpenError::of_sql(path, cause);
     // What must stand outside of a transaction, and what comes behind it, cannot be taken back.
     let others = others.split(|(_, migrator)| migrator.iter().any(|migration| migration.no_tx));
     let others = others.take(1).flatten().copied().collect::<Vec<_>>();
-    let mut transaction = db.begin_with("BEGIN IMMEDIATE").await.map_err(unusable)?;
-    let made = migrate(path, &mut transaction, &others).await;
-    let taken_back = transaction.rollback().await.map_err(unusable);
-    made.and(taken_back)
+    let begun = db.begin_with("BEGIN IMMEDIATE").await;
+    let mut transaction = begun.map_err(|cause| OpenError::of_sql(path, cause))?;
+    // Takes it back when it goes, whatever was made.
+    migrate(path, &mut transaction, &others).await
 }
 
 /// Makes the store's own tables, then those of toolkits and embedder.

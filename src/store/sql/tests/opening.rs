@@ -194,6 +194,24 @@ async fn an_embedder_can_share_a_file_that_has_tables() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_keys_that_are_missing_the_newest_is_named() {
+    for (keys, newest) in [
+        ("INSERT INTO madang_seal_keys VALUES ('a', 1), ('b', 2), ('c', 0)", "b"),
+        ("INSERT INTO madang_seal_keys VALUES ('a', 2), ('b', 1), ('c', 0)", "a"),
+        ("INSERT INTO madang_seal_keys VALUES ('a', 0), ('b', 1), ('c', 2)", "c"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        open(&path).await.unwrap().close().await;
+        run(&path, "DELETE FROM madang_seal_keys").await;
+        run(&path, keys).await;
+        let error = open(&path).await.unwrap_err();
+        let OpenError::SealKeyMissing { key, .. } = &error else { panic!("{error:?}") };
+        assert_eq!(key, newest, "{keys}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_place_that_cannot_be_written_is_told_with_its_cause() {
     let folder = tempfile::tempdir().unwrap();
     let error = open(&folder.path().join("nowhere/a.db")).await.unwrap_err();
