@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Ended, Home, PATIENCE, Running, is_obeyed, signal};
+use super::{Ended, Home, PATIENCE, Running, signal};
 
 const COUNTERS: [&str; 5] = ["lost", "doubled", "unasked", "misreported", "disturbed"];
 
@@ -110,10 +110,11 @@ fn a_signal_ends_it_and_leaves_no_file_behind() {
     assert!(ended.err.contains("interrupted"), "{ended:?}");
 }
 
+#[cfg(feature = "llama")]
 #[test]
 fn no_name_of_a_model_reaches_the_terminal_as_it_obeys_it() {
     let hostile = "a\u{1b}[2J\u{9b}2J\u{202e}b.gguf";
     let ended = stress(&["--store", "sqlite", "--model", hostile]);
     assert_eq!((ended.code, &*ended.out), (Some(1), ""), "{ended:?}");
-    assert!(ended.err.contains("202e") && !ended.err.contains(is_obeyed), "{:?}", ended.err);
+    assert!(ended.err.contains("202e") && !ended.err.contains(super::is_obeyed), "{:?}", ended.err);
 }
