@@ -91,7 +91,7 @@ async fn add_all(
             sent = index;
         }
         let added = match fact {
-            Fact::Plain => add(script, write, own.keys),
+            Fact::Plain | Fact::Beginning => add(script, write, own.keys),
             Fact::Opening { session, user } => match is_theirs(own, session, user).await {
                 Ok(true) => Ok(()),
                 Ok(false) => add(script, write, own.keys),
@@ -257,6 +257,8 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 enum Fact<'a> {
     /// Nothing.
     Plain,
+    /// What becomes of all before it: where too much is stored the tables tell that, whatever found no row before it.
+    Beginning,
     /// Whose the session is, if it is there.
     Opening { session: &'a SessionId, user: &'a UserId },
     /// Where the call stands.
@@ -275,10 +277,8 @@ impl<'a> Fact<'a> {
                 Self::Revocation { session, tool: tool.as_deref(), by, at: *at }
             }
             Write::Session { session, user, .. } => Self::Opening { session, user },
-            Write::TurnStarted { .. }
-            | Write::Turn { .. }
-            | Write::TurnEnded { .. }
-            | Write::Message { .. } => Self::Plain,
+            Write::TurnStarted { .. } => Self::Beginning,
+            Write::Turn { .. } | Write::TurnEnded { .. } | Write::Message { .. } => Self::Plain,
         }
     }
 
@@ -286,7 +286,7 @@ impl<'a> Fact<'a> {
         match self {
             Self::Plain => false,
             Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),
-            Self::Opening { .. } | Self::Revocation { .. } => true,
+            Self::Beginning | Self::Opening { .. } | Self::Revocation { .. } => true,
         }
     }
 }
@@ -330,6 +330,7 @@ mod tests {
     fn what_rests_on_nothing_that_is_stored_needs_no_trip_of_its_own() {
         let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
         assert!(!Fact::Plain.must_read(None));
+        assert!(Fact::Beginning.must_read(None));
         assert!(Fact::Opening { session: &session, user: &user }.must_read(None));
     }
 }

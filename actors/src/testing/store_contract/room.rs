@@ -49,6 +49,10 @@ pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(stor
     for name in ["s", "t"] {
         assert!(is_full(store, bounded(name, 2, stored - 1)).await, "{name}: of {stored} bytes");
     }
+    for before in [ended("s", 9), says("s", &text(1, "its place is taken"))] {
+        let told = write_as_it_is(store, &[before, bounded("s", 2, stored - 1)]).await;
+        assert!(matches!(told, Err(StoreError::Refused { .. })), "it is refused first: {told:?}");
+    }
     written(store, &[opened("u", "lee")]).await;
     assert!(!is_full(store, bounded("u", 2, 0)).await, "lee has nothing stored");
     assert!(!is_full(store, bounded("t", 2, stored)).await);
