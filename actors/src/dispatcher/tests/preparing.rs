@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{DispatcherEvent, SHORT};
 use crate::{
     dispatcher::DispatchRequest,
+    ledger::CallState,
     port::{
         Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
     },
@@ -110,6 +111,17 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
     assert_eq!(yard.ledger().await, [], "it goes on after the next start");
+}
+
+#[tokio::test]
+async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
+    let (yard, mut call) = waiting(EffectPolicy::Destructive, leaves).await;
+    let decided = call.next().await;
+    assert!(matches!(decided, DispatcherEvent::QuestionEnded { .. }), "{decided:?}");
+    let left = call.next().await;
+    assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
+    let states: Vec<_> = yard.ledger().await.iter().map(|row| row.state).collect();
+    assert_eq!(states, [CallState::Approved]);
 }
 
 #[tokio::test]
