@@ -47,7 +47,11 @@ async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken)
         let item = tokio::select! {
             biased;
             item = reads.next() => item,
-            () = at_rest.cancelled() => return,
+            // An event is there a moment before those are woken who wait for it, and what was missed is in the store.
+            () = at_rest.cancelled() => match reads.try_next() {
+                None if reads.behind.is_some() => reads.next().await,
+                there => there,
+            },
         };
         let Some(item) = item else { return };
         if let Item::Event(event) = item {
