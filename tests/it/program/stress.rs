@@ -8,8 +8,7 @@ use super::{Ended, Home, PATIENCE, Running, signal};
 const COUNTERS: [&str; 5] = ["lost", "doubled", "unasked", "misreported", "disturbed"];
 
 fn stress(more: &[&str]) -> Ended {
-    let common = ["stress", "--json", "--sessions", "30", "--tools", "2", "--seed", "7"];
-    Home::new().run(&[&common, more].concat(), "")
+    Home::new().run(&[&["stress", "--json", "--seed", "7"], more].concat(), "")
 }
 
 fn report(ended: &Ended) -> Value {
@@ -18,12 +17,8 @@ fn report(ended: &Ended) -> Value {
 
 fn assert_all_is_well(store: &str) {
     // So many that each kind of ending comes up, however fast the machine is.
-    let odds = ["--sessions", "60", "--chaos", "40", "--dismiss", "20"];
-    let ended = Home::new().run(
-        &[&["stress", "--json", "--tools", "2", "--seed", "7", "--store", store], &odds[..]]
-            .concat(),
-        "",
-    );
+    let many = ["--sessions", "60", "--tools", "2", "--chaos", "40", "--dismiss", "20"];
+    let ended = stress(&[&many[..], &["--store", store]].concat());
     let report = report(&ended);
     assert_eq!((ended.code, &*ended.err), (Some(0), ""), "{report}");
     assert_eq!(COUNTERS.map(|counter| report[counter].as_u64()), [Some(0); 5]);
@@ -53,7 +48,8 @@ fn the_promise_holds_where_much_goes_wrong_in_a_database() {
 #[test]
 fn each_counter_finds_the_mistake_that_is_planted_for_it() {
     for counter in COUNTERS {
-        let ended = stress(&["--chaos", "0", "--dismiss", "30", "--plant", counter]);
+        let few = ["--sessions", "30", "--tools", "2", "--chaos", "0", "--dismiss", "30"];
+        let ended = stress(&[&few[..], &["--plant", counter]].concat());
         let report = report(&ended);
         assert!(report[counter].as_u64() > Some(0), "{counter}: {report}");
         assert_eq!(ended.code, Some(1));
@@ -83,6 +79,8 @@ fn what_cannot_be_is_refused_in_one_sentence() {
     ] {
         let ended = stress(wrong);
         assert_eq!((ended.code, &*ended.out), (Some(2), ""), "{wrong:?}");
+        let named = format!("invalid value '{}' for '{} ", wrong[1], wrong[0]);
+        assert!(ended.err.contains(&named), "{}", ended.err);
     }
     let ended = stress(&["--model", "bundled", "--store", "memory"]);
     assert_eq!((ended.code, ended.err.lines().count()), (Some(1), 1), "{ended:?}");
