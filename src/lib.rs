@@ -13,12 +13,10 @@ pub mod model;
 mod resume;
 mod runtime;
 mod session;
-#[cfg(feature = "sqlite")]
 pub mod store;
 pub mod telemetry;
 mod time_zone;
 pub mod tool;
-pub mod toolkit;
 mod transaction;
 
 pub use builder::Builder;
@@ -47,7 +45,6 @@ pub use madang_actors::{
         TurnRefused,
     },
     supervisor::Health,
-    testing,
 };
 pub use runtime::Runtime;
 pub use session::{Session, Turn};

@@ -88,7 +88,7 @@ fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::llama::gguf::Gguf;
+    use crate::gguf::Gguf;
 
     fn learned(template: Option<&str>, specials: &[&str]) -> Vec<String> {
         let gguf = Gguf { chat_template: template.map(str::to_owned), ..Gguf::default() };

@@ -8,8 +8,6 @@
 mod answer;
 mod backend;
 mod beginning;
-#[cfg(feature = "bundled-model")]
-mod bundled;
 mod call;
 mod dialect;
 mod engine;

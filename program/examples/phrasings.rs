@@ -11,9 +11,9 @@ use madang::{
     ChatModel, Completion, CompletionRequest, Deltas, Locale, ModelError, PromptMessage, SessionId,
     ToolSpec, UserId,
     model::llama::{LlamaModel, LlamaOptions},
-    toolkit::life,
 };
 use madang_actors::protocol::CompletionId;
+use madang_toolkits::life;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -64,7 +64,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = arguments()?;
-    let file = arguments.file.unwrap_or_else(|| "tests/it/phrasings.jsonl".into());
+    let file = arguments.file.unwrap_or_else(|| "toolkits/phrasings.jsonl".into());
     let lines = fs::read_to_string(&file)
         .map_err(|error| format!("failed to read {}: {error}", file.display()))?;
     let phrasings: Vec<Phrasing> = lines
@@ -130,14 +130,8 @@ fn arguments() -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-#[cfg(feature = "bundled-model")]
 fn options(model: Option<PathBuf>) -> LlamaOptions {
-    model.map_or_else(LlamaOptions::bundled, LlamaOptions::new)
-}
-
-#[cfg(not(feature = "bundled-model"))]
-fn options(model: Option<PathBuf>) -> LlamaOptions {
-    LlamaOptions::new(model.unwrap_or_else(|| "models/madang-seed.gguf".into()))
+    model.map_or_else(madang::model::bundled, LlamaOptions::new)
 }
 
 fn request(

@@ -8,16 +8,16 @@ use madang_actors::{
         SubmittedTurn, Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, UserId},
-    testing::MemoryStore,
 };
 
-use super::SqliteStore;
+use madang::store::SqliteStore;
+use madang_testing::MemoryStore;
 
 /// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
 /// runtime itself stores, its ledger included, is in memory and ends with it, so a runtime over it takes no tool that does
-/// anything: [`BuildError::Writes`](crate::BuildError::Writes).
+/// anything: [`BuildError::Writes`](madang::BuildError::Writes).
 #[derive(Debug)]
-pub struct Beside {
+pub(crate) struct Beside {
     database: SqliteStore,
     record: MemoryStore,
 }
@@ -25,7 +25,7 @@ pub struct Beside {
 impl Beside {
     /// Reads this database, which was [opened to read only](SqliteStore::open_read_only).
     #[must_use]
-    pub fn new(database: SqliteStore) -> Self {
+    pub(crate) fn new(database: SqliteStore) -> Self {
         Self { database, record: MemoryStore::new() }
     }
 }
@@ -131,11 +131,11 @@ mod tests {
     use madang_actors::port::{Clock as _, SystemClock};
 
     use super::*;
-    use crate::{
+    use madang::{
         EffectPolicy, Runtime,
-        testing::ScriptedModel,
         tool::{self, NoArguments, ToolContext, ToolResult},
     };
+    use madang_testing::ScriptedModel;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_runtime_over_it_takes_no_tool_that_does_more_than_read() {

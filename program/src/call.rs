@@ -2,13 +2,12 @@
 
 use std::pin::pin;
 
-use madang::{
-    Call, CallReport, Confirm, EffectPolicy, Runtime, SessionError, ShutdownError, store::Beside,
-    testing::ScriptedModel,
-};
+use madang::{Call, CallReport, Confirm, EffectPolicy, Runtime, SessionError, ShutdownError};
+use madang_testing::ScriptedModel;
 
 use crate::{
     args,
+    beside::Beside,
     failure::Failure,
     notes::{self, Mirror},
     output, setup,
@@ -154,9 +153,9 @@ mod tests {
 
     use madang::{
         CallResult, CancelReason, Decision, Effect, LedgerFilter, Store as _, ToolOutcome, UserId,
-        testing::MemoryStore,
         tool::{self, ToolContext, ToolResult},
     };
+    use madang_testing::MemoryStore;
     use schemars::JsonSchema;
     use serde::Deserialize;
     use serde_json::{Value, json};

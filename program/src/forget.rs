@@ -69,7 +69,7 @@ async fn erase(store: &SqliteStore, wanted: &Forget, path: &Path) -> Result<Eras
 
 #[cfg(unix)]
 fn remove_folder(path: &Path, user: &UserId) -> Result<bool, Failure> {
-    madang::toolkit::notes::mirror::remove_workspace_beside(path, user).map_err(Failure::of)
+    madang_toolkits::notes::mirror::remove_workspace_beside(path, user).map_err(Failure::of)
 }
 
 /// No notes are kept as files here.

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench_model;
+mod beside;
 mod call;
 mod chat;
 mod engine;

@@ -14,7 +14,8 @@ use madang::model::{
     child::{ChildModel, ChildOptions},
     llama::{LlamaModel, LlamaOptions},
 };
-use madang::{Builder, ChatModel, Locale, testing::ScriptedModel};
+use madang::{Builder, ChatModel, Locale};
+use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]
 use crate::{args::Switch, hub, progress::Progress};
@@ -138,21 +139,11 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
 /// The model of this file, or the bundled one.
 #[cfg(feature = "llama")]
 pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
-    let options = file.map_or_else(bundled, |path| Ok(LlamaOptions::new(path)))?;
+    let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
     Ok(match tuning.flash_attention {
         Some(switch) => options.flash_attention(switch == Switch::On),
         None => options,
     })
-}
-
-#[cfg(feature = "bundled-model")]
-fn bundled() -> Result<LlamaOptions, Failure> {
-    Ok(LlamaOptions::bundled())
-}
-
-#[cfg(all(feature = "llama", not(feature = "bundled-model")))]
-fn bundled() -> Result<LlamaOptions, Failure> {
-    Err(Failure::new("this madang was built without its model: give one with --model PATH"))
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {

@@ -53,13 +53,11 @@ pub(crate) use files::{Mirror, clear, run};
 
 #[cfg(unix)]
 mod files {
-    use madang::{
-        Store as _,
-        toolkit::notes::mirror::{self, MirrorError, Report, sync, workspace_beside},
-    };
+    use madang::Store as _;
+    use madang_toolkits::notes::mirror::{self, MirrorError, Report, sync, workspace_beside};
     use serde_json::json;
 
-    pub(crate) use madang::toolkit::notes::mirror::Mirror;
+    pub(crate) use madang_toolkits::notes::mirror::Mirror;
 
     use super::{Failure, Notes, Path, PathBuf, SqliteStore, Sync, Toolkit, Toolkits, UserId};
     use crate::{output, setup};

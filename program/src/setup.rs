@@ -6,11 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use madang::{
-    Builder, EffectPolicy, Locale, Runtime, Store, ToolRegistry,
-    store::SqliteStore,
-    toolkit::{life, notes},
-};
+use madang::{Builder, EffectPolicy, Locale, Runtime, Store, ToolRegistry, store::SqliteStore};
+use madang_toolkits::{life, notes};
 use tempfile::TempDir;
 
 use crate::{

@@ -1,6 +1,11 @@
 //! Models: what implements the port [`ChatModel`](madang_actors::port::ChatModel).
 
+#[cfg(feature = "bundled-model")]
+mod bundled;
 #[cfg(feature = "child")]
 pub mod child;
+
+#[cfg(feature = "bundled-model")]
+pub use bundled::bundled;
 #[cfg(feature = "llama")]
-pub mod llama;
+pub use madang_llama as llama;

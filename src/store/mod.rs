@@ -1,9 +1,10 @@
-//! Stores that keep chats and ledger on a disk.
+//! Stores: what keeps chats and ledger. [`SqliteStore`] keeps them on a disk; others implement [`Store`].
 
-mod beside;
+#[cfg(feature = "sqlite")]
 pub mod sql;
 
-pub use beside::Beside;
+pub use madang_actors::port::{Reader, Store, StoreError, Transaction};
+#[cfg(feature = "sqlite")]
 pub use sql::{
     OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, Trouble,
     savepoint,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::MAX_LEVELS;
+use madang_actors::protocol::MAX_LEVELS;
 
 /// Depths around each bound on the way: of arguments, of what is stored, of serde_json, of SQLite, and of a stack.
 pub const LEVELS: [usize; 14] = [
@@ -35,7 +35,7 @@ pub fn objects(levels: usize) -> Value {
 }
 
 /// Hands over one value after the other, each with its name. The deepest cannot be dropped on a usual stack: whoever takes
-/// it is to take it apart ([`dismantle`](crate::protocol::dismantle)).
+/// it is to take it apart ([`dismantle`](madang_actors::protocol::dismantle)).
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {
         give(format!("{levels} lists"), lists(levels));

@@ -9,8 +9,6 @@ mod probe;
 mod scripted_model;
 mod stepped_store;
 pub mod store_contract;
-#[cfg(test)]
-pub(crate) mod yard;
 
 pub use fake_tools::{End, FakeTool, Gate, Payload, Runs};
 pub use lone_store::lone_store;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ractor::Actor;
 use tokio_util::task::TaskTracker;
 
-use crate::{
+use madang_actors::{
     mailbox::Address,
     port::Store,
     protocol::Limits,

@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
     protocol::{Completion, CompletionDelta, CompletionRequest, Usage},
 };
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A model, and the hand that drives it.
 ///
 /// ```
-/// # use madang_actors::testing::model_pair;
+/// # use madang_testing::model_pair;
 /// let (model, mut script) = model_pair();
 /// // let completion = script.next().await; completion.delta("Hel"); completion.finish(..);
 /// # drop((model, &mut script));
@@ -185,7 +185,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::protocol::{CompletionId, Locale, SessionId, UserId};
+    use madang_actors::protocol::{CompletionId, Locale, SessionId, UserId};
     use uuid::Uuid;
 
     fn asked(

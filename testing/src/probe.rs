@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
+use madang_actors::{
     protocol::{CallResult, ConfirmationEnd, EventKind, Question, SessionEvent},
     session::{Item, Subscription},
 };

@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
-use crate::{
+use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, CallKey, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,

@@ -297,7 +297,8 @@ mod tests {
     use super::{super::check::check, *};
     use crate::{
         protocol::{Decision, Digest},
-        testing::{FakeTool, yard::Yard},
+        testing::FakeTool,
+        yard::Yard,
     };
 
     #[tokio::test]

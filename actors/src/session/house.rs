@@ -72,7 +72,7 @@ mod tests {
     use crate::{
         protocol::Limits,
         session::Doors,
-        testing::yard::{kim, session},
+        yard::{kim, session},
     };
 
     #[test]

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::{Content, Timestamp, UserId},
-        testing::yard::{kim, session},
+        yard::{kim, session},
     };
 
     #[test]

@@ -295,10 +295,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::{
-        session::Door,
-        testing::{MemoryStore, yard::Yard},
-    };
+    use crate::{session::Door, testing::MemoryStore, yard::Yard};
 
     /// A session that is gone.
     struct Gone;

@@ -8,7 +8,7 @@ use llama_cpp_2::{
 };
 use llama_cpp_sys_2::{LLAMA_FLASH_ATTN_TYPE_AUTO, LLAMA_FLASH_ATTN_TYPE_DISABLED};
 
-use crate::model::llama::{
+use crate::{
     LoadError,
     backend::backend,
     gguf::Gguf,

@@ -33,7 +33,6 @@ pub(super) use thread::{Job, Started, start};
 
 #[cfg(test)]
 mod tests {
-    #[cfg(all(feature = "bundled-model", feature = "sqlite"))]
     mod alike;
     pub(super) mod listening;
 }

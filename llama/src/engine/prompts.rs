@@ -28,7 +28,7 @@ pub(super) const WRITERS: usize = 2;
 
 /// What was asked for and has not begun.
 #[derive(Debug)]
-pub(in crate::model::llama) struct Asked {
+pub(crate) struct Asked {
     state: Mutex<State>,
     changed: Condvar,
     /// How many wait, with those whose prompts are written.
@@ -44,7 +44,7 @@ struct State {
 
 /// Why something cannot be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::model::llama) enum Refused {
+pub(crate) enum Refused {
     /// Too much waits.
     Full,
     /// Nothing is answered any more.
@@ -58,13 +58,13 @@ pub(super) struct Written {
 }
 
 impl Asked {
-    pub(in crate::model::llama) fn new(max_waiting: usize) -> Self {
+    pub(crate) fn new(max_waiting: usize) -> Self {
         let state = Mutex::default();
         Self { state, changed: Condvar::new(), waiting: AtomicUsize::new(0), max_waiting }
     }
 
     /// Asks for a completion.
-    pub(in crate::model::llama) fn push(&self, job: Job) -> Result<(), Refused> {
+    pub(crate) fn push(&self, job: Job) -> Result<(), Refused> {
         let mut state = self.state();
         if state.is_closed {
             return Err(Refused::Closed);
@@ -85,7 +85,7 @@ impl Asked {
     }
 
     /// Nothing is written any more; what waits hears that nobody answers.
-    pub(in crate::model::llama) fn close(&self) {
+    pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
         let waiting = state.fair.take_all();

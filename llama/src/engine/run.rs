@@ -13,7 +13,7 @@ use super::{
     sequence::Sequence,
     steps::Kind,
 };
-use crate::model::llama::answer::Answer;
+use crate::answer::Answer;
 
 /// A completion that runs.
 pub(super) struct Run {

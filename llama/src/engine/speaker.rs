@@ -8,7 +8,7 @@ use madang_actors::{
 use tracing::warn;
 
 use super::run::Run;
-use crate::model::llama::{
+use crate::{
     answer::{Answer, Flow},
     beginning::{Beginning, Beginnings, Part},
     dialect::Dialect,

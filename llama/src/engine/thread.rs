@@ -27,7 +27,7 @@ use super::{
     stats::EngineStats,
     steps::{Bounds, Engine},
 };
-use crate::model::llama::{
+use crate::{
     LoadError,
     backend::backend,
     dialect::{CallStyle, Dialect},
@@ -40,28 +40,28 @@ use crate::model::llama::{
 
 /// A completion to generate.
 #[derive(Debug)]
-pub(in crate::model::llama) struct Job {
-    pub(in crate::model::llama) request: CompletionRequest,
-    pub(in crate::model::llama) deltas: Deltas,
+pub(crate) struct Job {
+    pub(crate) request: CompletionRequest,
+    pub(crate) deltas: Deltas,
     /// Cancelled when nobody wants it any more: by its asker, or because its future or the model was dropped.
-    pub(in crate::model::llama) cancel: [CancellationToken; 2],
+    pub(crate) cancel: [CancellationToken; 2],
     /// Set when the work on it begins.
-    pub(in crate::model::llama) has_begun: Arc<AtomicBool>,
-    pub(in crate::model::llama) reply: Reply,
+    pub(crate) has_begun: Arc<AtomicBool>,
+    pub(crate) reply: Reply,
 }
 
 /// Where a completion's end goes.
-pub(in crate::model::llama) type Reply = oneshot::Sender<Result<Completion, ModelError>>;
+pub(crate) type Reply = oneshot::Sender<Result<Completion, ModelError>>;
 
 /// An engine that was started.
 #[derive(Debug)]
-pub(in crate::model::llama) struct Started {
+pub(crate) struct Started {
     /// The model's name.
-    pub(in crate::model::llama) name: String,
-    pub(in crate::model::llama) family: &'static Family,
-    pub(in crate::model::llama) style: CallStyle,
-    pub(in crate::model::llama) thread: JoinHandle<()>,
-    pub(in crate::model::llama) stats: Arc<Mutex<EngineStats>>,
+    pub(crate) name: String,
+    pub(crate) family: &'static Family,
+    pub(crate) style: CallStyle,
+    pub(crate) thread: JoinHandle<()>,
+    pub(crate) stats: Arc<Mutex<EngineStats>>,
 }
 
 /// What is known of a model once it is loaded.
@@ -73,10 +73,7 @@ struct Loaded {
 }
 
 /// Starts the thread and waits until the model is loaded.
-pub(in crate::model::llama) fn start(
-    options: LlamaOptions,
-    asked: Arc<Asked>,
-) -> Result<Started, LoadError> {
+pub(crate) fn start(options: LlamaOptions, asked: Arc<Asked>) -> Result<Started, LoadError> {
     let (loaded, outcome) = blocking::sync_channel(1);
     let stats = Arc::default();
     let told = Arc::clone(&stats);

@@ -77,7 +77,7 @@ pub(crate) enum Command {
     ///
     /// A case says what is there before, what the user says and how questions are answered, and what must come of it:
     /// exactly which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each
-    /// is run through the runtime on a fresh database. The form of a case stands in tests/eval/README.md.
+    /// is run through the runtime on a fresh database. The form of a case stands in program/eval/README.md.
     Eval(Eval),
     /// Run a model for the program that started this one, and talk with it through the pipes.
     #[command(hide = true)]

@@ -6,7 +6,8 @@ mod report;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
-use madang::{Limits, Runtime, Session, TurnEnd, TurnOptions, store::SqliteStore, toolkit::life};
+use madang::{Limits, Runtime, Session, TurnEnd, TurnOptions, store::SqliteStore};
+use madang_toolkits::life;
 use tokio::{task::JoinSet, time::Instant};
 
 use self::{measures::Measures, report::Report};

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn each_outcome_of_each_tool_is_one_line_in_words_in_the_language_of_the_person() {
-        let tools = [madang::toolkit::life::tools(), madang::toolkit::notes::tools()].concat();
+        let tools = [madang_toolkits::life::tools(), madang_toolkits::notes::tools()].concat();
         let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
         assert!(names.len() >= 27, "{names:?}");
         let denied = ToolOutcome::cancelled(CancelReason::Denied);

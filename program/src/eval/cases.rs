@@ -11,11 +11,11 @@ use crate::{
 };
 
 /// The cases that anybody may look at while a model is made.
-const OPEN: &str = include_str!("../../../../tests/eval/open.jsonl");
+const OPEN: &str = include_str!("../../eval/open.jsonl");
 
 /// The other half, and the hash that was committed before them.
-const SEALED: &str = include_str!("../../../../tests/eval/sealed.hex");
-const SEAL: &str = include_str!("../../../../tests/eval/sealed.hex.sha256");
+const SEALED: &str = include_str!("../../eval/sealed.hex");
+const SEAL: &str = include_str!("../../eval/sealed.hex.sha256");
 
 /// Whether cases may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use madang::{EffectPolicy, ToolRegistry, testing::ScriptedModel};
+use madang::{EffectPolicy, ToolRegistry};
+use madang_testing::ScriptedModel;
 use serde_json::Value;
 
 use self::{

@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, path::Path};
 
-use madang::{CallId, LedgerFilter, LedgerRow, Store, store::SqliteStore, testing::MemoryStore};
+use madang::{CallId, LedgerFilter, LedgerRow, Store, store::SqliteStore};
+use madang_testing::MemoryStore;
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::failure::Failure;

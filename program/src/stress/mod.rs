@@ -16,10 +16,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 use indicatif::{ProgressBar, ProgressStyle};
 use madang::{
     Runtime,
-    testing::MemoryConnection,
     tool::{ConnectionType, Tool},
-    toolkit::life,
 };
+use madang_testing::MemoryConnection;
+use madang_toolkits::life;
 use sqlx::SqliteConnection;
 use tokio::{
     runtime::Handle,

@@ -13,10 +13,9 @@ use std::{
 
 use fastrand::Rng;
 use indicatif::ProgressBar;
-use madang::{
-    Builder, Limits, Runtime, Session, SessionError, store::SqliteStore, testing::MemoryStore,
-    tool::Tool, toolkit::life,
-};
+use madang::{Builder, Limits, Runtime, Session, SessionError, store::SqliteStore, tool::Tool};
+use madang_testing::MemoryStore;
+use madang_toolkits::life;
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
 use super::{

@@ -13,9 +13,9 @@ use std::{
 use clap::ValueEnum;
 use madang::{
     CallId, EffectPolicy, Locale, Problem, ToolOutcome, ToolSpec,
-    testing::MemoryConnection,
     tool::{Access, BoxFuture, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult},
 };
+use madang_testing::MemoryConnection;
 use serde_json::{Value, json};
 use sqlx::{
     SqlSafeStr, SqliteConnection,

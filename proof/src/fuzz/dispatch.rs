@@ -12,9 +12,9 @@ use std::{
 use madang::{
     Call, CallReport, Confirm, Decision, Effect, LedgerFilter, Runtime, ToolOutcome, ToolSpec,
     UserId,
-    testing::{MemoryConnection, MemoryStore, ScriptedModel},
     tool::{self, EffectPolicy, Tool, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryConnection, MemoryStore, ScriptedModel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -143,5 +143,5 @@ impl Target {
 }
 
 fn corpora() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus")
 }

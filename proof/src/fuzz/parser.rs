@@ -3,14 +3,14 @@
 //! The parser is taken from the library's sources: there it stands behind llama.cpp, which it does not need.
 
 #[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
-#[path = "../../../../src/model/llama/call/mod.rs"]
+#[path = "../../../llama/src/call/mod.rs"]
 mod call;
 #[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
-#[path = "../../../../src/model/llama/family/mod.rs"]
+#[path = "../../../llama/src/family/mod.rs"]
 mod family;
 #[allow(dead_code, reason = "it is told elsewhere that there are no tools")]
 #[expect(clippy::module_inception, reason = "its neighbours know it by this name")]
-#[path = "../../../../src/model/llama/parser.rs"]
+#[path = "../../../llama/src/parser.rs"]
 mod parser;
 
 use self::{

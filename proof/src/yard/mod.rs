@@ -9,7 +9,8 @@ mod tools;
 
 use std::{path::Path, sync::Arc};
 
-use madang::{BuildError, Limits, Runtime, store::SqliteStore, testing::SteppedStore};
+use madang::{BuildError, Limits, Runtime, store::SqliteStore};
+use madang_testing::SteppedStore;
 
 use crate::book::Line;
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use madang::{
-    testing::{StepResult, Steps},
-    tool::BoxFuture,
-};
+use madang::tool::BoxFuture;
 use madang_actors::port::{Transaction, Write};
+use madang_testing::{StepResult, Steps};
 
 use super::point::{Point, Points};
 

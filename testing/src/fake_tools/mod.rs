@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::MemoryConnection;
-use crate::{
+use madang_actors::{
     port::{
         Access, BoxFuture, ConnectionType, Need, Prepared, Resource, Tool, ToolContext, ToolFault,
         ToolResult,

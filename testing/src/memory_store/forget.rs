@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::layer::{Entry, Layer};
-use crate::{
+use madang_actors::{
     ledger::ErasedChain,
     port::{Forget, Forgotten},
 };

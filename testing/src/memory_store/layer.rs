@@ -8,7 +8,7 @@ use std::{
 use foldhash::fast::RandomState;
 use serde_json::Value;
 
-use crate::{
+use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,

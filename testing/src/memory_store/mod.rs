@@ -19,7 +19,7 @@ pub use connection::{MemoryConnection, ReadOnly};
 use layer::Layer;
 use transaction::MemoryTransaction;
 
-use crate::{
+use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,

@@ -8,7 +8,7 @@ use super::{
     Committed, MemoryConnection, Shared,
     layer::{Entry, Layer, SessionTable, Turn},
 };
-use crate::{
+use madang_actors::{
     ledger::{ChainEnd, Link, Salt, Transition, next_hash},
     port::{
         BoxFuture, LedgerRow, OpenTurn, StoreError, StoredEnd, Transaction, TurnStep, Write,

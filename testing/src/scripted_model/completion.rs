@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
-use crate::{
+use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, FinishReason, Usage, WantedCall},
 };

@@ -12,7 +12,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use madang_actors::{
     port::{BoxFuture, ChatModel, Deltas, ModelError, ModelInfo},
     protocol::{Completion, CompletionRequest, SessionId, Usage},
 };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ScriptedCompletion, ScriptedModel, completion::raw};
-use crate::protocol::WantedCall;
+use madang_actors::protocol::WantedCall;
 
 /// Reads a script: JSON lines, one completion each.
 ///

@@ -6,7 +6,7 @@ use super::facts::{
     approved, approved_as, at, awaiting, began, call, chat, digest, ok, opened, proposed,
     proposed_by, proposed_in, refused, row, running, session, step, user, write, written,
 };
-use crate::{
+use madang_actors::{
     ledger::{CallState, Transition, verify},
     port::{LedgerFilter, Store, Write},
     protocol::{Approval, Grant},
@@ -133,7 +133,7 @@ pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &
     assert_eq!((found.digest, found.approval), (Some(digest(8)), Some(Approval::Edited)));
     assert_eq!(found.record(), {
         let messages = super::facts::stored(store, "s").await.messages;
-        let crate::protocol::Content::ToolCall(record) = messages[0].content.clone() else {
+        let madang_actors::protocol::Content::ToolCall(record) = messages[0].content.clone() else {
             panic!("one call in the transcript: {messages:?}");
         };
         Some(*record)
@@ -238,7 +238,7 @@ pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
 
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));
-    let revoked = |link: &&crate::ledger::Link| {
+    let revoked = |link: &&madang_actors::ledger::Link| {
         link.transition == Transition::Revoked { by: user("kim") } && link.at == at(50)
     };
     assert_eq!(links.iter().filter(revoked).count(), 3);

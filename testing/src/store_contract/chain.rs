@@ -4,7 +4,7 @@ use super::facts::{
     at, awaiting, began, call, chat, ok, opened, proposed, proposed_in, refused, running, session,
     step, written,
 };
-use crate::{
+use madang_actors::{
     ledger::{ChainEnd, Ended, Transition, verify},
     port::Store,
     protocol::{Effect, ToolOutcome},

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::{
+use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},
     port::{LedgerFilter, LedgerRow, Store, StoreError, StoredSession, TurnStep, Write},
     protocol::{

@@ -4,7 +4,7 @@ use super::facts::{
     at, began, chat, ok, opened, proposed, proposed_in, refused, running, session, step, user,
     written,
 };
-use crate::{
+use madang_actors::{
     ledger::{SealError, Transition, verify},
     port::{Forget, ForgetError, Forgotten, LedgerFilter, Store},
     protocol::Digest,

@@ -2,18 +2,18 @@
 
 use serde_json::json;
 
+use super::super::hostile::lists;
 use super::facts::{
     approved, at, awaiting, began, call, chat, digest, ended, ok, opened, proposed, proposed_by,
     proposed_in, refused, row, running, says, session, step, stored, text, turn, user, written,
 };
-use crate::{
+use madang_actors::{
     ledger::{CallState, Ended, IllegalTransition, Transition, verify},
     port::{LedgerFilter, LedgerRow, Store, StoreError},
     protocol::{
         Approval, CallRecord, CallResult, CancelReason, ChatMessage, Content, Effect, MAX_BYTES,
         MAX_LEVELS, ToolOutcome,
     },
-    testing::hostile::lists,
 };
 
 /// The row of a call says after each step what is known of it.

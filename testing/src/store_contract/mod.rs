@@ -1,12 +1,12 @@
 //! What every store promises: one function a promise, each on an empty store of its own.
 //!
-//! [`store_contract!`](crate::store_contract) makes a test of each:
+//! [`store_contract!`](macro@crate::store_contract) makes a test of each:
 //!
 //! ```
 //! # use std::sync::Arc;
-//! use madang_actors::testing::MemoryStore;
+//! use madang_testing::MemoryStore;
 //!
-//! madang_actors::store_contract!(async || Arc::new(MemoryStore::new()));
+//! madang_testing::store_contract!(async || Arc::new(MemoryStore::new()));
 //! ```
 
 mod approvals;
@@ -21,6 +21,8 @@ mod settling;
 mod transcript;
 mod turns;
 
+use madang_actors::port::Store;
+
 pub use approvals::*;
 pub use chain::*;
 pub use forget::*;
@@ -31,6 +33,12 @@ pub use savepoints::*;
 pub use settling::*;
 pub use transcript::*;
 pub use turns::*;
+
+/// Checks one promise of an empty store, and closes it.
+pub async fn keeps(store: &dyn Store, promise: impl AsyncFnOnce(&dyn Store)) {
+    promise(store).await;
+    store.close().await;
+}
 
 /// Makes a `#[tokio::test]` of each promise of the store contract. Takes an async closure that gives an empty store in
 /// an `Arc`.
@@ -109,8 +117,7 @@ macro_rules! store_contract {
             async fn $promise() {
                 let open = $open;
                 let store = open().await;
-                $crate::testing::store_contract::$promise(&*store).await;
-                $crate::port::Store::close(&*store).await;
+                $crate::store_contract::keeps(&*store, $crate::store_contract::$promise).await;
             }
         )*
     };

@@ -4,7 +4,7 @@ use super::facts::{
     call, chat, ended, ok, opened, proposed, running, says, session, step, text, texts, turn_step,
     written,
 };
-use crate::{
+use madang_actors::{
     ledger::{Transition, verify},
     port::{CallKey, Store, StoreError, Transaction, TurnStep, Write},
 };

@@ -4,7 +4,7 @@ use super::facts::{
     answer, at, began, ended, ok, opened, proposed, running, says, session, step, stored, text,
     turn, user, write, write_as_it_is, written,
 };
-use crate::{
+use madang_actors::{
     ledger::{Transition, text_digest},
     port::{Forget, Store, StoreError, Write, stored_bytes},
     protocol::TurnOptions,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::facts::{chat, opened, says, session, text, texts, written};
-use crate::port::{Store, Transaction};
+use madang_actors::port::{Store, Transaction};
 
 async fn begin(store: &dyn Store) -> Box<dyn Transaction> {
     store.begin().await.expect("the store takes writes")

@@ -3,7 +3,7 @@
 use super::facts::{
     at, call, chat, ok, proposed, refused, row, running, session, step, stored, user, written,
 };
-use crate::{
+use madang_actors::{
     ledger::{Ended, Transition},
     port::{LedgerFilter, Store},
     protocol::{Content, Effect, SettledBy, Settlement, ToolOutcome},

@@ -4,7 +4,7 @@ use super::facts::{
     answer, at, began, call, chat, ended, ended_behind, opened, proposed, refused, says, session,
     step, stored, text, texts, turn, user, write, written,
 };
-use crate::{
+use madang_actors::{
     port::{SessionRow, Store, StoredSession, TranscriptPart, Write},
     protocol::{CallRecord, CallResult, ChatMessage, Content, Effect, Ending, Notice, ToolOutcome},
 };

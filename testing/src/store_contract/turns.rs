@@ -4,7 +4,7 @@ use super::facts::{
     began, chat, ended, opened, proposed, refused, session, step, stored, submitted, turn,
     turn_step, user, written,
 };
-use crate::{
+use madang_actors::{
     ledger::text_digest,
     port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
     protocol::{

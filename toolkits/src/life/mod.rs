@@ -23,12 +23,12 @@ pub use tools::tools;
 /// The tables of the toolkit. Their versions are kept in a table of their own, `_life_migrations`, because an embedder
 /// may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    let mut migrator = sqlx::migrate!("src/toolkit/life/migrations");
+    let mut migrator = sqlx::migrate!("src/life/migrations");
     migrator.dangerous_set_table_name("_life_migrations");
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang_actors::port::Forget::tables).
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::Forget::tables).
 pub const FORGET: [&str; 2] = [
     "DELETE FROM life_entries WHERE habit_id IN (SELECT id FROM life_habits WHERE user_id = $1)",
     "DELETE FROM life_habits WHERE user_id = $1",

@@ -1,5 +1,5 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang_actors::protocol::{Locale, quoted};
+use madang::{quoted, tool::Locale};
 
 use super::{
     habit::{HabitId, HabitType, TrackerValue},

@@ -1,9 +1,9 @@
 //! Which day it is for a person, and how a day is written.
 use jiff::{civil::Date, tz::TimeZone};
-use madang_actors::protocol::Timestamp;
+use madang::tool::Timestamp;
 
 use super::rules::Violation;
-use crate::tool::ToolContext;
+use madang::tool::ToolContext;
 
 /// Gives the calendar day of a moment in a time zone: an IANA name, or a rule as POSIX writes it. A zone that is not known
 /// counts as UTC; a runtime lets none in.

@@ -1,15 +1,12 @@
 //! What changed, for whoever shows it: read after the commit, in the order of the commits.
 use std::collections::VecDeque;
 
-use madang_actors::{
-    port::{Store, StoreError},
-    protocol::{SessionId, UserId},
-};
+use madang::{SessionId, Store, StoreError, UserId};
 use sqlx::SqliteConnection;
 use tokio::sync::watch;
 
 use super::{block::BlockId, page::PageId};
-use crate::store::SqliteStore;
+use madang::store::SqliteStore;
 
 /// So many are read at once.
 const AT_ONCE: usize = 100;
@@ -153,7 +150,7 @@ struct Gone;
 struct OtherConnection;
 
 fn connection(
-    reader: &mut dyn madang_actors::port::Reader,
+    reader: &mut dyn madang::store::Reader,
 ) -> Result<&mut SqliteConnection, ChangesError> {
     let lent = reader.connection().downcast_mut();
     lent.ok_or_else(|| ChangesError::Store(StoreError::unavailable(OtherConnection)))

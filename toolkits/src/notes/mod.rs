@@ -29,12 +29,12 @@ pub use tools::tools;
 /// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`, because an embedder
 /// may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    let mut migrator = sqlx::migrate!("src/toolkit/notes/migrations");
+    let mut migrator = sqlx::migrate!("src/notes/migrations");
     migrator.dangerous_set_table_name("_notes_migrations");
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang_actors::port::Forget::tables). The words of
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::Forget::tables). The words of
 /// what was deleted stand in the indexes of words until those are tidied.
 pub const FORGET: [&str; 10] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",

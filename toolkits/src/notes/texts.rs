@@ -1,5 +1,5 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang_actors::protocol::{Locale, quoted, quoted_up_to};
+use madang::{quoted, quoted_up_to, tool::Locale};
 
 use super::{
     block::MAX_CONTENT_CHARS,

@@ -14,7 +14,7 @@ use super::super::{
     load::{Keeps, Shape, context},
     sequence::Sequence,
 };
-use crate::model::llama::backend::backend;
+use crate::backend::backend;
 
 /// A context and what is decoded in it, which go to the thread and come back.
 pub(super) struct Lent<'m> {

@@ -3,7 +3,7 @@ mod search;
 
 use std::sync::LazyLock;
 
-use madang_actors::protocol::Locale;
+use madang::tool::Locale;
 use serde::{Deserialize, Serialize};
 
 use search::Entry;

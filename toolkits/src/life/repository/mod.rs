@@ -8,7 +8,7 @@ mod row;
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
-use madang_actors::protocol::UserId;
+use madang::UserId;
 use sqlx::SqliteConnection;
 
 pub use error::HabitError;

@@ -1,6 +1,6 @@
 //! What a broken rule is: a code for the model and a reason for the person.
 use jiff::civil::Date;
-use madang_actors::protocol::Locale;
+use madang::tool::Locale;
 
 use super::super::{
     habit::{HabitId, HabitType, TrackerValue},

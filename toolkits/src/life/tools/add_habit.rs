@@ -1,5 +1,5 @@
 //! `add_habit`: begins a habit from an item of the catalogue.
-use madang_actors::{port::Tool, protocol::Locale};
+use madang::tool::{Locale, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -15,7 +15,7 @@ use super::{
     HABIT, habits,
     list_active_habits::HabitData,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("add_habit", "Add a catalogue item to the habits of the user.", add_habit)

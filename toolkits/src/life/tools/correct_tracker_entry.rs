@@ -1,7 +1,7 @@
 //! `correct_tracker_entry`: corrects what was recorded for a day of a habit.
-use madang_actors::{
-    port::Tool,
-    protocol::{Locale, quoted},
+use madang::{
+    quoted,
+    tool::{Locale, Tool},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::{
     },
     HABIT, habits, title,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,5 +1,5 @@
 //! `end_habit`: ends an active habit, which frees its place.
-use madang_actors::{port::Tool, protocol::Locale};
+use madang::tool::{Locale, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{habit::HabitId, texts, today::today},
     HABIT, habits, title,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,5 +1,5 @@
 //! `get_habit`: reads one habit whole, its long texts in parts.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::{
     super::habit::{FrameLevel, Habit, HabitId, HabitType},
     HABIT, habits, in_parts, title,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::reading("get_habit", "Read one habit with all that was said about it.", get_habit)

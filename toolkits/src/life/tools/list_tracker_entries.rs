@@ -1,5 +1,5 @@
 //! `list_tracker_entries`: reads what was recorded for a habit, in parts.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::{
     },
     HABIT, habits, in_parts,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 /// As many entries as a part has room for where none has a note.
 const MAX_ENTRIES: u32 = 50;

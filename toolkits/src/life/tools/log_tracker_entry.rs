@@ -1,5 +1,5 @@
 //! `log_tracker_entry`: records a day of a habit as done or blank.
-use madang_actors::{port::Tool, protocol::Locale};
+use madang::tool::{Locale, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -13,7 +13,7 @@ use super::{
     },
     HABIT, habits, title,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

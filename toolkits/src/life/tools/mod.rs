@@ -12,10 +12,7 @@ mod search_catalog;
 
 use std::sync::Arc;
 
-use madang_actors::{
-    port::{Tool, ToolContext, ToolFault},
-    protocol::Locale,
-};
+use madang::tool::{Locale, Tool, ToolContext, ToolFault};
 use sqlx::SqliteConnection;
 
 use super::{

@@ -1,5 +1,5 @@
 //! `query_protocol`: gives the full record of one item of the catalogue.
-use madang_actors::{port::Tool, protocol::EffectPolicy};
+use madang::tool::{EffectPolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use super::{
     },
     CATALOG,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::plain(

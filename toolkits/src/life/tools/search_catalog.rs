@@ -1,5 +1,5 @@
 //! `search_catalog`: finds items of the catalogue by category and keyword.
-use madang_actors::{port::Tool, protocol::EffectPolicy};
+use madang::tool::{EffectPolicy, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use super::{
     },
     CATALOG,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 /// How much of a summary a row of the result has.
 const SUMMARY_CHARS: usize = 60;

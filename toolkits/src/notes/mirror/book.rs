@@ -1,9 +1,9 @@
 //! What the store says of pages and their files: which are to be written, and what was written last.
 use std::collections::HashSet;
 
-use madang_actors::{
-    port::{Reader, Store, StoreError, Transaction},
-    protocol::UserId,
+use madang::{
+    UserId,
+    store::{Reader, Store, StoreError, Transaction},
 };
 use sha2::{Digest, Sha256};
 use sqlx::SqliteConnection;
@@ -19,7 +19,7 @@ use super::{
     report::MirrorError,
     steps::Steps,
 };
-use crate::store::SqliteStore;
+use madang::store::SqliteStore;
 
 /// So many pages are gone through at once.
 pub(super) const AT_ONCE: u32 = 64;

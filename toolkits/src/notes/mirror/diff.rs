@@ -87,7 +87,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::toolkit::notes::block::BlockId;
+    use crate::notes::block::BlockId;
 
     /// Which line before each line was; `.` for new ones.
     fn was(before: &[&str], after: &[&str]) -> String {

@@ -4,7 +4,7 @@
 //! of one that is gone.
 use std::{collections::HashMap, io, path::Path};
 
-use madang_actors::protocol::UserId;
+use madang::UserId;
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
@@ -17,7 +17,7 @@ use super::{
     report::{MirrorError, Report, Tally},
     steps::Steps,
 };
-use crate::store::SqliteStore;
+use madang::store::SqliteStore;
 
 /// Takes away all files that the mirror wrote for a user, as if all pages were gone. Files that somebody has changed since
 /// stay, and are told as left. The pages stay too: delete them behind it, or the next start of a mirror writes them anew.

@@ -1,5 +1,5 @@
 //! What the store says of the files of pages that are gone.
-use madang_actors::port::Store;
+use madang::Store;
 
 use super::{
     super::{page::PageId, repository::NotesError},

@@ -50,7 +50,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::toolkit::notes::{block::BlockId, rules::judge_content};
+    use crate::notes::{block::BlockId, rules::judge_content};
 
     fn lines(lines: &[(usize, &str)]) -> Vec<Line> {
         let id = BlockId(Uuid::nil());

@@ -26,7 +26,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use madang_actors::protocol::UserId;
+use madang::UserId;
 
 pub use gone::clear;
 pub use pass::sync;

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use madang_actors::protocol::UserId;
+use madang::UserId;
 use tokio::task::spawn_blocking;
 use tracing::warn;
 
@@ -20,7 +20,7 @@ use super::{
     report::{MirrorError, Report, Tally},
     steps::Steps,
 };
-use crate::store::SqliteStore;
+use madang::store::SqliteStore;
 
 /// So often changed pages are looked for again after all were gone through: an import changes its page, and what raced
 /// with an edit is looked at anew.
@@ -160,7 +160,7 @@ impl Pass {
     }
 
     async fn lines_of(&self, entry: &Entry) -> Result<Vec<Line>, MirrorError> {
-        use madang_actors::port::Store;
+        use madang::Store;
         let mut reader = self.book.store.reader().await?;
         let db = super::book::read_on(&mut *reader)?;
         let mut notes = NotesRepository::new(db, &self.book.user);

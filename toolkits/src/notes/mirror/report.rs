@@ -1,7 +1,7 @@
 //! What the mirror did, and why it could not.
 use std::{collections::BTreeMap, io, path::PathBuf};
 
-use madang_actors::port::StoreError;
+use madang::StoreError;
 
 use super::super::repository::NotesError;
 

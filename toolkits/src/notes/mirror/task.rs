@@ -1,7 +1,7 @@
 //! The task that keeps a workspace as the store has it.
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use madang_actors::protocol::UserId;
+use madang::UserId;
 use tokio::{
     task::JoinHandle,
     time::{Instant, sleep_until},
@@ -15,7 +15,7 @@ use super::{
     report::{MirrorError, Report},
     steps::Steps,
 };
-use crate::store::SqliteStore;
+use madang::store::SqliteStore;
 
 /// How long it waits after a failure, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));

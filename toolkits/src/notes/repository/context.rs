@@ -1,5 +1,5 @@
 //! Where a session stands: what it shows, what is focused and selected, and the way back.
-use madang_actors::protocol::SessionId;
+use madang::SessionId;
 use serde_json::json;
 
 use super::{

@@ -14,7 +14,7 @@ mod row;
 mod search;
 mod with_blocks;
 
-use madang_actors::protocol::{SessionId, UserId};
+use madang::{SessionId, UserId};
 use serde_json::json;
 use sqlx::SqliteConnection;
 

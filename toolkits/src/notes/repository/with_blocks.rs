@@ -15,7 +15,7 @@ use super::{
     blocks::{index, insert_row},
     place::Siblings,
 };
-use crate::store::savepoint;
+use madang::store::savepoint;
 
 /// A page with those of its blocks that could be made.
 #[derive(Debug, Clone, PartialEq, Eq)]

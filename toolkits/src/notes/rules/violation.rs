@@ -1,5 +1,5 @@
 //! What a broken rule is: a code for the model and a reason for the person.
-use madang_actors::protocol::Locale;
+use madang::tool::Locale;
 
 use super::super::texts;
 

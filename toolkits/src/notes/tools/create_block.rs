@@ -1,5 +1,5 @@
 //! `create_block`: creates a block on a page or inside of another block.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{repository::Inside, rules::Violation},
     BLOCK, Created, fault, notes, told,
 };
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

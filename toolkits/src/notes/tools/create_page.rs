@@ -1,5 +1,5 @@
 //! `create_page`: creates an empty page.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{page::PageId, texts},
     PAGE, fault, notes, told_as,
 };
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("create_page", "Create an empty page.", create_page)

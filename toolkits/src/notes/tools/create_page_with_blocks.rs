@@ -1,5 +1,5 @@
 //! `create_page_with_blocks`: creates a page with its first blocks, truly nested; some of them may fail.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -13,7 +13,7 @@ use super::{
     },
     PAGE, fault, notes, told_as,
 };
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

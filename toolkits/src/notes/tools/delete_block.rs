@@ -1,5 +1,5 @@
 //! `delete_block`: deletes a block, after a question that says what happens to those in it.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{repository::NotesError, texts},
     BLOCK, fault, notes, told,
 };
-use crate::tool::{self, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,5 +1,5 @@
 //! `delete_page`: deletes a page with its blocks, after a question that says how many those are.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{page::PageId, repository::NotesError, texts},
     PAGE, fault, notes, told,
 };
-use crate::tool::{self, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,5 +1,5 @@
 //! `get_block`: reads one block, a long one in parts.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{block::BlockId, page::PageId},
     BLOCK, fault, notes,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::reading("get_block", "Read one block.", get_block).category(BLOCK).idempotent()

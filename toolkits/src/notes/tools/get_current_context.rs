@@ -1,5 +1,5 @@
 //! `get_current_context`: tells where the session stands.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use serde::Serialize;
 use sqlx::SqliteConnection;
 
@@ -10,7 +10,7 @@ use super::{
     },
     CONTEXT, fault, notes,
 };
-use crate::tool::{self, NoArguments, ToolContext, ToolResult};
+use madang::tool::{self, NoArguments, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::reading(

@@ -1,5 +1,5 @@
 //! `get_page_blocks`: reads the blocks of a page in order.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{block::Line, page::PageId},
     BLOCK, fault, fitting, next_offset, notes,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 /// So many blocks are given at once.
 const MAX_LINES: usize = 1_000;

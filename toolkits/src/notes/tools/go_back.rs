@@ -1,9 +1,9 @@
 //! `go_back`: goes back to what was shown before.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use sqlx::SqliteConnection;
 
 use super::{super::repository::Way, NAVIGATION, fault, notes, shown::Shown, told};
-use crate::tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, NoArguments, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("go_back", "Go back to the place before.", go_back)

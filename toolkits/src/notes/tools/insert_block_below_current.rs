@@ -1,11 +1,11 @@
 //! `insert_block_below_current`: inserts a block where the person is.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{super::repository::Inside, BLOCK, Created, fault, notes, told};
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,5 +1,5 @@
 //! `list_pages`: lists the pages by title.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
@@ -8,7 +8,7 @@ use super::{
     super::{page::Page, repository::Directories},
     PAGE, Rows, fault, notes,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::reading("list_pages", "List the pages.", list_pages)

@@ -26,7 +26,7 @@ mod update_block;
 
 use std::sync::Arc;
 
-use madang_actors::port::{Tool, ToolContext, ToolFault, ToolResult};
+use madang::tool::{Tool, ToolContext, ToolFault, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::SqliteConnection;
@@ -37,7 +37,7 @@ use super::{
     repository::{NotesError, NotesRepository, Part},
     texts,
 };
-use crate::tool::ToolOutcome;
+use madang::tool::ToolOutcome;
 
 /// Gives the tools of the toolkit, to be registered with `register_all`.
 ///

@@ -1,11 +1,11 @@
 //! `navigate_to_path`: goes to the page or directory at a path of the workspace.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{super::history::Place, NAVIGATION, fault, notes, shown::Shown, told};
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional(

@@ -1,10 +1,10 @@
 //! `ping`: answers, to see that tools work.
-use madang_actors::{port::Tool, protocol::EffectPolicy};
+use madang::tool::{EffectPolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{super::rules::judge_text, UTILITY, fault};
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::plain("ping", "Answer pong, to see that tools work.", ping)

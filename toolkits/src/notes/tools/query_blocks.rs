@@ -1,5 +1,5 @@
 //! `query_blocks`: searches what blocks say.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
@@ -12,7 +12,7 @@ use super::{
     },
     BLOCK, Rows, fault, fitting, notes,
 };
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 /// So many bytes of the hits' texts are given at once.
 const MAX_BYTES: usize = 256 * 1024;

@@ -1,12 +1,12 @@
 //! `query_pages`: finds pages by words of their titles.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::super::page::Page;
 use super::{PAGE, Rows, fault, notes};
-use crate::tool::{self, ToolContext, ToolResult};
+use madang::tool::{self, ToolContext, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::reading("query_pages", "Search pages by words of their titles.", query_pages)

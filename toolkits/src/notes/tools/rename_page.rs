@@ -1,11 +1,11 @@
 //! `rename_page`: gives a page another title.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::{super::page::PageId, PAGE, fault, notes, told};
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("rename_page", "Give a page another title.", rename_page)

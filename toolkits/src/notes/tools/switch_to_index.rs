@@ -1,11 +1,11 @@
 //! `switch_to_index`: shows the tree of all pages, a large one in parts.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{super::history::Place, NAVIGATION, fault, notes, shown::Shown, told};
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("switch_to_index", "Show the tree of all pages.", switch_to_index)

@@ -1,11 +1,11 @@
 //! `update_block`: replaces the text of a block.
-use madang_actors::port::Tool;
+use madang::tool::Tool;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{BLOCK, Changed, fault, notes, told};
-use crate::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
+use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
 
 pub(super) fn tool() -> impl Tool {
     tool::transactional("update_block", "Replace the text of a block.", update_block)

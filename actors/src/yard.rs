@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::{FakeTool, MemoryStore, ScriptedModel};
+use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
 use crate::{
     confirm,
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
