@@ -8,8 +8,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use madang::{Limits, Store, store::SqliteStore, testing::lone_store};
+use madang::{Limits, Store, store::SqliteStore};
 use madang_actors::store::{Keep, StoreHandle};
+use madang_testing::lone_store;
 use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::task::TaskTracker;

@@ -10,9 +10,9 @@ use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 use madang::{
     Bound, EffectPolicy, Limits, Runtime, Session, TurnRefused,
     store::SqliteStore,
-    testing::{MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use sqlx::{SqliteConnection, migrate::Migrator};
 use tokio::{

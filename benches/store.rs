@@ -11,15 +11,14 @@ use std::sync::Arc;
 
 use madang::{
     CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, Limits, SessionId, Store,
-    Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId,
-    store::SqliteStore,
-    testing::{MemoryConnection, MemoryStore, lone_store},
+    Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId, store::SqliteStore,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},
     port::Write,
     store::{Keep, Lease, StoreHandle},
 };
+use madang_testing::{MemoryConnection, MemoryStore, lone_store};
 use serde_json::json;
 use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};

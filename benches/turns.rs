@@ -9,9 +9,9 @@ use cpu_time::ProcessTime;
 use madang::{
     EffectPolicy, Runtime, Store, TurnEnding,
     store::SqliteStore,
-    testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, Tool, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
 use tokio::{task::JoinSet, time::Instant};

@@ -8,8 +8,8 @@ use std::{error::Error, time::Duration};
 use axum::http::{Request, StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body::Body, extract::Path, extract::State, routing::post};
-use madang::testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use madang::{EventKind, Item, Limits, Refusal, Runtime};
+use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use tower::ServiceExt as _;
 
 async fn chat(

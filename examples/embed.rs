@@ -10,9 +10,9 @@ use std::error::Error;
 
 use madang::{
     Decision, EventKind, Item, Runtime,
-    testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

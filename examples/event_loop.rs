@@ -5,8 +5,8 @@
 
 use std::{error::Error, sync::Arc, sync::mpsc as event_loop, thread};
 
-use madang::testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use madang::{Decision, EventKind, Item, Locale, Question, Runtime, SessionEvent};
+use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::sync::mpsc;
 

@@ -10,8 +10,8 @@ use madang_actors::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult},
     protocol::{Limits, Locale, MAX_LEVELS, ToolOutcome, ToolSpec, dismantle, envelope, is_deeper},
     registry::ToolRegistry,
-    testing::hostile,
 };
+use madang_testing::hostile;
 use serde_json::{Value, json};
 
 /// Gives what it was handed last.

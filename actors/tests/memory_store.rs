@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use madang_actors::testing::{MemoryStore, SteppedStore, Steps};
+use madang_testing::{MemoryStore, SteppedStore, Steps};
 
-madang_actors::store_contract!(async || Arc::new(MemoryStore::new()));
+madang_testing::store_contract!(async || Arc::new(MemoryStore::new()));
 
 /// Says nothing else of any step.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl Steps for AsItIs {}
 mod stepped {
     use super::*;
 
-    madang_actors::store_contract!(async || Arc::new(SteppedStore::new(
+    madang_testing::store_contract!(async || Arc::new(SteppedStore::new(
         MemoryStore::new(),
         AsItIs
     )));

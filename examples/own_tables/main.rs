@@ -8,9 +8,9 @@ use std::error::Error;
 use madang::{
     EffectPolicy, Runtime, TransactionError,
     store::{SqliteStore, savepoint},
-    testing::{ScriptedCompletion, ScriptedModel},
     tool::{self, ToolContext, ToolResult},
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

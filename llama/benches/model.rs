@@ -11,7 +11,7 @@ mod apart;
 mod bare;
 #[path = "model/constraint.rs"]
 mod constraint;
-#[path = "../src/model/llama/tests/gguf_file.rs"]
+#[path = "../src/tests/gguf_file.rs"]
 mod gguf_file;
 #[path = "model/hostile.rs"]
 mod hostile;
@@ -23,7 +23,7 @@ mod shape;
 mod sharing;
 #[path = "model/speed.rs"]
 mod speed;
-#[path = "../src/model/llama/tests/tiny_model.rs"]
+#[path = "../src/tests/tiny_model.rs"]
 #[expect(dead_code, reason = "the tests of the library need more of it")]
 mod tiny_model;
 
@@ -35,11 +35,12 @@ use std::{
     time::Duration,
 };
 
-use madang::{
-    ChatModel as _, Completion, CompletionRequest, Deltas,
-    model::llama::{LlamaModel, LlamaOptions},
-};
 use madang_actors::protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId};
+use madang_actors::{
+    port::{ChatModel as _, Deltas},
+    protocol::{Completion, CompletionRequest},
+};
+use madang_llama::{LlamaModel, LlamaOptions};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;

@@ -2,12 +2,9 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use madang::{
-    Effect, LedgerFilter, LedgerRow, Runtime, Store,
-    store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
-};
+use madang::{Effect, LedgerFilter, LedgerRow, Runtime, Store, store::SqliteStore};
 use madang_actors::ledger::{Transition, verify};
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::Value;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 

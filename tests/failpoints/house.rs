@@ -4,10 +4,9 @@ use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
     Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Item,
-    Limits, Runtime, Session, SessionId, Settlement, Turn, TurnOptions,
-    store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
+    Limits, Runtime, Session, SessionId, Settlement, Turn, TurnOptions, store::SqliteStore,
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use tokio::{sync::Notify, task::JoinSet};
 

@@ -9,10 +9,8 @@ mod heap;
 
 use std::time::Duration;
 
-use madang::{
-    Limits, Runtime, Session,
-    testing::{MemoryStore, ScriptedCompletion, ScriptedModel},
-};
+use madang::{Limits, Runtime, Session};
+use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use tokio::sync::Mutex;
 
 #[global_allocator]

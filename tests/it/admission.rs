@@ -2,8 +2,9 @@
 
 use madang::{
     Bound, Confirm, Decision, DismissError, Effect, LedgerFilter, Limits, Scope, SessionError,
-    TurnRefused, testing::ScriptedModel,
+    TurnRefused,
 };
+use madang_testing::ScriptedModel;
 use serde_json::json;
 
 use crate::support::{Yard, call_then_say, kind};

@@ -1,11 +1,9 @@
 //! A turn is a loop of completions and calls that ends in one way (spec 3), and the cases of seed 001.
 
 use expect_test::expect;
-use madang::{
-    Asker, Completion, Confirm, Decision, Locale, ModelError, TurnOptions, TurnRefused,
-    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
-};
+use madang::{Asker, Completion, Confirm, Decision, Locale, ModelError, TurnOptions, TurnRefused};
 use madang_actors::protocol::FinishReason;
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
 use crate::support::{Yard, call_then_say};

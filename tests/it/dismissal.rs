@@ -5,8 +5,8 @@ use expect_test::expect;
 use madang::{
     Asker, Completion, Effect, LedgerFilter, OnDismiss, PromptMessage, Session, Turn, TurnEnding,
     TurnOptions,
-    testing::{HandScript, Probe, model_pair},
 };
+use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
 
 use crate::support::{Yard, wanted};

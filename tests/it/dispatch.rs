@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use madang::{
-    CallResult, Confirm, Decision, Effect, LedgerFilter, Limits, Text, testing::ScriptedModel,
-};
+use madang::{CallResult, Confirm, Decision, Effect, LedgerFilter, Limits, Text};
+use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 
 use crate::support::{Yard, kind};

@@ -7,9 +7,10 @@ use std::{
 
 use madang::{
     ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, ToolSpec,
-    Unconstrained, testing::ScriptedModel,
+    Unconstrained,
 };
 use madang_actors::port::BoxFuture;
+use madang_testing::ScriptedModel;
 use tokio_util::sync::CancellationToken;
 use tracing::{
     Event, Level, Subscriber,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use madang::{
     AnswerError, CancelReason, Completion, Confirm, Decision, EventKind, Health, LedgerFilter,
     Limits, StoreError, ToolOutcome, TurnEnding, TurnError, TurnRefused,
-    testing::{HandScript, Probe, model_pair},
 };
+use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
 
 use crate::support::{PATIENCE, Yard, kind, wanted};

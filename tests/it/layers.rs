@@ -1,5 +1,5 @@
-//! The order of the modules in `src`: the runtime knows the adapters, the adapters know ports, and nobody but the
-//! program, tests and examples knows a toolkit (ARCHITECTURE.md, "Arrows").
+//! The order of the members of the workspace, and of the modules in `src`: the runtime knows the adapters, the adapters know
+//! ports (ARCHITECTURE.md, "Arrows").
 
 #[path = "../../actors/tests/imports/mod.rs"]
 mod imports;
@@ -15,8 +15,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("tool", &["error"]),
     ("model", &["error"]),
     ("store", &["error"]),
-    // Toolkits write the tables of the SQLite store, in parts that can be undone, and follow its commits.
-    ("toolkit", &["error", "tool", "store"]),
     ("time_zone", &[]),
     // The runtime's own files know one another.
     (
@@ -43,7 +41,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 ];
 
 /// What stands at the outside of the ports. It must not know who calls it.
-const ADAPTERS: [&str; 4] = ["tool", "model", "store", "toolkit"];
+const ADAPTERS: [&str; 3] = ["tool", "model", "store"];
 
 /// The actors of `madang-actors`, which only the runtime's own files know.
 const ACTORS: [&str; 7] =
@@ -55,8 +53,8 @@ const ACTORS_CRATE: &str = "madang_actors";
 /// What is wrong with an import from this crate; `None` if nothing is.
 fn complaint(module: Option<&str>, imported: &str) -> Option<String> {
     let Some(module) = module else {
-        // The root declares the modules; of their contents it may hand on all but the toolkits'.
-        return (imported == "toolkit").then(|| "the root must not import `toolkit`".to_owned());
+        // The root declares the modules and hands on what they contain.
+        return None;
     };
     let Some((_, allowed)) = MAY_IMPORT.iter().find(|(row, _)| *row == module) else {
         return Some("this module has no row in MAY_IMPORT".to_owned());
@@ -122,21 +120,64 @@ fn each_module_imports_only_what_its_row_allows() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-#[test]
-fn nobody_but_programs_tests_and_examples_imports_a_toolkit() {
-    for path in ["runtime.rs", "tool/mod.rs", "store/sql/writer.rs", "lib.rs"] {
-        let found = complaints(&planted(path, "use crate::toolkit::life;"));
-        assert_eq!(found.len(), 1, "{path}: {found:?}");
+/// What each member of the workspace may depend on, of the others; each row names only rows above it. What only tests need
+/// is free.
+const MEMBERS: &[(&str, &[&str])] = &[
+    ("actors", &[]),
+    ("llama", &["actors"]),
+    ("testing", &["actors"]),
+    (".", &["actors", "llama"]),
+    ("toolkits", &["."]),
+    ("program", &["actors", "testing", ".", "toolkits"]),
+    ("proof", &["actors", "testing", "."]),
+];
+
+/// The folders of the members that this manifest names under `[dependencies]`.
+fn members_in(manifest: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_inside = line == "[dependencies]"
+                || line.ends_with(".dependencies]") && !line.starts_with("[workspace");
+        }
+        let Some(name) = line.split([' ', '=']).next().filter(|_| is_inside) else { continue };
+        match name.strip_prefix("madang") {
+            Some("") => found.push(".".to_owned()),
+            Some(member) => found.push(member.trim_start_matches('-').to_owned()),
+            None => {}
+        }
     }
-    assert_eq!(complaints(&planted("lib.rs", "pub mod toolkit;\npub use toolkit::life;")).len(), 1);
-    assert_eq!(
-        complaints(&planted("lib.rs", "pub mod toolkit;\npub use runtime::Runtime;")),
-        [""; 0]
-    );
-    assert_eq!(
-        complaints(&planted("runtime.rs", "#[cfg(test)] mod tests { use crate::toolkit::life; }")),
-        [""; 0]
-    );
+    found
+}
+
+#[test]
+fn each_member_depends_only_on_what_its_row_allows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read =
+        |folder: &str| std::fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
+    let manifest = read(".");
+    let members = manifest.lines().find_map(|line| line.strip_prefix("members = ")).unwrap();
+    let members: Vec<String> = serde_json::from_str(members).unwrap();
+    for member in members.iter().map(String::as_str).chain(["."]) {
+        let row = MEMBERS.iter().find(|(name, _)| *name == member);
+        let (_, allowed) = row.unwrap_or_else(|| panic!("{member} has no row in MEMBERS"));
+        for found in members_in(&read(member)) {
+            assert!(allowed.contains(&&*found), "{member} must not depend on {found}");
+        }
+    }
+    for (place, (member, allowed)) in MEMBERS.iter().enumerate() {
+        let above = |name: &&str| MEMBERS[..place].iter().any(|(row, _)| row == name);
+        assert!(allowed.iter().all(above), "{member} names a row that is not above it");
+    }
+}
+
+#[test]
+fn a_member_is_found_in_a_manifest_but_not_among_what_tests_need() {
+    let manifest = "[dependencies]\nmadang-actors = { workspace = true }\nmadang = \"1\"\nserde = \"1\"\n\
+                    [target.'cfg(unix)'.dependencies]\nmadang-llama = \"1\"\n\
+                    [dev-dependencies]\nmadang-testing = \"1\"\n";
+    assert_eq!(members_in(manifest), ["actors", ".", "llama"]);
 }
 
 #[test]
@@ -144,13 +185,11 @@ fn an_adapter_knows_neither_the_runtime_nor_an_actor() {
     for text in
         ["use crate::runtime::Runtime;", "use madang_actors::{port::Tool, session::SessionMsg};"]
     {
-        for path in
-            ["tool/typed.rs", "model/llama/mod.rs", "store/sql/mod.rs", "toolkit/life/mod.rs"]
-        {
+        for path in ["tool/typed.rs", "model/child/mod.rs", "store/sql/mod.rs"] {
             assert_eq!(complaints(&planted(path, text)).len(), 1, "{path}: {text}");
         }
     }
-    let fine = "use crate::store::Lease; use madang_actors::{port::Store, protocol::Limits, testing::MemoryStore};";
+    let fine = "use crate::store::Lease; use madang_actors::{port::Store, protocol::Limits};";
     assert_eq!(complaints(&planted("store/sql/mod.rs", fine)), [""; 0]);
     let runtime = "use madang_actors::{session, supervisor}; use crate::{builder::Builder, model, store, tool};";
     assert_eq!(complaints(&planted("runtime.rs", runtime)), [""; 0]);
@@ -170,45 +209,4 @@ fn a_name_that_the_root_hands_on_counts_as_its_module() {
     );
     assert_eq!(both("tool/mod.rs", "use crate::{Limits, Locale};"), [""; 0]);
     assert_eq!(both("builder.rs", "use crate::Runtime;"), [""; 0]);
-}
-
-/// Which files of the program print lines as they are, and how often: each is made of the program's own words, or of texts
-/// that were made harmless before. All else is printed by `foreign`, `report`, `complain` and `remark`, which do that.
-const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
-    // Rows that `plain`, `quoted` and `printable` have been over, in colours.
-    ("chat/lines.rs", 1),
-    ("chat/terminal.rs", 12),
-    // How many cases there are.
-    ("eval/mod.rs", 1),
-];
-
-#[test]
-fn what_the_program_prints_as_it_is_stands_in_a_list() {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin/madang");
-    let mut found = Vec::new();
-    let mut folders = vec![program.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(&program).unwrap().to_str().unwrap().to_owned();
-            let text = std::fs::read_to_string(&path).unwrap();
-            let words = ["println!", "print!(", "io::stdout().lock", "io::stderr().lock"];
-            let beside = words.iter().any(|word| text.contains(word));
-            assert!(!beside || name == "output.rs", "{name} prints by itself");
-            let count =
-                text.matches("output::line(").count() + text.matches("output::piece(").count();
-            if count > 0 {
-                found.push((name, count));
-            }
-        }
-    }
-    found.sort();
-    let mut expected: Vec<_> =
-        PRINTED_AS_IT_IS.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-    expected.sort();
-    assert_eq!(found, expected);
 }

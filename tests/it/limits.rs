@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use madang::{
-    Asker, BuildError, EffectPolicy, Limits, Runtime, TurnOptions, TurnRefused,
-    testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel},
-};
+use madang::{Asker, BuildError, EffectPolicy, Limits, Runtime, TurnOptions, TurnRefused};
 use madang_actors::supervisor::Health;
+use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::time::timeout;
 

@@ -10,9 +10,9 @@ use std::{
 
 use madang::{
     Confirm, Decision, Limits, Runtime, TurnRefused,
-    testing::{MemoryStore, ScriptedModel},
     tool::{self, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryStore, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

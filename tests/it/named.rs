@@ -3,8 +3,8 @@
 use madang::{
     Call, CallReport, Confirm, Content, EventKind, Item, Limits, SessionError, SessionId,
     Store as _, TurnEnding, UserId,
-    testing::{ScriptedCompletion, ScriptedModel},
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::timeout};
 

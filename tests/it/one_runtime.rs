@@ -2,9 +2,9 @@
 
 use madang::{
     BuildError, Call, Effect, EffectPolicy, Runtime, Store,
-    testing::{MemoryStore, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
+use madang_testing::{MemoryStore, ScriptedModel};
 use std::sync::Arc;
 use tokio::sync::Notify;
 

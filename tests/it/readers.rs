@@ -2,10 +2,9 @@
 #![cfg(feature = "sqlite")]
 
 use madang::{
-    EventKind, EventPlace, Item, Limits, Runtime, Session, Subscription,
-    store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
+    EventKind, EventPlace, Item, Limits, Runtime, Session, Subscription, store::SqliteStore,
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 
 use crate::support::PATIENCE;
 

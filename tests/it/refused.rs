@@ -14,9 +14,9 @@ use madang::{
     Call, Decision, EffectPolicy, EventKind, Item, Limits, Runtime, StoreError, TurnRefused,
     UserId,
     store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
     tool::{self, Tool, ToolContext, ToolResult},
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

@@ -7,9 +7,9 @@ use madang::{
     Call, CallReport, Confirm, Effect, EffectPolicy, LedgerFilter, Limits, Runtime,
     TransactionError,
     store::{SqliteStore, savepoint},
-    testing::{ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolFault, ToolResult},
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use madang::{
     Asker, Completion, Confirm, Decision, Health, Limits, Runtime, TurnEnding, TurnError,
     TurnOptions,
-    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
 use crate::support::{PATIENCE, Yard, kind, wanted};

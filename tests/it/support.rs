@@ -10,9 +10,9 @@ use std::{
 use madang::{
     Call, CallReport, ChatModel, Confirm, EffectPolicy, Limits, Locale, Runtime, ToolOutcome,
     ToolSpec, UserId, WantedCall,
-    testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, Tool, ToolContext, ToolFault, ToolResult},
 };
+use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

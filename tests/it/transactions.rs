@@ -3,10 +3,8 @@
 
 use std::{io, time::Duration};
 
-use madang::{
-    Confirm, Limits, StoreError, TransactionError,
-    testing::{MemoryConnection, ScriptedModel},
-};
+use madang::{Confirm, Limits, StoreError, TransactionError};
+use madang_testing::{MemoryConnection, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use madang::{
     Call, Confirm, Decision, EffectPolicy, Runtime, UserId,
     store::SqliteStore,
-    testing::{MemoryStore, ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
-    toolkit::life,
 };
+use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+use madang_toolkits::life;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

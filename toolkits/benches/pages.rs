@@ -5,12 +5,9 @@
 
 use std::{path::Path, time::Duration};
 
-use madang::{
-    Call, Runtime, Store, UserId,
-    store::SqliteStore,
-    testing::ScriptedModel,
-    toolkit::notes::{self, NotesRepository, block::NewBlock, repository::MadePage},
-};
+use madang::{Call, Runtime, Store, UserId, store::SqliteStore};
+use madang_testing::ScriptedModel;
+use madang_toolkits::notes::{self, NotesRepository, block::NewBlock, repository::MadePage};
 use serde_json::json;
 use sqlx::SqliteConnection;
 use tokio::time::Instant;

@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
-use madang::{ChatModel as _, Deltas, model::llama::LlamaModel};
+use madang_actors::port::{ChatModel as _, Deltas};
 use madang_actors::protocol::{CompletionDelta, ToolSpec};
+use madang_llama::LlamaModel;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

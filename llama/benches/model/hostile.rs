@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
-use madang::{
-    ChatModel as _, CompletionRequest, Deltas,
-    model::llama::{LlamaModel, LlamaOptions},
-};
 use madang_actors::protocol::{ToolSpec, UserId};
+use madang_actors::{
+    port::{ChatModel as _, Deltas},
+    protocol::CompletionRequest,
+};
+use madang_llama::{LlamaModel, LlamaOptions};
 use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;

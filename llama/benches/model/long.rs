@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use madang::{ChatModel as _, Deltas, model::llama::LlamaOptions};
+use madang_actors::port::{ChatModel as _, Deltas};
+use madang_llama::LlamaOptions;
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 

@@ -5,11 +5,9 @@
 
 use std::sync::Arc;
 
-use madang::{
-    CompletionRequest,
-    model::llama::{LlamaModel, LlamaOptions},
-};
+use madang_actors::protocol::CompletionRequest;
 use madang_actors::protocol::UserId;
+use madang_llama::{LlamaModel, LlamaOptions};
 use tokio::time::Instant;
 
 use crate::{complete, millis, request, tiny_model::TinyModel, user};

@@ -144,7 +144,7 @@ fn chats() -> [Vec<Value>; 2] {
 
 #[test]
 fn honest_templates_write_the_same_as_without_a_guard() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/model/llama/tests/families");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/families");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "jinja"));
     let mut sources: Vec<String> =

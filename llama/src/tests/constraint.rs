@@ -1,7 +1,8 @@
 //! The constraint against the validator that every call meets: for generated schemas, in every family, what the one
 //! lets pass the other accepts, and the other way round.
 
-use madang_actors::{protocol::Limits, registry::ToolRegistry, testing::FakeTool};
+use madang_actors::{protocol::Limits, registry::ToolRegistry};
+use madang_testing::FakeTool;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toktrie::ApproximateTokEnv;

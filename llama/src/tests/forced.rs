@@ -17,7 +17,6 @@ use super::super::{
     frames::frames,
     gguf::Gguf,
     grammar::Grammars,
-    options::LlamaOptions,
     parser::Parser,
     prompt::{LEAST_BYTES, PromptWriter},
     repetition::Repetition,
@@ -53,7 +52,7 @@ impl<'m> Bench<'m> {
         let style = dialect.style.clone();
         let grammars =
             Grammars::new(vocabulary.token_environment(), dialect.family, style).unwrap();
-        let tools = crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
+        let tools = madang_toolkits::life::tools().iter().map(|tool| tool.spec().clone()).collect();
         Self { weights, vocabulary, dialect, grammars, tools }
     }
 
@@ -115,7 +114,7 @@ impl<'m> Bench<'m> {
 #[test]
 #[expect(clippy::print_stdout, reason = "a test counts")]
 fn forced_tokens_say_the_same_in_fewer_steps() {
-    let options = LlamaOptions::bundled();
+    let options = crate::tests::bundled();
     let file = ModelFile::of(&options.source).unwrap();
     let gguf = Gguf::read(file.path()).unwrap();
     let weights =

@@ -144,11 +144,10 @@ fn a_schema_that_is_not_understood_lets_any_object_pass() {
     stops_behind(&tools, r#"{"name": "plain", "arguments": {"#, "\"");
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn the_schemas_of_the_life_toolkit_are_followed_exactly() {
     let tools: Vec<ToolSpec> =
-        crate::toolkit::life::tools().iter().map(|tool| tool.spec().clone()).collect();
+        madang_toolkits::life::tools().iter().map(|tool| tool.spec().clone()).collect();
     let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
     assert!(grammars.of(&tools).unwrap().begin("").is_some());
@@ -170,8 +169,7 @@ fn days_that_there_are_pass_and_others_do_not() {
         json!({"type": "object", "properties": {"d": {"type": "string", "format": "date"}}, "required": ["d"]}),
     )];
     let mut registry = madang_actors::registry::ToolRegistry::new();
-    let double =
-        madang_actors::testing::FakeTool::read("day").parameters((*day[0].parameters).clone());
+    let double = madang_testing::FakeTool::read("day").parameters((*day[0].parameters).clone());
     registry.register(double).unwrap();
     let years = [1, 4, 100, 400, 1600, 1900, 1999, 2000, 2023, 2024, 2100, 2400, 9996, 9999];
     let days = [

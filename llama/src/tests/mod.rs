@@ -4,7 +4,6 @@ mod batching;
 mod constraint;
 pub(crate) mod corpus;
 mod families;
-#[cfg(all(feature = "bundled-model", feature = "sqlite"))]
 mod forced;
 mod gguf_file;
 mod going_back;
@@ -34,6 +33,12 @@ use uuid::Uuid;
 use tiny_model::TinyModel;
 
 use super::*;
+
+/// The bundled model, which is a file of the repository.
+pub(crate) fn bundled() -> LlamaOptions {
+    let bytes = include_bytes!("../../../models/madang-seed.gguf");
+    LlamaOptions::from_bytes("madang-seed", bytes).flash_attention(false)
+}
 
 fn options(model: &TinyModel) -> LlamaOptions {
     // Some of them say one letter for as long as they may.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::*;
-use crate::model::llama::sampler::Sampling;
+use crate::sampler::Sampling;
 
 /// Options of which one is at an end of its type, with its name.
 fn at_their_ends() -> Vec<(String, LlamaOptions)> {

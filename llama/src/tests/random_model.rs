@@ -6,7 +6,7 @@ const WIDTH: usize = 64;
 const FEED_FORWARD: usize = 64;
 
 /// Three layers of four look at the last 24 tokens only, and what was before reaches them through the fourth.
-pub(in crate::model::llama) fn windowed() -> Vec<u8> {
+pub(crate) fn windowed() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.number("cohere2.attention.sliding_window", 24);
     file.float("cohere2.attention.layer_norm_epsilon", 1e-5);
@@ -15,7 +15,7 @@ pub(in crate::model::llama) fn windowed() -> Vec<u8> {
 }
 
 /// Its file does not say that half of its layers look at the last 4,096 tokens only.
-pub(in crate::model::llama) fn with_unnamed_window() -> Vec<u8> {
+pub(crate) fn with_unnamed_window() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
     // What its layers find is louder than the token itself, which it would repeat for ever otherwise.
@@ -29,7 +29,7 @@ pub(in crate::model::llama) fn with_unnamed_window() -> Vec<u8> {
 }
 
 /// It keeps one state, in which all is summed up that it has read.
-pub(in crate::model::llama) fn recurrent() -> Vec<u8> {
+pub(crate) fn recurrent() -> Vec<u8> {
     const STATE: usize = 8;
     const KERNEL: usize = 4;
     const RANK: usize = 4;

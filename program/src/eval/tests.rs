@@ -1,4 +1,4 @@
-use madang::testing::ScriptedCompletion;
+use madang_testing::ScriptedCompletion;
 use serde_json::json;
 
 use super::{cases::Part, *};
@@ -48,7 +48,7 @@ async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
     let names: Vec<_> = toolkits.names.iter().filter_map(ValueEnum::to_possible_value).collect();
     let mut cases = cases::open().unwrap();
     cases.extend(cases::sealed().unwrap());
-    let later = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/eval/later.jsonl");
+    let later = concat!(env!("CARGO_MANIFEST_DIR"), "/eval/later.jsonl");
     cases.extend(cases::of_file(std::path::Path::new(later)).unwrap());
     cases::check_ids(&cases).unwrap();
     cases.retain(|placed| names.iter().any(|name| name.get_name() == placed.case.toolkit));

@@ -1,18 +1,16 @@
 //! The bundled model, for real: it finds protocols, adds habits when the person says yes, and tells the truth.
 
 use madang::{
-    Call, Confirm, Content, Decision, Locale, Runtime,
-    model::llama::{LlamaModel, LlamaOptions},
-    store::SqliteStore,
-    testing::Probe,
-    toolkit::life::{self, catalogue::Catalogue},
+    Call, Confirm, Content, Decision, Locale, Runtime, model::llama::LlamaModel, store::SqliteStore,
 };
+use madang_testing::Probe;
+use madang_toolkits::life::{self, catalogue::Catalogue};
 use serde_json::{Value, json};
 
 use crate::support::kim;
 
 async fn runtime() -> Runtime {
-    let model = tokio::task::spawn_blocking(|| LlamaModel::load(LlamaOptions::bundled()));
+    let model = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
     Runtime::builder()
         .model(model.await.unwrap().unwrap())
         .store(SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap())

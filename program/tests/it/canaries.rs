@@ -4,11 +4,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use madang::{
-    ChatModel as _, CompletionRequest, Deltas, ModelError, ToolSpec,
-    model::llama::{LlamaModel, LlamaOptions},
-    toolkit::life,
+    ChatModel as _, CompletionRequest, Deltas, ModelError, ToolSpec, model::llama::LlamaModel,
 };
 use madang_actors::protocol::{CallId, CompletionId, Locale, PromptMessage, SessionId, UserId};
+use madang_toolkits::life;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -90,7 +89,7 @@ async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> 
 async fn no_token_of_one_session_reaches_another() {
     let sessions =
         std::env::var("MADANG_CANARIES").map_or(SESSIONS, |count| count.parse().unwrap());
-    let options = LlamaOptions::bundled()
+    let options = madang::model::bundled()
         .context_tokens(256)
         .cache_tokens(768)
         .resting_tokens(128)

@@ -1,7 +1,7 @@
 //! How fake tools end.
 
 use super::*;
-use crate::{
+use madang_actors::{
     port::SystemClock,
     protocol::{CallId, SessionId, UserId},
     registry::ToolRegistry,

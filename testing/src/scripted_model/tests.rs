@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::*;
-use crate::protocol::{CompletionId, Locale, UserId};
 use expect_test::{Expect, expect};
+use madang_actors::protocol::{CompletionId, Locale, UserId};
 use serde_json::json;
 use uuid::Uuid;
 

@@ -9,12 +9,12 @@ use madang::{
     Asker, ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, EventKind, Health,
     LedgerFilter, Limits, ModelError, ModelInfo, PromptMessage, Runtime, Session, SessionEvent,
     ToolOutcome, TurnError, TurnId, TurnOptions, WantedCall,
-    testing::{FakeTool, Gate, MemoryStore, Probe},
 };
 use madang_actors::{
     confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
     protocol::CallId, session::TurnEnd, store::StoreMsg,
 };
+use madang_testing::{FakeTool, Gate, MemoryStore, Probe};
 use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -151,8 +151,8 @@ impl Scene {
         &self,
         stage: Stage,
         probe: &mut Probe,
-        mut paused: Option<madang::testing::Paused>,
-    ) -> (Option<madang::Question>, Option<madang::testing::Paused>) {
+        mut paused: Option<madang_testing::Paused>,
+    ) -> (Option<madang::Question>, Option<madang_testing::Paused>) {
         let mut question = None;
         match stage {
             Stage::Idle => {

@@ -12,10 +12,10 @@ use madang::{
     Call, Effect, EffectPolicy, LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding,
     TurnRefused,
     store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
 use madang_actors::ledger::verify;
+use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use sqlx::{
     SqlSafeStr, SqliteConnection,

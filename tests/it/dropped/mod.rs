@@ -9,10 +9,9 @@ use std::time::Duration;
 use madang::{
     AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventKind, EventPlace,
     IdempotencyKey, Item, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store,
-    TurnEnding, TurnOptions, TurnRefused,
-    store::SqliteStore,
-    testing::{Probe, ScriptedCompletion, ScriptedModel},
+    TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
 };
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use sqlx::SqliteConnection;
 
 use crate::support::kim;

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use madang::{
     AnswerError, Approval, Breach, ConfirmationEnd, Decision, Effect, Limits, Problem, ToolOutcome,
-    testing::MemoryStore,
 };
+use madang_testing::MemoryStore;
 use serde_json::json;
 use tokio::sync::Barrier;
 

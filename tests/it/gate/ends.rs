@@ -5,8 +5,9 @@ use std::{collections::HashSet, time::Duration};
 
 use madang::{
     Asker, CallRecord, CancelReason, ConfirmationEnd, Decision, Effect, Limits, Locale, Text,
-    ToolOutcome, TurnOptions, call_envelope, testing::MemoryStore,
+    ToolOutcome, TurnOptions, call_envelope,
 };
+use madang_testing::MemoryStore;
 use serde_json::{Value, json};
 
 use super::{Gate, Version, named, question_end};

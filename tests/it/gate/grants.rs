@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use madang::{
-    Approval, Asker, Decision, History, Limits, OnDismiss, Session, TurnOptions,
-    testing::{MemoryStore, Probe},
-};
+use madang::{Approval, Asker, Decision, History, Limits, OnDismiss, Session, TurnOptions};
+use madang_testing::{MemoryStore, Probe};
 use serde_json::json;
 
 use super::{Gate, Version, named};

@@ -17,8 +17,10 @@ use madang::{
     Clock, Completion, ConfirmationEnd, Content, EventKind, History, LedgerFilter, LedgerRow,
     Limits, Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome,
     Turn, TurnOptions,
-    testing::{HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair},
     tool::{self, Resource, ToolContext, ToolResult},
+};
+use madang_testing::{
+    HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use madang::{
-    Call, CallResult, Confirm, Decision, Effect, EventKind, Locale, TurnEnding, UserId,
-    testing::Probe,
-};
+use madang::{Call, CallResult, Confirm, Decision, Effect, EventKind, Locale, TurnEnding, UserId};
+use madang_testing::Probe;
 
 use super::life::{World, ask, effects, read};
 

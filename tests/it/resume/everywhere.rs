@@ -10,12 +10,12 @@ use std::{
 use madang::{
     ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, ModelError, ModelInfo,
     PromptMessage, SessionId, Store,
-    testing::{Probe, StepResult, SteppedStore, Steps},
 };
 use madang_actors::{
     ledger::{CallState, verify},
     port::{BoxFuture, Transaction},
 };
+use madang_testing::{Probe, StepResult, SteppedStore, Steps};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

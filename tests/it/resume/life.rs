@@ -16,9 +16,9 @@ use madang::{
     LedgerFilter, LedgerRow, Limits, Locale, PromptMessage, Runtime, Session, SessionId, Store,
     SystemClock, Timestamp, Turn, TurnOptions,
     store::SqliteStore,
-    testing::{HandCompletion, HandScript, Probe, model_pair},
     tool::{self, ToolContext, ToolResult, TypedTool},
 };
+use madang_testing::{HandCompletion, HandScript, Probe, model_pair};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -388,7 +388,7 @@ fn a_database_opens_with_its_keys_and_says_which_one_is_missing() {
         let options = options.migrations("notes", &super::life::NOTES).seal_keys(of(&[&one]));
         let store = options.open().await.unwrap();
         let runtime = madang::Runtime::builder()
-            .model(madang::testing::ScriptedModel::new([]))
+            .model(madang_testing::ScriptedModel::new([]))
             .store(store)
             .start()
             .await

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use madang::{
-    Effect, SessionId, SettleError, SettledBy, Settlement, Store as _, UserId, testing::Probe,
-};
+use madang::{Effect, SessionId, SettleError, SettledBy, Settlement, Store as _, UserId};
+use madang_testing::Probe;
 
 use super::life::{Life, World, ask, read};
 

@@ -1,7 +1,8 @@
 //! The turn: its model is asked again, from where the chat was, and not for ever.
 
 use expect_test::expect;
-use madang::{Completion, History, Store, TurnEnding, Usage, testing::Probe};
+use madang::{Completion, History, Store, TurnEnding, Usage};
+use madang_testing::Probe;
 
 use super::life::{World, ask, read};
 

@@ -1,9 +1,7 @@
 //! What is measured of the store: the groups of writes, and how their commits end.
 
-use madang::{
-    TransactionError, TurnEnding,
-    testing::{MemoryConnection, ScriptedCompletion, ScriptedModel},
-};
+use madang::{TransactionError, TurnEnding};
+use madang_testing::{MemoryConnection, ScriptedCompletion, ScriptedModel};
 use metrics::set_default_local_recorder;
 
 use super::watchers::Meters;

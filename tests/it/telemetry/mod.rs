@@ -7,8 +7,8 @@ use expect_test::expect;
 use madang::{
     Call, Completion, Confirm, Decision, FinishReason, Limits, TurnEnding, TurnRefused, Usage,
     telemetry::{METRICS, MetricKind, describe},
-    testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use metrics::set_default_local_recorder;
 use serde_json::json;
 use watchers::{Meters, Spans};

@@ -3,10 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use madang::{
-    ToolRegistry,
-    toolkit::{life, notes},
-};
+use madang::ToolRegistry;
+use madang_toolkits::{life, notes};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
 

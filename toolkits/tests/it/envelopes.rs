@@ -3,11 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use madang::{
-    Call, Confirm, Decision, Limits, Locale, Runtime, SessionId, UserId,
-    store::SqliteStore,
-    testing::ScriptedModel,
-    toolkit::{life, notes},
+    Call, Confirm, Decision, Limits, Locale, Runtime, SessionId, UserId, store::SqliteStore,
 };
+use madang_testing::ScriptedModel;
+use madang_toolkits::{life, notes};
 use serde_json::{Value, json};
 
 /// A model that has nothing but envelopes.

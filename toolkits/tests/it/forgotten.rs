@@ -1,15 +1,13 @@
 //! Who is forgotten is in no table and no index any more, and what they allowed is not allowed.
-#![cfg(feature = "sqlite")]
 
 use std::{collections::BTreeMap, fs};
 
 use madang::{
     Clock as _, Completion, Decision, Forget, LedgerFilter, Locale, Runtime, Session, Store as _,
-    SystemClock, UserId,
-    store::SqliteStore,
-    testing::{HandScript, Probe, model_pair},
-    toolkit::{life, notes},
+    SystemClock, UserId, store::SqliteStore,
 };
+use madang_testing::{HandScript, Probe, model_pair};
+use madang_toolkits::{life, notes};
 use serde_json::{Value, json};
 use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions,

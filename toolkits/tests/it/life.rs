@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use madang::{
     Asker, Call, CallReport, ChatModel, Confirm, Decision, EventKind, LedgerFilter, Locale,
-    Runtime, TurnOptions, UserId,
-    store::SqliteStore,
-    testing::{Probe, ScriptedCompletion, ScriptedModel},
-    toolkit::life,
+    Runtime, TurnOptions, UserId, store::SqliteStore,
 };
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
+use madang_toolkits::life;
 use serde_json::{Value, json};
 
 use crate::support::kind;

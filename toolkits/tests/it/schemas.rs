@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang::{
     Breach, ToolRegistry,
     tool::{self, Tool, ToolContext, ToolResult},
-    toolkit::{life, notes},
 };
+use madang_toolkits::{life, notes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -207,10 +207,10 @@ fn what_a_handlers_type_accepts_its_schema_accepts_but_for_lengths_and_bounds() 
         fn call<'a>(
             &'a self,
             arguments: Value,
-            prepared: madang_actors::port::Prepared,
+            prepared: madang::tool::Prepared,
             ctx: &'a ToolContext,
-            access: madang_actors::port::Access<'a>,
-        ) -> madang_actors::port::BoxFuture<'a, ToolResult<madang::ToolOutcome>> {
+            access: madang::tool::Access<'a>,
+        ) -> madang::tool::BoxFuture<'a, ToolResult<madang::ToolOutcome>> {
             self.tool.call(arguments, prepared, ctx, access)
         }
     }

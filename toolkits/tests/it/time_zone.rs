@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use madang::{
     Call, Clock, Confirm, Decision, Locale, Runtime, SessionError, Timestamp, ToolOutcome,
-    TurnOptions, TurnRefused, UserId,
-    store::SqliteStore,
-    testing::{ScriptedCompletion, ScriptedModel},
-    toolkit::life,
+    TurnOptions, TurnRefused, UserId, store::SqliteStore,
 };
+use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang_toolkits::life;
 use serde_json::{Value, json};
 
 /// Half past ten of the 10th in London: 00:30 of the 11th on Kiritimati, 23:30 of the 9th on Samoa.
@@ -136,7 +135,7 @@ async fn a_zone_that_is_not_known_is_refused_and_never_taken_for_another() {
     runtime.shutdown().await.unwrap();
     let refused = Runtime::builder()
         .model(ScriptedModel::new([]))
-        .store(madang::testing::MemoryStore::new())
+        .store(madang_testing::MemoryStore::new())
         .time_zone("Mars/Olympus")
         .start()
         .await;

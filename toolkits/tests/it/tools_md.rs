@@ -1,16 +1,13 @@
 //! TOOLS.md says what the registry says. `UPDATE_EXPECT=1 cargo test tools_md` writes it anew.
 
 use expect_test::expect_file;
-use madang::{
-    ToolRegistry,
-    tool::tools_markdown,
-    toolkit::{life, notes},
-};
+use madang::{ToolRegistry, tool::tools_markdown};
+use madang_toolkits::{life, notes};
 
 #[test]
 fn tools_md_is_what_the_registry_says() {
     let mut registry = ToolRegistry::new();
     registry.register_all(life::tools()).unwrap();
     registry.register_all(notes::tools()).unwrap();
-    expect_file!["../../TOOLS.md"].assert_eq(&tools_markdown(&registry));
+    expect_file!["../../../TOOLS.md"].assert_eq(&tools_markdown(&registry));
 }

@@ -15,10 +15,8 @@ use crate::{
     mailbox::Recipient,
     port::Store,
     protocol::{Answer, AnswerError, Approval, Decision, Limits, Question},
-    testing::{
-        FakeTool, Gate, ScriptedModel,
-        yard::{OneCall, Yard, in_time, kim, kind},
-    },
+    testing::{FakeTool, Gate, ScriptedModel},
+    yard::{OneCall, Yard, in_time, kim, kind},
 };
 
 fn tools() -> Vec<FakeTool> {

@@ -6,10 +6,8 @@ use super::DispatcherEvent;
 use crate::{
     dispatcher::{Dismissal, DispatchRequest},
     protocol::Effect,
-    testing::{
-        FakeTool, Gate,
-        yard::{Yard, in_time, kind},
-    },
+    testing::{FakeTool, Gate},
+    yard::{Yard, in_time, kind},
 };
 
 #[tokio::test]

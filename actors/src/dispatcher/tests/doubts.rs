@@ -9,10 +9,8 @@ use crate::{
         AnswerError, Approval, CancelReason, ConfirmationEnd, Decision, Digest, Locale, Text,
         ToolOutcome,
     },
-    testing::{
-        End, FakeTool, Gate,
-        yard::{Yard, in_time, kind},
-    },
+    testing::{End, FakeTool, Gate},
+    yard::{Yard, in_time, kind},
 };
 
 #[tokio::test]

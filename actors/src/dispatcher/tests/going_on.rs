@@ -8,10 +8,8 @@ use crate::{
     ledger::CallState,
     port::LedgerRow,
     protocol::{CancelReason, Decision, OnDismiss, Timestamp},
-    testing::{
-        FakeTool, Gate, Runs,
-        yard::{OneCall, Yard, in_time, kind},
-    },
+    testing::{FakeTool, Gate, Runs},
+    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// Leaves a call, and gives what the ledger has of it.

@@ -15,10 +15,8 @@ use crate::{
     protocol::{
         Effect, EffectPolicy, Locale, SettledBy, SettledCall, Settlement, ToolOutcome, ToolSpec,
     },
-    testing::{
-        End, FakeTool, Gate, MemoryConnection,
-        yard::{OneCall, Yard, in_time, kind},
-    },
+    testing::{End, FakeTool, Gate, MemoryConnection},
+    yard::{OneCall, Yard, in_time, kind},
 };
 
 #[tokio::test]

@@ -22,10 +22,8 @@ use crate::{
         Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
         OnDismiss, ToolOutcome,
     },
-    testing::{
-        End, FakeTool, Gate, Payload, ScriptedModel,
-        yard::{OneCall, PATIENCE, Yard, in_time, kind},
-    },
+    testing::{End, FakeTool, Gate, Payload, ScriptedModel},
+    yard::{OneCall, PATIENCE, Yard, in_time, kind},
 };
 
 /// A moment that is over soon.

@@ -14,10 +14,8 @@ use crate::{
     mailbox::Recipient,
     port::{Clock, LedgerRow},
     protocol::{OnDismiss, Timestamp, ToolOutcome},
-    testing::{
-        FakeTool, Gate,
-        yard::{OneCall, Yard, in_time, kind},
-    },
+    testing::{FakeTool, Gate},
+    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// A clock that stands still.

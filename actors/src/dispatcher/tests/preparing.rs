@@ -13,10 +13,8 @@ use crate::{
         Decision, Effect, EffectPolicy, Fault, Locale, MAX_LEVELS, OnDismiss, Text, ToolErr,
         ToolOutcome, ToolSpec,
     },
-    testing::{
-        Gate, MemoryConnection,
-        yard::{OneCall, Yard, in_time, kind},
-    },
+    testing::{Gate, MemoryConnection},
+    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// Waits at its gate before it takes the transaction, or finds a rule broken there.

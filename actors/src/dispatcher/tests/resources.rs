@@ -7,10 +7,8 @@ use crate::{
     dispatcher::DispatcherEvent,
     port::Resource,
     protocol::{Decision, Effect, OnDismiss},
-    testing::{
-        End, FakeTool, Gate,
-        yard::{Yard, in_time, kind},
-    },
+    testing::{End, FakeTool, Gate},
+    yard::{Yard, in_time, kind},
 };
 
 /// The argument `on` names it.

@@ -7,10 +7,8 @@ use serde_json::{Value, json};
 use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolFault, ToolResult},
     protocol::{Breach, Decision, EffectPolicy, Locale, MAX_BYTES, Text, ToolOutcome, ToolSpec},
-    testing::{
-        MemoryConnection,
-        yard::{Yard, kind},
-    },
+    testing::MemoryConnection,
+    yard::{Yard, kind},
 };
 
 /// Could tell from the store what it would do, and says nothing else of itself.

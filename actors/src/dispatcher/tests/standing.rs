@@ -9,10 +9,8 @@ use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent},
     port::Resource,
     protocol::{Approval, Decision, SessionId, TurnId},
-    testing::{
-        FakeTool,
-        yard::{OneCall, Yard, kind},
-    },
+    testing::FakeTool,
+    yard::{OneCall, Yard, kind},
 };
 
 fn named(arguments: &Value) -> Option<Resource> {

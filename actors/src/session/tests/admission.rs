@@ -13,10 +13,8 @@ use crate::{
         TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
-    testing::{
-        FakeTool, Probe,
-        yard::{Yard, in_time, session},
-    },
+    testing::{FakeTool, Probe},
+    yard::{Yard, in_time, session},
 };
 
 async fn refusal(yard: &Yard, door: &Arc<Door>) -> Refusal {

@@ -6,10 +6,8 @@ use crate::{
     port::{LedgerFilter, LedgerRow, Store},
     protocol::{AnswerError, ConfirmationEnd, Decision, EventKind, Question},
     session::Door,
-    testing::{
-        FakeTool, Probe,
-        yard::{Yard, in_time},
-    },
+    testing::{FakeTool, Probe},
+    yard::{Yard, in_time},
 };
 
 async fn grants(yard: &Yard, door: &Door) -> Vec<LedgerRow> {

@@ -16,10 +16,8 @@ use crate::{
         ToolSpec, TurnId, TurnOptions, Usage,
     },
     session::{Door, History, Item, SessionMsg, TurnEnd},
-    testing::{
-        FakeTool, Gate, Probe, model_pair,
-        yard::{Yard, in_time, kind},
-    },
+    testing::{FakeTool, Gate, Probe, model_pair},
+    yard::{Yard, in_time, kind},
 };
 
 /// Asks in a turn that outlives its screen.

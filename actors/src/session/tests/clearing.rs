@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{by_hand, words};
 use crate::{
     session::{ClearError, Door, SessionMsg},
-    testing::yard::{Yard, in_time},
+    yard::{Yard, in_time},
 };
 
 fn clears(yard: &Yard, door: &Arc<Door>) -> oneshot::Receiver<Result<(), ClearError>> {

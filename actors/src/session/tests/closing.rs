@@ -7,7 +7,8 @@ use crate::{
     port::Store,
     protocol::{CallResult, EventKind},
     session::{Door, Item, SessionMsg},
-    testing::{FakeTool, Gate, yard::in_time},
+    testing::{FakeTool, Gate},
+    yard::in_time,
 };
 
 fn closes(door: &Door) -> oneshot::Receiver<()> {

@@ -7,7 +7,7 @@ use crate::{
         CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
     },
     session::{Feed, Item, Subscription, feed::Told},
-    testing::yard::in_time,
+    yard::in_time,
 };
 
 fn completion(n: u128) -> CompletionId {

@@ -18,7 +18,7 @@ use crate::{
         Decision, Effect, EventKind, EventPlace, SessionEvent, ToolOutcome, TurnEnding, TurnId,
     },
     session::{Door, Item, SessionMsg, Subscription, TurnRefused, archive::kinds_of_end},
-    testing::yard::in_time,
+    yard::in_time,
 };
 
 /// How many worlds each test goes through.

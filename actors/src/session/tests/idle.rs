@@ -14,7 +14,7 @@ use super::{by_hand, by_hand_with, lost::killed};
 use crate::{
     protocol::{Limits, Scope, TurnEnding},
     session::{Door, SessionMsg, TurnRefused},
-    testing::yard::{Yard, in_time},
+    yard::{Yard, in_time},
 };
 
 const REST: Duration = Duration::from_secs(1);

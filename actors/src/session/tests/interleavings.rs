@@ -13,7 +13,7 @@ use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
     protocol::{AnswerError, Bound, CallResult, Decision, Effect},
-    testing::yard::{PATIENCE, Yard, in_time},
+    yard::{PATIENCE, Yard, in_time},
 };
 
 /// How many worlds each test goes through.

@@ -4,10 +4,8 @@ use crate::{
     port::ModelError,
     protocol::{Completion, Content, Limits, Notice, PromptMessage, TurnEnding, WantedCall},
     session::History,
-    testing::{
-        FakeTool, HandScript, model_pair,
-        yard::{Yard, in_time},
-    },
+    testing::{FakeTool, HandScript, model_pair},
+    yard::{Yard, in_time},
 };
 
 /// The texts that the model is asked with next.

@@ -4,7 +4,8 @@ use super::{by_hand, calling};
 use crate::{
     port::ModelError,
     protocol::{Completion, FinishReason, TurnEnding, TurnError, Usage},
-    testing::{FakeTool, yard::in_time},
+    testing::FakeTool,
+    yard::in_time,
 };
 
 fn cut(completion: Completion) -> Completion {

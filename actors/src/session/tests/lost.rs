@@ -13,10 +13,8 @@ use crate::{
         TurnError, TurnId, TurnOptions,
     },
     session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, legacy::Legacy},
-    testing::{
-        FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair,
-        yard::{Yard, in_time},
-    },
+    testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
+    yard::{Yard, in_time},
 };
 
 /// A supervisor that comes late to those who end.

@@ -39,10 +39,8 @@ use crate::{
         CallRecord, CallResult, Completion, Content, Decision, Effect, EventKind, Limits,
         PromptMessage, Timestamp, ToolOutcome, TurnEnding, TurnError, WantedCall,
     },
-    testing::{
-        FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair,
-        yard::{PATIENCE, Yard, in_time},
-    },
+    testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
+    yard::{PATIENCE, Yard, in_time},
 };
 
 fn calling(text: &str, names: &[&str]) -> Completion {
@@ -125,8 +123,8 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
 #[tokio::test]
 async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     let yard = Yard::new([]).await;
-    let user = crate::testing::yard::kim();
-    let name = crate::testing::yard::session("never-opened");
+    let user = crate::yard::kim();
+    let name = crate::yard::session("never-opened");
     let door = yard.doors.door(&name, &user, &yard.tree.around.limits).unwrap();
     assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Store(_))));
     assert!(door.awake().is_none());

@@ -7,7 +7,7 @@ use crate::{
     port::{Store, StoreError},
     protocol::{EventKind, Timestamp, TurnEnding, TurnId, Usage},
     session::{Item, SessionMsg, TurnEnd, msg::Outgoing},
-    testing::yard::in_time,
+    yard::in_time,
 };
 
 #[tokio::test]

@@ -11,10 +11,8 @@ use crate::{
     port::Store,
     protocol::{EventKind, EventPlace, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
     session::{Door, History, Item, SessionMsg, Subscription, feed::Told},
-    testing::{
-        FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair,
-        yard::{Yard, in_time},
-    },
+    testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
+    yard::{Yard, in_time},
 };
 
 /// Feeds that forget soon, and sessions that sleep when they are told to.

@@ -17,10 +17,8 @@ use crate::{
         TurnId, TurnOptions, Usage,
     },
     session::{Wiring, recover::Sign},
-    testing::{
-        FakeTool, Gate, Probe,
-        yard::{Yard, in_time, kim, session},
-    },
+    testing::{FakeTool, Gate, Probe},
+    yard::{Yard, in_time, kim, session},
 };
 
 /// A dispatcher that loses the first call of this tool when its gate is open, and passes all others on.

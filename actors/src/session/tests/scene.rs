@@ -20,10 +20,8 @@ use crate::{
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
     session::{Door, History, Item, SessionMsg, TurnEnd, TurnRefused},
-    testing::{
-        MemoryConnection,
-        yard::{Yard, in_time},
-    },
+    testing::MemoryConnection,
+    yard::{Yard, in_time},
 };
 
 /// Numbers that look random and are the same for the same seed.

@@ -12,10 +12,8 @@ use crate::{
         SettledBy, SettledCall, Settlement, Timestamp, UserId,
     },
     session::{Door, SettleError, settle, settling::stands},
-    testing::{
-        End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel,
-        yard::{Yard, in_time, kim, session},
-    },
+    testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
+    yard::{Yard, in_time, kim, session},
 };
 
 async fn settles(

@@ -10,7 +10,7 @@ use crate::{
     port::SubmittedTurn,
     protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
     session::{Door, SessionMsg, TurnEnd, TurnRefused, msg::Asked},
-    testing::yard::{Yard, in_time, kim},
+    yard::{Yard, in_time, kim},
 };
 
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;

@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 use super::by_hand;
 use crate::{
     session::{Sent, SessionMsg, opening::stands, state_cell::StateCell},
-    testing::{Gate, yard::in_time},
+    testing::Gate,
+    yard::in_time,
 };
 
 /// A session that takes its time to end.

@@ -12,7 +12,8 @@ use crate::{
     port::{BoxFuture, StoreError, Transaction},
     protocol::Limits,
     store::Keep,
-    testing::{StepResult, Steps, yard::in_time},
+    testing::{StepResult, Steps},
+    yard::in_time,
 };
 
 #[tokio::test]

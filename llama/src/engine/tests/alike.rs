@@ -15,21 +15,18 @@ use uuid::Uuid;
 
 use super::listening::{Said, listen};
 use crate::{
-    model::llama::{
-        LlamaOptions,
-        backend::backend,
-        engine::{
-            cache::{Cache, Tiers},
-            load::{self, Shape},
-            speaker::Speaker,
-            steps::{Bounds, Engine},
-            thread::Job,
-        },
-        gguf::Gguf,
-        source::ModelFile,
+    backend::backend,
+    engine::{
+        cache::{Cache, Tiers},
+        load::{self, Shape},
+        speaker::Speaker,
+        steps::{Bounds, Engine},
+        thread::Job,
     },
-    toolkit::life,
+    gguf::Gguf,
+    source::ModelFile,
 };
+use madang_toolkits::life;
 
 /// What two sums of floating point numbers in another order may differ by.
 const MARGIN: f32 = 0.01;
@@ -37,7 +34,7 @@ const MARGIN: f32 = 0.01;
 fn requests() -> Vec<CompletionRequest> {
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
     // A third of them says as much, and soon enough.
-    let lines = include_str!("../../../../../tests/it/phrasings.jsonl").lines().step_by(3);
+    let lines = include_str!("../../../../toolkits/phrasings.jsonl").lines().step_by(3);
     let texts = lines.map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
         line["text"].as_str().unwrap().to_owned()
@@ -74,7 +71,7 @@ fn engine<'m>(
     has_flash_attention: bool,
 ) -> Engine<'m> {
     // What is free is chosen, so that the margin is that of all tokens.
-    let options = LlamaOptions::bundled().constrained_calls(false);
+    let options = crate::tests::bundled().constrained_calls(false);
     let bounds = Bounds { running, prompt_tokens: 128 };
     let shape =
         Shape { cells: 16_384, batch: 256, sequences: 200, threads: 1, has_flash_attention };
@@ -126,7 +123,7 @@ struct Compared {
 impl Compared {
     #[expect(clippy::print_stdout, reason = "a test counts")]
     fn of(has_flash_attention: bool) -> Self {
-        let file = ModelFile::of(&LlamaOptions::bundled().source).unwrap();
+        let file = ModelFile::of(&crate::tests::bundled().source).unwrap();
         let gguf = Gguf::read(file.path()).unwrap();
         let weights = load::load(&file, &gguf, None, 0).unwrap();
         let requests = requests();

@@ -4,16 +4,13 @@ use std::collections::HashMap;
 
 use madang_actors::protocol::CompletionId;
 
-use crate::model::llama::engine::steps::{Engine, Kind};
+use crate::engine::steps::{Engine, Kind};
 
 /// What a completion said: each token with how much likelier it was than the next best.
-pub(in crate::model::llama::engine) type Said = Vec<(i32, f32)>;
+pub(in crate::engine) type Said = Vec<(i32, f32)>;
 
 /// Does what a step does where nobody is cancelled and nothing is read apart, and listens.
-pub(in crate::model::llama::engine) fn listen(
-    engine: &mut Engine<'_>,
-    said: &mut HashMap<CompletionId, Said>,
-) {
+pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<CompletionId, Said>) {
     engine.place();
     for kind in Kind::BOTH {
         let Some(shares) = engine.decode(kind) else { continue };

@@ -149,7 +149,7 @@ fn prompts_stay_as_they_are() {
         let pieces = Chat { text: "메모 'a\"b" }.pieces(&dialect, &markers(case.family));
         let prompt: String = pieces.iter().map(Piece::text).collect();
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("src/model/llama/tests/families")
+            .join("src/tests/families")
             .join(format!("{}.prompt", case.name));
         expect_file![file].assert_eq(&prompt);
     }

@@ -11,13 +11,13 @@ use madang::{
     ModelInfo, PromptMessage, Runtime, ToolSpec, TurnEnding, TurnError,
     model::{
         child::{ChildModel, ChildOptions},
-        llama::{LlamaModel, LlamaOptions},
+        llama::LlamaModel,
     },
     store::SqliteStore,
     tool::BoxFuture,
-    toolkit::life,
 };
 use madang_actors::protocol::{SessionId, UserId};
+use madang_toolkits::life;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ async fn child() -> ChildModel {
 }
 
 async fn here() -> LlamaModel {
-    let loading = tokio::task::spawn_blocking(|| LlamaModel::load(LlamaOptions::bundled()));
+    let loading = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
     loading.await.unwrap().unwrap()
 }
 

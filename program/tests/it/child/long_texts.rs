@@ -3,7 +3,7 @@
 //!
 //! `MADANG_LONG_TEXTS` tries all pre-tokenizers; without it some of each kind.
 
-#[path = "../../../src/model/llama/tests/corpus.rs"]
+#[path = "../../../../llama/src/tests/corpus.rs"]
 mod corpus;
 
 use std::sync::Arc;

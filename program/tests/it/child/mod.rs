@@ -1,22 +1,21 @@
 //! A model in a process of its own: it answers as it does in this one, and whatever becomes of its process, the program
 //! goes on, every completion has one end, and no process stays behind.
 
-#[cfg(all(feature = "bundled-model", feature = "program"))]
+#[cfg(feature = "llama")]
 mod bundled;
 mod deaths;
 mod ends;
-#[cfg(all(feature = "llama", feature = "program"))]
-#[path = "../../../src/model/llama/tests/gguf_file.rs"]
+#[cfg(feature = "llama")]
+#[path = "../../../../llama/src/tests/gguf_file.rs"]
 mod gguf_file;
-#[cfg(all(feature = "llama", feature = "program"))]
+#[cfg(feature = "llama")]
 mod hostile_files;
-#[cfg(all(feature = "llama", feature = "program"))]
+#[cfg(feature = "llama")]
 mod long_texts;
-#[cfg(feature = "program")]
 mod program;
 mod stand_in;
-#[cfg(all(feature = "llama", feature = "program"))]
-#[path = "../../../src/model/llama/tests/tiny_model.rs"]
+#[cfg(feature = "llama")]
+#[path = "../../../../llama/src/tests/tiny_model.rs"]
 #[expect(dead_code, reason = "the tests of the library need more of it")]
 mod tiny_model;
 
@@ -36,7 +35,7 @@ use crate::support::PATIENCE;
 use stand_in::{StandIn, left_over, mark, options, request};
 
 /// A model that says "abc", with room for the tools of a chat.
-#[cfg(all(feature = "llama", feature = "program", feature = "sqlite"))]
+#[cfg(feature = "llama")]
 pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
     let template = Some(template);
     let context_length = 65_536;

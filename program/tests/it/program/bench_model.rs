@@ -55,7 +55,7 @@ fn no_word_of_a_model_reaches_the_terminal_as_it_obeys_it() {
     }
 }
 
-#[cfg(feature = "bundled-model")]
+#[cfg(feature = "llama")]
 #[test]
 fn the_bundled_model_is_measured_with_what_it_reads_and_says() {
     let arguments = ["bench-model", "--sessions", "4", "--turns", "2", "--tokens", "64", "--json"];

@@ -1,6 +1,6 @@
 //! The program with the model that comes with it: the first command of a newcomer.
 
-#[path = "../../../src/bin/madang/chat/prompts.rs"]
+#[path = "../../../src/chat/prompts.rs"]
 mod prompts;
 
 use std::fs;

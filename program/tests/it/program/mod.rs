@@ -1,5 +1,4 @@
 //! The program, as a person or a script runs it: the built binary on databases of its own.
-#![cfg(all(feature = "program", feature = "sqlite"))]
 
 #[cfg(target_os = "linux")]
 mod ahead;
@@ -7,19 +6,19 @@ mod ahead;
 mod answers;
 mod bad_input;
 mod bench_model;
-#[cfg(feature = "bundled-model")]
+#[cfg(feature = "llama")]
 mod bundled;
 mod calls;
 mod chat;
 mod ending;
-#[cfg(all(feature = "bundled-model", target_os = "linux"))]
+#[cfg(all(feature = "llama", target_os = "linux"))]
 mod engine;
 mod eval;
 mod forget;
 #[cfg(target_os = "linux")]
 mod gone;
 mod hostile_databases;
-#[cfg(all(feature = "hub", unix))]
+#[cfg(unix)]
 mod hub;
 #[cfg(unix)]
 mod notes;

@@ -4,12 +4,13 @@ use std::fs;
 
 use madang::{
     CallId, CallResult, Effect, SessionId, Store, Timestamp, ToolOutcome, TurnEnding, TurnId,
-    TurnOptions, UserId, store::SqliteStore, toolkit::life,
+    TurnOptions, UserId, store::SqliteStore,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},
     port::Write,
 };
+use madang_toolkits::life;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

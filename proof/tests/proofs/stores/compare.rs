@@ -2,13 +2,12 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use madang::{
-    IdempotencyKey, LedgerFilter, SealKeys, Store, StoreError, testing::MemoryConnection,
-};
+use madang::{IdempotencyKey, LedgerFilter, SealKeys, Store, StoreError};
 use madang_actors::{
     ledger::verify,
     port::{Transaction, Write},
 };
+use madang_testing::MemoryConnection;
 use sqlx::{
     SqlSafeStr, SqliteConnection,
     migrate::{Migration, MigrationType, Migrator},

@@ -7,13 +7,9 @@ mod facts;
 
 use std::cell::RefCell;
 
-use madang::{
-    Store,
-    store::SqliteStore,
-    testing::{MemoryStore, StepResult, SteppedStore, Steps},
-    tool::BoxFuture,
-};
+use madang::{Store, store::SqliteStore, tool::BoxFuture};
 use madang_actors::port::Transaction;
+use madang_testing::{MemoryStore, StepResult, SteppedStore, Steps};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use compare::{Answers, agree};

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use madang_actors::{port::Store, testing::store_contract};
+use madang_actors::port::Store;
+use madang_testing::store_contract;
 
 use crate::store::SqliteStore;
 
-madang_actors::store_contract!(async || Arc::new(SqliteStore::in_memory([]).await.unwrap()));
+madang_testing::store_contract!(async || Arc::new(SqliteStore::in_memory([]).await.unwrap()));
 
 /// In no order of its own SQLite gives rows as it finds them, or the other way round: neither is to be relied on.
 #[tokio::test(flavor = "multi_thread")]

@@ -10,8 +10,8 @@ use madang_actors::{
         ToolOutcome, TurnId, TurnOptions, UserId,
     },
     store::{Keep, Lease, StoreHandle},
-    testing::lone_store,
 };
+use madang_testing::lone_store;
 use serde_json::json;
 use sqlx::{
     AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, migrate::Migrator,

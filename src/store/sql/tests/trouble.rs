@@ -7,8 +7,8 @@ use madang_actors::{
     port::{Store, StoreError, Write},
     protocol::{Content, Limits},
     store::{Keep, StoreHandle},
-    testing::lone_store,
 };
+use madang_testing::lone_store;
 use sqlx::ConnectOptions;
 use sqlx::{Connection, sqlite::SqliteConnectOptions};
 use tokio_util::task::TaskTracker;

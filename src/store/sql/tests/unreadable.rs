@@ -4,8 +4,8 @@ use madang_actors::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{Content, Notice, ToolOutcome},
-    testing::hostile::lists,
 };
+use madang_testing::hostile::lists;
 use serde_json::json;
 
 use super::support::{House, change, record, say, session, vandal};

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::toolkit::life::rules::detect_avoidance;
+use crate::life::rules::detect_avoidance;
 
 const BOTH: [Locale; 2] = [Locale::Ko, Locale::En];
 

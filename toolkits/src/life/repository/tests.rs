@@ -3,7 +3,7 @@ use jiff::civil::date;
 use sqlx::{Connection, sqlite::SqliteConnectOptions};
 
 use super::*;
-use crate::toolkit::life::MIGRATIONS;
+use crate::life::MIGRATIONS;
 
 const TODAY: Date = date(2026, 3, 10);
 

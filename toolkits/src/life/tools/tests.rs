@@ -2,9 +2,9 @@
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
-use madang_actors::{
-    port::{Access, Clock, Need, Prepared},
-    protocol::{CallId, EffectPolicy, SessionId, Timestamp, ToolOutcome, UserId, envelope},
+use madang::{
+    CallId, Clock, SessionId, UserId, envelope,
+    tool::{Access, EffectPolicy, Need, Prepared, Timestamp, ToolOutcome},
 };
 use serde_json::{Value, json};
 use sqlx::Connection;
@@ -17,7 +17,7 @@ use super::{
     },
     *,
 };
-use crate::tool::ToolRegistry;
+use madang::tool::ToolRegistry;
 
 /// The time of day of all calls: already the 10th in Seoul, still the 9th in London.
 const NOW: &str = "2026-03-09T15:30:00Z";

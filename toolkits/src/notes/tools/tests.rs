@@ -1,7 +1,7 @@
 //! What a model gets from tools that depend on where their session stands.
-use madang_actors::{
-    port::{Access, Need, Prepared, SystemClock},
-    protocol::{CallId, EffectPolicy, Locale, SessionId, UserId},
+use madang::{
+    CallId, SessionId, SystemClock, UserId,
+    tool::{Access, EffectPolicy, Locale, Need, Prepared},
 };
 use serde_json::json;
 use sqlx::Connection;

@@ -6,8 +6,9 @@ mod verdicts;
 
 use madang::{
     Call, CallReport, ChatModel, Confirm, Decision, Locale, Runtime, UserId, store::SqliteStore,
-    testing::ScriptedModel, toolkit::notes,
 };
+use madang_testing::ScriptedModel;
+use madang_toolkits::notes;
 use serde_json::Value;
 
 use crate::support::kind;

@@ -1,10 +1,8 @@
 //! Seed 003: the daily note (1 and 2), the checks of types (4) and the ways an error takes (5).
 
-use madang::{
-    ToolRegistry,
-    testing::{ScriptedCompletion, ScriptedModel},
-    toolkit::notes,
-};
+use madang::ToolRegistry;
+use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang_toolkits::notes;
 use serde_json::json;
 use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 

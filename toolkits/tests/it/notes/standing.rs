@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use madang::{
-    Asker, EventKind, TurnOptions,
-    testing::{Probe, ScriptedCompletion, ScriptedModel},
-    toolkit::notes::{Change, Changes, NotesRepository, block::BlockId, page::PageId},
-};
+use madang::{Asker, EventKind, TurnOptions};
+use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
+use madang_toolkits::notes::{Change, Changes, NotesRepository, block::BlockId, page::PageId};
 use serde_json::json;
 use sqlx::SqliteConnection;
 

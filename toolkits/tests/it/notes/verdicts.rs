@@ -3,11 +3,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use madang::SystemClock;
 use madang::{
     CallId, SessionId, ToolOutcome, ToolRegistry,
     tool::{Access, Need, ToolContext},
 };
-use madang_actors::port::SystemClock;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 

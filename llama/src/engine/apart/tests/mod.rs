@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::*;
-use crate::model::llama::{
+use crate::{
     LlamaOptions,
     backend::backend,
     engine::{

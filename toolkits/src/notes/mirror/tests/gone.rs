@@ -1,7 +1,7 @@
 //! Files follow their pages: a new name moves them, a page that goes takes its own with it and nobody else's.
 
 use super::*;
-use crate::toolkit::notes::rules::Violation;
+use crate::notes::rules::Violation;
 
 fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
@@ -277,7 +277,7 @@ async fn of_a_user_who_is_forgotten_not_even_the_place_of_a_page_that_went_befor
     house.sync().await;
     house.delete(&page).await;
     let mut writing = house.write().await;
-    for statement in crate::toolkit::notes::FORGET {
+    for statement in crate::notes::FORGET {
         let db = book::write_on(&mut *writing.0).unwrap();
         sqlx::query(statement).bind(house.user.as_str()).execute(db).await.unwrap();
     }

@@ -17,9 +17,9 @@ use std::{
     time::Duration,
 };
 
-use madang_actors::{
-    port::{Store, Transaction},
-    protocol::UserId,
+use madang::{
+    UserId,
+    store::{Store, Transaction},
 };
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
@@ -32,14 +32,12 @@ use super::{
     steps::Steps,
     *,
 };
-use crate::{
-    store::SqliteStore,
-    toolkit::notes::{
-        MIGRATIONS,
-        block::NewBlock,
-        repository::{Inside, MadePage, NotesError, NotesRepository},
-    },
+use crate::notes::{
+    MIGRATIONS,
+    block::NewBlock,
+    repository::{Inside, MadePage, NotesError, NotesRepository},
 };
+use madang::store::SqliteStore;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

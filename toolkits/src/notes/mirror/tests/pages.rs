@@ -1,7 +1,7 @@
 //! Each page has its file, wherever it stands and whatever its title is.
 
 use super::*;
-use crate::toolkit::notes::fold::fold;
+use crate::notes::fold::fold;
 
 #[tokio::test]
 async fn each_page_is_a_file_in_folders_that_follow_the_tree() {

@@ -9,7 +9,7 @@ use super::{
     super::block::{BlockId, NewBlock},
     *,
 };
-use crate::toolkit::notes::{
+use crate::notes::{
     MIGRATIONS,
     history::Place,
     page::{MAX_LEVELS, Page},

@@ -4,8 +4,8 @@ use madang::{
     Content, Runtime, TurnEnding,
     model::llama::{LlamaModel, LlamaOptions},
     store::SqliteStore,
-    toolkit::life,
 };
+use madang_toolkits::life;
 
 use crate::child::model_with_template;
 

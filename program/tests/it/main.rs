@@ -1,0 +1,22 @@
+//! What the program promises, and what its model says: one file a promise.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking"
+)]
+
+#[cfg(feature = "llama")]
+mod bundled;
+#[cfg(feature = "llama")]
+mod canaries;
+#[cfg(target_os = "linux")]
+mod child;
+mod printed;
+mod program;
+#[cfg(feature = "llama")]
+mod refused_template;
+#[path = "../../../tests/it/support.rs"]
+#[expect(dead_code, reason = "the tests of the library need more of it")]
+mod support;

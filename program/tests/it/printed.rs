@@ -1,0 +1,44 @@
+//! What the program prints without making it harmless stands in a list.
+
+use std::path::Path;
+
+/// Which files of the program print lines as they are, and how often: each is made of the program's own words, or of texts
+/// that were made harmless before. All else is printed by `foreign`, `report`, `complain` and `remark`, which do that.
+const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
+    // Rows that `plain`, `quoted` and `printable` have been over, in colours.
+    ("chat/lines.rs", 1),
+    ("chat/terminal.rs", 12),
+    // How many cases there are.
+    ("eval/mod.rs", 1),
+];
+
+#[test]
+fn what_the_program_prints_as_it_is_stands_in_a_list() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    let mut folders = vec![program.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&program).unwrap().to_str().unwrap().to_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let words = ["println!", "print!(", "io::stdout().lock", "io::stderr().lock"];
+            let beside = words.iter().any(|word| text.contains(word));
+            assert!(!beside || name == "output.rs", "{name} prints by itself");
+            let count =
+                text.matches("output::line(").count() + text.matches("output::piece(").count();
+            if count > 0 {
+                found.push((name, count));
+            }
+        }
+    }
+    found.sort();
+    let mut expected: Vec<_> =
+        PRINTED_AS_IT_IS.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+    expected.sort();
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,16 @@
+//! What the toolkits promise: one file a promise.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod entries;
+mod envelopes;
+mod forgotten;
+mod hostile;
+mod life;
+mod notes;
+mod schemas;
+#[path = "../../../tests/it/support.rs"]
+#[expect(dead_code, reason = "the tests of the library need more of it")]
+mod support;
+mod time_zone;
+mod tools_md;
