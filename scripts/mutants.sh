@@ -16,12 +16,12 @@ accepted=tests/mutants/accepted.txt
 found=${CARGO_TARGET_DIR:-target}/mutants/$folder-${shard//\//-of-}
 
 # Without llama.cpp, which would be compiled once more.
-of_madang=(--no-default-features --features sqlite --cargo-test-arg=--lib --cargo-test-arg=--test=it)
+of_madang=(--no-default-features --features madang/sqlite --cargo-test-arg=--lib --cargo-test-arg=--test=it)
 case $folder in
 dispatcher | session | confirm | store | ledger | port)
     chosen=(--package madang-actors --file "actors/src/$folder/**")
     first=(--cargo-test-arg=--lib)
-    second=(--test-package madang "${of_madang[@]}")
+    second=(--test-package madang,madang-toolkits "${of_madang[@]}")
     ;;
 sql)
     chosen=(--package madang --file "src/store/sql/**")

@@ -10,12 +10,12 @@ limit=""
 if command -v timeout >/dev/null; then limit="timeout 60"; fi
 
 ran=0
-for source in examples/*.rs examples/*/main.rs actors/examples/*.rs actors/examples/*/main.rs; do
+for source in {.,actors,llama,toolkits,program}/examples/{*.rs,*/main.rs}; do
     [ -e "$source" ] || continue # the pattern itself: nothing matched
     name=${source%/main.rs}
     name=$(basename "$name" .rs)
     package=madang
-    case $source in actors/*) package=madang-actors ;; esac
+    case $source in ./*) ;; *) package=madang-${source%%/*} ;; esac
     cargo build -q -p "$package" --example "$name"
     if grep -q '^//! Needs arguments:' "$source"; then
         echo "example $name: compiled; it needs arguments"

@@ -13,11 +13,11 @@ fi
 # Cases that nobody chose, many times as many as in `make test`. The seed is said, so that they can be tried again.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM$RANDOM} PROPTEST_CASES=${PROPTEST_CASES:-2000}
 echo "PROPTEST_RNG_SEED=$PROPTEST_RNG_SEED PROPTEST_CASES=$PROPTEST_CASES"
-cargo test --locked -p madang -p madang-proof --test proofs stores
-cargo test --locked -p madang --test it entries
+cargo test --locked --workspace --test proofs stores
+cargo test --locked -p madang-toolkits --test it entries
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
 MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib session::tests::heard
-MADANG_LONG_TEXTS=1 cargo test --locked -p madang --lib pre_tokenizers
-MADANG_LONG_TEXTS=1 cargo test --locked -p madang --test it child::long_texts
-MADANG_MODEL_FILES=2000 cargo test --locked -p madang --test it child::hostile_files
+MADANG_LONG_TEXTS=1 cargo test --locked -p madang-llama --lib pre_tokenizers
+MADANG_LONG_TEXTS=1 cargo test --locked -p madang-program --test it child::long_texts
+MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::hostile_files
 exec cargo run --locked --release -p madang-proof --bin proof -- all "$@"

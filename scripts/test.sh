@@ -46,7 +46,9 @@ wall() {
 # The crate alone, with everything that could build C++ out of reach.
 actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors; }
 
-tests() { run cargo test -p madang; }
+# All members but those that have a suite of their own.
+of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
+tests() { run cargo test "${of_tests[@]}"; }
 
 # Every step that can go wrong does, and planted bugs are found. Without llama.cpp, which has no such steps.
 with_failpoints=(-p madang --no-default-features --features "failpoints,sqlite" --test failpoints)
@@ -58,8 +60,8 @@ failpoints() {
     run cargo check -p madang --no-default-features --features failpoints,sqlite --test it
 }
 
-# With `madang` beside it, so that both are built with the features of the suite above.
-proofs() { run cargo test -p madang -p madang-proof --test proofs; }
+# With all members beside it, so that they are built with the features of the suite above.
+proofs() { run cargo test --workspace --test proofs; }
 
 # Each feature alone compiles. What needs llama.cpp takes the bindings from the build above, by Cargo's own means (a build script
 # can be overridden by its `links` key): other features elsewhere would otherwise compile llama.cpp a second time.
@@ -75,6 +77,7 @@ features() {
         fi
         run cargo check "${chosen[@]}" || return 1
     done
+    run cargo check -p madang-program --no-default-features
 }
 
 needs_llama() {
@@ -95,7 +98,7 @@ bindings_folder() {
 
 examples() { run scripts/run-examples.sh; }
 
-benches() { run cargo test -p madang --benches --no-run; }
+benches() { run cargo test "${of_tests[@]}" --benches --no-run; }
 
 # Leaves out what says only that all is well. The end of each test program stays: `test result: ok. ...`.
 hide_successes() {
@@ -137,8 +140,8 @@ build() {
     local begin=$SECONDS
     printf '== build\n'
     if [ $needs_madang -eq 1 ]; then
-        cargo test --locked -p madang --all-targets --no-run
-        cargo test --locked -p madang -p madang-proof --test proofs --no-run
+        cargo test --locked "${of_tests[@]}" --all-targets --no-run
+        cargo test --locked --workspace --test proofs --no-run
     fi
     if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --no-run; fi
     if [ $needs_actors -eq 1 ]; then
