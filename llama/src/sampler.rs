@@ -155,8 +155,8 @@ impl Sampler {
         let mut weights: Vec<f32> =
             candidates.iter().map(|(_, logit)| (logit - highest).exp()).collect();
         if self.sampling.min_p > 0.0 {
-            let kept = weights.iter().take_while(|weight| **weight >= self.sampling.min_p).count();
-            weights.truncate(kept.max(1));
+            let count = weights.iter().take_while(|weight| **weight >= self.sampling.min_p).count();
+            weights.truncate(count.max(1));
         }
         if self.sampling.top_p < 1.0 {
             let total: f32 = weights.iter().sum();
@@ -166,8 +166,8 @@ impl Sampler {
                 sum += **weight;
                 is_before
             };
-            let kept = weights.iter().take_while(before).count();
-            weights.truncate(kept.max(1));
+            let count = weights.iter().take_while(before).count();
+            weights.truncate(count.max(1));
         }
         // The temperature comes last: what is cut off does not depend on it.
         let heat = self.sampling.temperature;

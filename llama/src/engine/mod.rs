@@ -3,13 +3,13 @@
 //!
 //! The shell is `thread` (waits for completions), `prompts` (writes their prompts beside it, in the order of `fair`),
 //! `steps` (one decode after the other), `places` (who takes part), `cache`
-//! (who rests where), `kept` (a context, and what it holds) and `apart` (long prompts in a context of their own). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
+//! (who rests where), `kv_context` (a context, and what it holds) and `apart` (long prompts in a context of their own). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
 //! `prefixes` and `parked` who rests where, `scope` who may share. `states` alone is unsafe: it copies chats into memory that it has already.
 
 mod apart;
 mod cache;
 mod fair;
-mod kept;
+mod kv_context;
 mod load;
 mod pace;
 mod parked;

@@ -17,7 +17,7 @@ use tracing::{debug, error};
 use super::{
     apart::Apart,
     cache::Cache,
-    kept::Kept,
+    kv_context::KvContext,
     pace::Pace,
     plan::{self, Share, Wish},
     prefixes::Prefixes,
@@ -294,7 +294,7 @@ impl<'m> Engine<'m> {
             if *home == Home::Streams
                 && let Some(apart) = &mut self.apart
             {
-                apart.leave(sequence, &mut self.cache.kept);
+                apart.leave(sequence, &mut self.cache.kv);
             }
             match end {
                 Some(Err(ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
@@ -320,8 +320,8 @@ impl<'m> Engine<'m> {
 }
 
 /// The context in which the engine's thread decodes.
-fn here<'e, 'm>(cache: &'e mut Cache<'m>, apart: &'e mut Option<Apart<'m>>) -> &'e mut Kept<'m> {
-    apart.as_mut().and_then(Apart::streams).unwrap_or(&mut cache.kept)
+fn here<'e, 'm>(cache: &'e mut Cache<'m>, apart: &'e mut Option<Apart<'m>>) -> &'e mut KvContext<'m> {
+    apart.as_mut().and_then(Apart::streams).unwrap_or(&mut cache.kv)
 }
 
 /// Writes what the plan says into a batch, of completions whose sequences hold so many tokens by then.

@@ -11,7 +11,7 @@ mod worker;
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
 use tracing::error;
 
-use super::{kept::Kept, load::Keeps, sequence::Sequence, states::States};
+use super::{kv_context::KvContext, load::Keeps, sequence::Sequence, states::States};
 use worker::{Decoded, Done, Lent, Order};
 
 pub(super) use when::Room;
@@ -22,7 +22,7 @@ pub(super) struct Apart<'m> {
     worker: Worker<'m>,
     stage: Stage,
     /// The context of those that generate.
-    streams: Option<Kept<'m>>,
+    streams: Option<KvContext<'m>>,
     /// The context of prompts, when the worker does not have it.
     reader: Option<Lent<'m>>,
     /// What the worker decodes, or has decoded.
@@ -106,7 +106,7 @@ impl<'m> Apart<'m> {
     }
 
     /// The context of those that generate, while all are apart.
-    pub(super) fn streams(&mut self) -> Option<&mut Kept<'m>> {
+    pub(super) fn streams(&mut self) -> Option<&mut KvContext<'m>> {
         if self.is_on() { self.streams.as_mut() } else { None }
     }
 
@@ -121,11 +121,11 @@ impl<'m> Apart<'m> {
         match self.worker.look().ok()? {
             None | Some(Done::Decoded(_)) => Some(false),
             Some(Done::Made(made)) => {
-                let [streams, kept] = made?;
+                let [streams, kv] = made?;
                 self.streams = Some(streams);
-                let batches = (0..ahead(kept.keeps())).map(|_| LlamaBatch::new(self.piece, 1));
+                let batches = (0..ahead(kv.keeps())).map(|_| LlamaBatch::new(self.piece, 1));
                 let batches = batches.collect();
-                self.reader = Some(Lent { kept, count: 0, batches });
+                self.reader = Some(Lent { kv, count: 0, batches });
                 self.stage = Stage::Together;
                 Some(true)
             }
@@ -168,7 +168,7 @@ impl<'m> Apart<'m> {
     }
 
     /// Who generated on a sequence is over; the engine's own context holds its chat, as far as there is room.
-    pub(super) fn leave(&mut self, sequence: Sequence, main: &mut Kept<'m>) {
+    pub(super) fn leave(&mut self, sequence: Sequence, main: &mut KvContext<'m>) {
         if let Some(streams) = &mut self.streams {
             main.take_over(sequence, streams, &mut self.states);
             streams.empty(sequence);
@@ -186,8 +186,8 @@ impl<'m> Apart<'m> {
         if let Some(streams) = &mut self.streams {
             streams.empty_all();
         }
-        if let Some(Lent { kept, .. }) = &mut self.reader {
-            kept.empty_all();
+        if let Some(Lent { kv, .. }) = &mut self.reader {
+            kv.empty_all();
         }
     }
 }

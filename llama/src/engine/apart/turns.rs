@@ -5,7 +5,7 @@ use tracing::{debug, warn};
 use super::{
     super::{
         cache::Cache,
-        kept::Kept,
+        kv_context::KvContext,
         places::give_up,
         plan::{self, Share, Wish},
         prefixes::Prefixes,
@@ -68,7 +68,7 @@ impl Engine<'_> {
 
     /// What runs, as it would be apart.
     fn load(&self) -> Load {
-        let held = self.cache.kept.held();
+        let held = self.cache.kv.held();
         let mut load = Load::default();
         let (mut streams, mut prompts) = (Sequences::default(), Sequences::default());
         for run in &self.runs {
@@ -93,7 +93,7 @@ impl Engine<'_> {
     /// leave. A state comes home when all is summed up in it.
     fn has_read(&mut self) {
         let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
-        let Apart { reader: Some(Lent { kept, .. }), pieces, states, .. } = apart else { return };
+        let Apart { reader: Some(Lent { kv, .. }), pieces, states, .. } = apart else { return };
         let read: usize = pieces.iter().map(|piece| piece.tokens).sum();
         stats.decodes += pieces.last().map_or(0, |last| last.batch as u64 + 1);
         stats.prompt_tokens_evaluated += read as u64;
@@ -101,7 +101,7 @@ impl Engine<'_> {
         for piece in pieces.drain(..) {
             let Some(run) = runs.iter_mut().find(|run| run.began == piece.began) else { continue };
             let end = run.held + piece.tokens;
-            kept.holds(piece.sequence, &run.tokens[run.held..end]);
+            kv.holds(piece.sequence, &run.tokens[run.held..end]);
             run.holds(end);
             run.served = stats.decodes;
         }
@@ -109,7 +109,7 @@ impl Engine<'_> {
         for run in runs.iter_mut().filter(|run| run.home == Home::Reader) {
             let is_read = run.unread() == 0;
             if is_read || cache.keeps_parts() {
-                come_home(run, kept, cache, coming, states, stats);
+                come_home(run, kv, cache, coming, states, stats);
             }
             match run.sequence {
                 Some(sequence) if !is_read => stay.insert(sequence),
@@ -118,7 +118,7 @@ impl Engine<'_> {
         }
         // Also what was decoded for completions that are over.
         for sequence in cache.sequences().filter(|sequence| !stay.contains(*sequence)) {
-            kept.empty(sequence);
+            kv.empty(sequence);
         }
     }
 
@@ -131,12 +131,12 @@ impl Engine<'_> {
         };
         for run in runs.iter_mut().filter(|run| run.home == Home::Main) {
             let Some(sequence) = run.sequence else { continue };
-            let (home, kept) = if run.unread() > 0 {
-                (Home::Reader, &mut reader.kept)
+            let (home, kv) = if run.unread() > 0 {
+                (Home::Reader, &mut reader.kv)
             } else {
                 (Home::Streams, &mut *streams)
             };
-            if !kept.take_over(sequence, &mut cache.kept, states) {
+            if !kv.take_over(sequence, &mut cache.kv, states) {
                 return false;
             }
             run.home = home;
@@ -188,12 +188,12 @@ impl Engine<'_> {
             let from = match run.home {
                 Home::Main => continue,
                 Home::Streams => streams.as_mut(),
-                Home::Reader => reader.as_mut().map(|lent| &mut lent.kept),
+                Home::Reader => reader.as_mut().map(|lent| &mut lent.kv),
             };
             run.home = Home::Main;
             match (from, run.sequence) {
                 (Some(from), Some(_)) => come_home(run, from, cache, coming, states, stats),
-                (None, Some(sequence)) => run.held = cache.kept.held().len(sequence),
+                (None, Some(sequence)) => run.held = cache.kv.held().len(sequence),
                 (_, None) => (),
             }
         }
@@ -225,14 +225,14 @@ impl Apart<'_> {
 /// that rest, the completion gives up its place.
 fn come_home(
     run: &mut Run,
-    from: &mut Kept<'_>,
+    from: &mut KvContext<'_>,
     cache: &mut Cache<'_>,
     coming: &mut Prefixes<Held>,
     states: &mut States,
     stats: &mut EngineStats,
 ) {
     let Some(sequence) = run.sequence else { return };
-    while !cache.kept.take_over(sequence, from, states) {
+    while !cache.kv.take_over(sequence, from, states) {
         if !cache.make_room(stats) {
             return give_up(run, cache, coming, stats);
         }

@@ -10,7 +10,7 @@ use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch, model::LlamaModel as Wei
 use tracing::warn;
 
 use super::super::{
-    kept::Kept,
+    kv_context::KvContext,
     load::{Keeps, Shape, context},
     sequence::Sequence,
 };
@@ -18,7 +18,7 @@ use crate::backend::backend;
 
 /// A context and what is decoded in it, which go to the thread and come back.
 pub(super) struct Lent<'m> {
-    pub(super) kept: Kept<'m>,
+    pub(super) kv: KvContext<'m>,
     /// The first so many of the batches.
     pub(super) count: usize,
     pub(super) batches: Vec<LlamaBatch<'static>>,
@@ -40,7 +40,7 @@ pub(super) enum Order<'m> {
 
 pub(super) enum Done<'m> {
     /// The contexts for those that generate and for prompts; `None` if there is no memory for them.
-    Made(Option<[Kept<'m>; 2]>),
+    Made(Option<[KvContext<'m>; 2]>),
     Decoded(Decoded<'m>),
 }
 
@@ -98,7 +98,7 @@ impl<'m> Work<'m> {
         let mut count = 0;
         let mut result = Ok(());
         for batch in lent.batches.iter_mut().take(lent.count) {
-            result = lent.kept.decode(batch);
+            result = lent.kv.decode(batch);
             if result.is_err() {
                 break;
             }
@@ -112,16 +112,16 @@ impl<'m> Work<'m> {
 }
 
 /// One after the other, and nobody else makes any by then: llama.cpp changes the weights' own settings meanwhile.
-fn made<'m>(weights: &'m Weights, make: Make) -> Option<[Kept<'m>; 2]> {
+fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
-    let kept = |shape| {
+    let kv = |shape| {
         let context = weights.new_context(backend(), context(shape));
         let context =
             context.inspect_err(|cause| warn!(%cause, "failed to make a context")).ok()?;
-        Some(Kept::new(context, scratch, keeps))
+        Some(KvContext::new(context, scratch, keeps))
     };
     let [streams, prompts] = shapes;
-    Some([kept(streams)?, kept(prompts)?])
+    Some([kv(streams)?, kv(prompts)?])
 }
 
 impl<'m> Worker<'m> {

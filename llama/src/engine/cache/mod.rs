@@ -5,7 +5,7 @@ use llama_cpp_2::context::LlamaContext;
 mod resting;
 
 use super::{
-    kept::Kept,
+    kv_context::KvContext,
     load::Keeps,
     parked::Parked,
     prefixes,
@@ -22,7 +22,7 @@ use super::{
 /// sequence or its room is needed, the one that has rested longest moves to memory, with what it shares with nobody; and
 /// from there it is forgotten. What several begin with stays behind in a sequence of its own.
 pub(super) struct Cache<'m> {
-    pub(super) kept: Kept<'m>,
+    pub(super) kv: KvContext<'m>,
     slots: Slots,
     parked: Parked<Held, State>,
     states: States,
@@ -58,7 +58,7 @@ impl<'m> Cache<'m> {
     pub(super) fn new(context: LlamaContext<'m>, keeps: Keeps, tiers: Tiers) -> Self {
         let (slots, scratch) = Slots::new(tiers.sequences);
         Self {
-            kept: Kept::new(context, scratch, keeps),
+            kv: KvContext::new(context, scratch, keeps),
             slots,
             parked: Parked::new(tiers.parked_bytes),
             states: States::new(tiers.parked_bytes),
@@ -68,12 +68,12 @@ impl<'m> Cache<'m> {
 
     /// Whether others may begin with a part of what a sequence has read.
     pub(super) fn keeps_parts(&self) -> bool {
-        self.kept.keeps() != Keeps::State
+        self.kv.keeps() != Keeps::State
     }
 
     /// How many tokens of this prompt would be known if its session got a place now.
     pub(super) fn known(&self, prompt: &[Held]) -> usize {
-        self.kept.best(readable(prompt)).map_or(0, |known| known.tokens)
+        self.kv.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
     /// Gives a chat a sequence that holds as much of its prompt as may be shared with it. `None` if all sequences run.
@@ -85,7 +85,7 @@ impl<'m> Cache<'m> {
     ) -> Option<Placed> {
         let rests = self.slots.of(owner);
         let readable = readable(prompt);
-        let mut own = rests.map_or(0, |rests| self.kept.held().common(rests, readable));
+        let mut own = rests.map_or(0, |rests| self.kv.held().common(rests, readable));
         let sequence = match rests {
             Some(own) => {
                 self.slots.wake(own);
@@ -93,15 +93,15 @@ impl<'m> Cache<'m> {
             }
             None => self.take_sequence(stats)?,
         };
-        let best = self.kept.best(readable);
+        let best = self.kv.best(readable);
         let shared = best.map_or(0, |best| best.tokens);
         let restored = self.parked.take(owner).and_then(|chat| {
             let common = prefixes::common(&chat.tokens, readable);
             own = own.max(common);
-            let is_of_use = self.kept.keeps() == Keeps::All || common == chat.tokens.len();
+            let is_of_use = self.kv.keeps() == Keeps::All || common == chat.tokens.len();
             let is_longer = chat.from <= shared && common >= shared + RESTORE_GAIN && is_of_use;
             let restored =
-                is_longer.then(|| self.kept.restore(sequence, best, &chat, common)).flatten();
+                is_longer.then(|| self.kv.restore(sequence, best, &chat, common)).flatten();
             self.states.give_back(chat.state);
             restored
         });
@@ -111,13 +111,13 @@ impl<'m> Cache<'m> {
     }
 
     fn begin_with_best(&mut self, sequence: Sequence, readable: &[Held]) -> usize {
-        let Some(best) = self.kept.best(readable) else {
+        let Some(best) = self.kv.best(readable) else {
             // What it holds of its own cannot be gone on with.
-            self.kept.empty(sequence);
+            self.kv.empty(sequence);
             return 0;
         };
         self.slots.used(best.by);
-        self.kept.begin_with(sequence, best, readable)
+        self.kv.begin_with(sequence, best, readable)
     }
 
     fn take_sequence(&mut self, stats: &mut EngineStats) -> Option<Sequence> {
@@ -133,7 +133,7 @@ impl<'m> Cache<'m> {
 
     /// The sequence that is nobody's.
     pub(super) const fn scratch(&self) -> Sequence {
-        self.kept.scratch()
+        self.kv.scratch()
     }
 
     /// All sequences.
@@ -143,13 +143,13 @@ impl<'m> Cache<'m> {
 
     /// Nobody needs what a sequence holds.
     pub(super) fn free(&mut self, sequence: Sequence) {
-        self.kept.empty(sequence);
+        self.kv.empty(sequence);
         self.slots.free(sequence);
     }
 
     /// Forgets whatever the context holds, after something went wrong in it.
     pub(super) fn reset(&mut self) {
-        self.kept.empty_all();
+        self.kv.empty_all();
         for sequence in self.slots.all() {
             self.slots.free(sequence);
         }

@@ -42,12 +42,12 @@ impl Cache<'_> {
     /// How many tokens are held by chats that rest and by nobody else. A chat that came back whole has its own copy of what
     /// it begins with, which is not counted.
     fn resting(&self) -> usize {
-        let own = |sequence| self.kept.held().len(sequence) - self.shared(sequence);
+        let own = |sequence| self.kv.held().len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()
     }
 
     fn shared(&self, sequence: Sequence) -> usize {
-        self.kept.held().shared(sequence, |_| true).map_or(0, |known| known.tokens)
+        self.kv.held().shared(sequence, |_| true).map_or(0, |known| known.tokens)
     }
 
     /// Makes room in the context. False if only running completions are left in it.
@@ -67,19 +67,19 @@ impl Cache<'_> {
     /// Moves the chat that has rested longest to memory, but for what others share with it.
     fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
         let Some((sequence, owner)) = self.slots.longest_resting() else { return false };
-        let tokens = self.kept.held().len(sequence);
-        let kept = self.kept.held().shared(sequence, |by| self.slots.is_common(by));
-        let kept = kept.map_or(0, |known| known.tokens);
+        let tokens = self.kv.held().len(sequence);
+        let common_len = self.kv.held().shared(sequence, |by| self.slots.is_common(by));
+        let common_len = common_len.map_or(0, |known| known.tokens);
         let shared = self.shared(sequence);
-        let is_complete = self.kept.is_complete(sequence);
-        let is_common = is_complete && shared >= kept + COMMON_GAIN;
-        let from = match (self.kept.keeps() == Keeps::All && is_complete, is_common) {
+        let is_complete = self.kv.is_complete(sequence);
+        let is_common = is_complete && shared >= common_len + COMMON_GAIN;
+        let from = match (self.kv.keeps() == Keeps::All && is_complete, is_common) {
             (false, _) => 0,
             (true, true) => shared,
-            (true, false) => kept,
+            (true, false) => common_len,
         };
         if from < tokens {
-            let forgotten = match self.kept.chat(sequence, from, &mut self.states) {
+            let forgotten = match self.kv.chat(sequence, from, &mut self.states) {
                 Some(chat) => {
                     let forgotten = self.parked.park(owner, chat);
                     let count = forgotten.len();
@@ -96,7 +96,7 @@ impl Cache<'_> {
             stats.parked += 1;
             stats.forgotten += forgotten as u64;
         }
-        if is_common && self.kept.cut(sequence, shared) {
+        if is_common && self.kv.cut(sequence, shared) {
             self.slots.keep_common(sequence);
             if self.slots.commons() > COMMONS
                 && let Some(stalest) = self.slots.stalest_common()

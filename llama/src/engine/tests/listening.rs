@@ -19,7 +19,7 @@ pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<Comp
             last += i32::try_from(share.tokens).unwrap();
             let run = &engine.runs[share.run];
             if run.held == run.tokens.len() {
-                let best = margin(engine.cache.kept.logits(last));
+                let best = margin(engine.cache.kv.logits(last));
                 said.entry(run.request.id).or_default().push(best);
             }
         }

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// A context with what its sequences hold.
-pub(super) struct Kept<'m> {
+pub(super) struct KvContext<'m> {
     context: LlamaContext<'m>,
     held: Prefixes<Held>,
     /// For copies on their way; nobody's.
@@ -21,7 +21,7 @@ pub(super) struct Kept<'m> {
     keeps: Keeps,
 }
 
-impl<'m> Kept<'m> {
+impl<'m> KvContext<'m> {
     pub(super) fn new(context: LlamaContext<'m>, scratch: Sequence, keeps: Keeps) -> Self {
         Self { context, held: Prefixes::new(), scratch, keeps }
     }
@@ -149,7 +149,7 @@ impl<'m> Kept<'m> {
     pub(super) fn take_over(
         &mut self,
         sequence: Sequence,
-        from: &mut Kept<'_>,
+        from: &mut KvContext<'_>,
         states: &mut States,
     ) -> bool {
         let tokens = from.held.tokens(sequence);
