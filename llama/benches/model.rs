@@ -5,8 +5,6 @@
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
-#[path = "model/apart.rs"]
-mod apart;
 #[path = "model/bare.rs"]
 mod bare;
 #[path = "model/constraint.rs"]
@@ -17,6 +15,8 @@ mod gguf_file;
 mod hostile;
 #[path = "model/long.rs"]
 mod long;
+#[path = "model/prefill_worker.rs"]
+mod prefill_worker;
 #[path = "model/shape.rs"]
 mod shape;
 #[path = "model/sharing.rs"]
@@ -57,7 +57,7 @@ const PARTS: [&str; 10] = [
     "long",
     "hostile",
     "pieces",
-    "apart",
+    "prefill_worker",
     "sharing",
 ];
 
@@ -113,8 +113,8 @@ async fn main() {
     if is_wanted("pieces") {
         pieces(&model).await;
     }
-    if is_wanted("apart") {
-        let work = move || apart::measure(&model, bare());
+    if is_wanted("prefill_worker") {
+        let work = move || prefill_worker::measure(&model, bare());
         tokio::task::spawn_blocking(work).await.unwrap();
     }
 }

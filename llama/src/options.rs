@@ -13,8 +13,8 @@ pub struct LlamaOptions {
     pub(super) max_sequences: usize,
     pub(super) cache_tokens: Option<u32>,
     pub(super) resting_tokens: Option<usize>,
-    pub(super) apart_tokens: Option<u32>,
-    pub(super) parked_bytes: usize,
+    pub(super) prefill_context_tokens: Option<u32>,
+    pub(super) swapped_bytes: usize,
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) gpu_layers: u32,
     pub(super) has_flash_attention: bool,
@@ -61,8 +61,8 @@ impl LlamaOptions {
             max_sequences: 32,
             cache_tokens: None,
             resting_tokens: None,
-            apart_tokens: None,
-            parked_bytes: 256 << 20,
+            prefill_context_tokens: None,
+            swapped_bytes: 256 << 20,
             threads: None,
             gpu_layers: 0,
             has_flash_attention: true,
@@ -116,13 +116,13 @@ impl LlamaOptions {
         self
     }
 
-    /// Reads long prompts apart from those that generate, where there are two threads or more: in two more contexts with room
-    /// for so many tokens each, which are made when they are first needed and kept. By default as many as one chat may have; at
+    /// Lets a prefill worker read long prompts, where there are two threads or more. The engine then has two more contexts with
+    /// room for so many tokens each, and makes them when they are first needed. By default as many as one chat may have; at
     /// most 16 Mi, above which loading fails.
     /// What has no room there, and everything with 0, is read in turns with those that generate.
     #[must_use]
-    pub fn apart_tokens(mut self, tokens: u32) -> Self {
-        self.apart_tokens = Some(tokens);
+    pub fn prefill_context_tokens(mut self, tokens: u32) -> Self {
+        self.prefill_context_tokens = Some(tokens);
         self
     }
 
@@ -130,8 +130,8 @@ impl LlamaOptions {
     /// some hundred chats of a small model.
     /// Beyond that the chat that has rested longest is forgotten: its next turn is read from the beginning.
     #[must_use]
-    pub fn parked_bytes(mut self, bytes: usize) -> Self {
-        self.parked_bytes = bytes;
+    pub fn swapped_bytes(mut self, bytes: usize) -> Self {
+        self.swapped_bytes = bytes;
         self
     }
 

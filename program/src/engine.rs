@@ -40,20 +40,20 @@ fn report(stats: &EngineStats) -> Report {
     let figures = json!({
         "decodes": stats.decodes,
         "prompt_tokens_evaluated": stats.prompt_tokens_evaluated,
-        "prompt_tokens_apart": stats.prompt_tokens_apart,
-        "parted": stats.parted,
+        "prefill_worker_tokens": stats.prefill_worker_tokens,
+        "splits": stats.splits,
         "prompt_tokens_reused": stats.prompt_tokens_reused,
         "tokens_generated": stats.tokens_generated,
         "completions": stats.completions,
-        "parked": stats.parked,
+        "swapped_out": stats.swapped_out,
         "restored": stats.restored,
         "forgotten": stats.forgotten,
         "preempted": stats.preempted,
         "running": stats.running,
         "resting_sessions": stats.resting_sessions,
         "common_beginnings": stats.common_beginnings,
-        "parked_sessions": stats.parked_sessions,
-        "parked_bytes": stats.parked_bytes,
+        "swapped_sessions": stats.swapped_sessions,
+        "swapped_bytes": stats.swapped_bytes,
     });
     Report { progress: Some(stats.decodes), figures }
 }

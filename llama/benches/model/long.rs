@@ -18,8 +18,8 @@ use crate::{TRIALS, complete, load, millis, request, speed::median, until, user}
 pub(crate) async fn measure(path: &Path) {
     let mut costs = Vec::new();
     for _ in 0..TRIALS {
-        let (cost, tokens_apart) = once(path).await;
-        println!("long: {cost}; {tokens_apart} of the prompt's tokens read apart");
+        let (cost, worker_tokens) = once(path).await;
+        println!("long: {cost}; {worker_tokens} of the prompt's tokens read by the prefill worker");
         costs.push(cost);
     }
     let median_of = |ratio: fn(&Cost) -> f64| median(costs.iter().map(ratio).collect());
@@ -113,7 +113,7 @@ async fn once(path: &Path) -> (Cost, u64) {
         first_token: alone,
         first_token_beside: beside,
     };
-    (cost, model.stats().prompt_tokens_apart)
+    (cost, model.stats().prefill_worker_tokens)
 }
 
 /// All but a hundredth of these are no longer.

@@ -5,11 +5,11 @@ use tracing::debug;
 
 use super::{
     load::Keeps,
-    parked::Chat,
     prefixes::{Known, Prefixes},
     scope::Held,
     sequence::Sequence,
     states::{State, States},
+    swapped::Chat,
 };
 
 /// A context with what its sequences hold.

@@ -2,29 +2,30 @@
 //! the prompts that are still to be read.
 //!
 //! The shell is `thread` (waits for completions), `prompts` (writes their prompts beside it, in the order of `fair`),
-//! `steps` (one decode after the other), `places` (who takes part), `cache`
-//! (who rests where), `kv_context` (a context, and what it holds) and `apart` (long prompts in a context of their own). What decides is pure: `plan` and `pace` say what goes into a decode, `slots`,
-//! `prefixes` and `parked` who rests where, `scope` who may share. `states` alone is unsafe: it copies chats into memory that it has already.
+//! `steps` (one decode after the other), `places` (gives sequences), `cache` (chats that rest), `kv_context` (a context,
+//! and what it holds) and `prefill_worker` (long prompts in a context of their own). What decides is pure: `plan` and
+//! `prefill_budget` say what goes into a decode, `slots`, `prefixes` and `swapped` which chat rests where, and `scope`
+//! which chats may share. `states` alone is unsafe: it copies chats into memory that it has already.
 
-mod apart;
 mod cache;
 mod fair;
+mod generator;
 mod kv_context;
 mod load;
-mod pace;
-mod parked;
 mod places;
 mod plan;
+mod prefill_budget;
+mod prefill_worker;
 mod prefixes;
 mod prompts;
 mod run;
 mod scope;
 mod sequence;
 mod slots;
-mod speaker;
 mod states;
 mod stats;
 mod steps;
+mod swapped;
 mod thread;
 
 pub(super) use prompts::{Asked, Refused};

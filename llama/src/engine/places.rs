@@ -53,7 +53,7 @@ impl Engine<'_> {
         }
         if has_placed {
             // Not before: those that come may begin with what others rest on.
-            self.cache.park_most(None, &mut self.stats);
+            self.cache.swap_out_most(None, &mut self.stats);
         }
     }
 
@@ -72,9 +72,10 @@ impl Engine<'_> {
         self.runs.iter().any(reads)
     }
 
-    /// Makes room: apart by joining; in the engine's own context of those that rest first, then of the one that began last.
+    /// Makes room: in split contexts by joining; in the main context of chats that rest, then of the completion that began
+    /// last.
     pub(super) fn make_room(&mut self) -> bool {
-        if self.is_apart() {
+        if self.is_split() {
             self.join_for_room();
             return true;
         }

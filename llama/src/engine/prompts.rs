@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     fair::Fair,
-    speaker::{Prompt, Speaker},
+    generator::{Generator, Prompt},
     thread::Job,
 };
 
@@ -95,8 +95,8 @@ impl Asked {
     }
 
     /// Writes prompts until there is nothing to write and never will be, or nobody wants them.
-    pub(super) fn write(&self, speaker: &Speaker<'_>, written: &mpsc::Sender<Written>) {
-        self.write_by(|job| prompt(speaker, &job.request, &job.cancel), written);
+    pub(super) fn write(&self, generator: &Generator<'_>, written: &mpsc::Sender<Written>) {
+        self.write_by(|job| prompt(generator, &job.request, &job.cancel), written);
     }
 
     fn write_by(
@@ -143,7 +143,7 @@ impl Drop for CloseWhenDropped {
 
 /// The prompt of what was asked, unless nobody wants it any more.
 pub(super) fn prompt(
-    speaker: &Speaker<'_>,
+    generator: &Generator<'_>,
     request: &CompletionRequest,
     cancel: &[CancellationToken],
 ) -> Result<Prompt, ModelError> {
@@ -152,7 +152,7 @@ pub(super) fn prompt(
         return Err(ModelError::Cancelled { usage: Usage::default() });
     }
     // A panic of a template ends one completion, not the model.
-    let prompt = AssertUnwindSafe(|| speaker.prompt(request, &is_unwanted));
+    let prompt = AssertUnwindSafe(|| generator.prompt(request, &is_unwanted));
     std::panic::catch_unwind(prompt).unwrap_or_else(|_| Err(ModelError::failed(PANIC)))
 }
 

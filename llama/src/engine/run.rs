@@ -35,7 +35,7 @@ pub(super) struct Run {
     /// None while it waits for a place, or for what another one reads.
     pub(super) sequence: Option<Sequence>,
     pub(super) waits: Waits,
-    pub(super) home: Home,
+    pub(super) context: ContextKind,
     /// It reads, instead of generating.
     pub(super) reads: bool,
     /// The number of the decode in which it last took part.
@@ -58,16 +58,16 @@ pub(super) enum Waits {
     ForRoom,
 }
 
-/// In which context a completion goes on. In the engine's own one it has its sequence wherever it is; elsewhere it has the
+/// In which context a completion goes on. In the main one it has its sequence wherever it is; elsewhere it has the
 /// same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Home {
-    /// The engine's own.
+pub(super) enum ContextKind {
+    /// The main context.
     Main,
-    /// The one of those that generate while prompts are read apart.
+    /// The one of completions that generate beside the prefill worker.
     Streams,
-    /// The one of prompts that are read apart.
-    Reader,
+    /// The one of the prefill worker.
+    Prefill,
 }
 
 impl Run {
@@ -82,15 +82,15 @@ impl Run {
         Some(Wish { run, tokens, reads: self.reads, served: self.served })
     }
 
-    /// In which decode of the engine's thread it takes part, while prompts are read apart or not.
-    pub(super) fn is_decoded(&self, is_apart: bool) -> Option<Kind> {
-        match self.home {
-            Home::Streams => Some(Kind::Streams),
-            Home::Reader => None,
+    /// In which decode of the engine's thread it takes part, while the contexts are split or not.
+    pub(super) fn is_decoded(&self, is_split: bool) -> Option<Kind> {
+        match self.context {
+            ContextKind::Streams => Some(Kind::Streams),
+            ContextKind::Prefill => None,
             // It moves as soon as the reader is idle.
-            Home::Main if is_apart => None,
-            Home::Main if self.reads => Some(Kind::Prompts),
-            Home::Main => Some(Kind::Streams),
+            ContextKind::Main if is_split => None,
+            ContextKind::Main if self.reads => Some(Kind::Prompts),
+            ContextKind::Main => Some(Kind::Streams),
         }
     }
 
@@ -111,7 +111,7 @@ impl Run {
         self.held = 0;
         self.reads = true;
         self.waits = waits;
-        self.home = Home::Main;
+        self.context = ContextKind::Main;
         self.sequence.take()
     }
 }

@@ -8,10 +8,10 @@ pub struct EngineStats {
     pub decodes: u64,
     /// Tokens of prompts that were read.
     pub prompt_tokens_evaluated: u64,
-    /// Tokens of these that were read apart from those that generate.
-    pub prompt_tokens_apart: u64,
-    /// How often all parted for that.
-    pub parted: u64,
+    /// Tokens of these that the prefill worker read.
+    pub prefill_worker_tokens: u64,
+    /// How often completions and prompts moved to split contexts for that.
+    pub splits: u64,
     /// Tokens of prompts that were known from before.
     pub prompt_tokens_reused: u64,
     /// Tokens that were generated.
@@ -19,7 +19,7 @@ pub struct EngineStats {
     /// Completions that began.
     pub completions: u64,
     /// Chats that moved to memory.
-    pub parked: u64,
+    pub swapped_out: u64,
     /// Chats that came back from memory.
     pub restored: u64,
     /// Chats that were forgotten because there was no room for them in memory.
@@ -33,7 +33,7 @@ pub struct EngineStats {
     /// Beginnings that several chats have in common and that are kept in the context.
     pub common_beginnings: usize,
     /// Sessions that rest in memory.
-    pub parked_sessions: usize,
+    pub swapped_sessions: usize,
     /// Bytes of these.
-    pub parked_bytes: usize,
+    pub swapped_bytes: usize,
 }

@@ -15,23 +15,23 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use super::{
-    apart::Apart,
     cache::Cache,
+    generator::Generator,
     kv_context::KvContext,
-    pace::Pace,
     plan::{self, Share, Wish},
+    prefill_budget::PrefillBudget,
+    prefill_worker::PrefillWorker,
     prefixes::Prefixes,
     prompts::{PANIC, Written},
-    run::{Home, Run, Waits},
+    run::{ContextKind, Run, Waits},
     scope::{Held, Scopes},
-    speaker::Speaker,
     stats::EngineStats,
     thread::Reply,
 };
 
 /// The completions that run, and what they run on.
 pub(super) struct Engine<'m> {
-    speaker: Arc<Speaker<'m>>,
+    generator: Arc<Generator<'m>>,
     scopes: Scopes,
     pub(super) cache: Cache<'m>,
     /// In the order in which they began.
@@ -39,16 +39,16 @@ pub(super) struct Engine<'m> {
     /// The prompts that are being read.
     pub(super) coming: Prefixes<Held>,
     batch: LlamaBatch<'static>,
-    pace: Pace,
+    prefill_budget: PrefillBudget,
     pub(super) bounds: Bounds,
-    /// Where long prompts may be read apart.
-    pub(super) apart: Option<Apart<'m>>,
+    /// Reads long prompts, where there are threads for it.
+    pub(super) prefill_worker: Option<PrefillWorker<'m>>,
     pub(super) stats: EngineStats,
     /// What others may know of `stats`.
     told: Arc<Mutex<EngineStats>>,
 }
 
-/// What a decode is of. Those that generate are decoded apart from prompts: flash attention sums in another way where
+/// What a decode is of. Those that generate are decoded separately from prompts: flash attention sums in another way where
 /// there are many tokens, and what a chat says is not to depend on who reads beside it. How many generate may still
 /// change how they are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,22 +82,22 @@ impl Bounds {
 
 impl<'m> Engine<'m> {
     pub(super) fn new(
-        speaker: Arc<Speaker<'m>>,
+        generator: Arc<Generator<'m>>,
         cache: Cache<'m>,
         bounds: Bounds,
-        apart: Option<Apart<'m>>,
+        prefill_worker: Option<PrefillWorker<'m>>,
         told: Arc<Mutex<EngineStats>>,
     ) -> Self {
         Self {
-            speaker,
+            generator,
             scopes: Scopes::default(),
             cache,
             runs: Vec::new(),
             coming: Prefixes::new(),
             batch: LlamaBatch::new(bounds.batch(), 1),
-            pace: Pace::default(),
+            prefill_budget: PrefillBudget::default(),
             bounds,
-            apart,
+            prefill_worker,
             stats: EngineStats::default(),
             told,
         }
@@ -115,7 +115,7 @@ impl<'m> Engine<'m> {
     /// Writes a prompt and begins its completion.
     #[cfg(test)]
     pub(super) fn begin(&mut self, job: super::thread::Job) {
-        let prompt = super::prompts::prompt(&self.speaker, &job.request, &job.cancel);
+        let prompt = super::prompts::prompt(&self.generator, &job.request, &job.cancel);
         self.begin_written(Written { job, prompt });
     }
 
@@ -145,7 +145,7 @@ impl<'m> Engine<'m> {
             held: 0,
             sequence: None,
             waits: Waits::No,
-            home: Home::Main,
+            context: ContextKind::Main,
             reads: true,
             served: self.stats.decodes,
             began: self.stats.completions,
@@ -161,10 +161,10 @@ impl<'m> Engine<'m> {
         }
         self.reap();
         self.place();
-        self.read_apart();
+        self.run_prefill_worker();
         for kind in Kind::BOTH {
             if let Some(shares) = self.decode(kind) {
-                self.speak(&shares);
+                self.generate(&shares);
             }
             self.reap();
         }
@@ -181,7 +181,7 @@ impl<'m> Engine<'m> {
     /// Decodes what the plan says, and says what that was. `None` if there was nothing, or all failed.
     pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
-            let is_on = self.is_apart();
+            let is_on = self.is_split();
             let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| {
                 let wish = run.wish(at)?;
                 (run.is_decoded(is_on) == Some(kind)).then_some(wish)
@@ -192,7 +192,7 @@ impl<'m> Engine<'m> {
                 Kind::Prompts => {
                     let generates = |run: &&Run| run.sequence.is_some() && !run.reads;
                     let streams = self.runs.iter().filter(generates).count();
-                    self.pace.prompt_tokens(streams, self.bounds.prompt_tokens)
+                    self.prefill_budget.prompt_tokens(streams, self.bounds.prompt_tokens)
                 }
             };
             let shares = plan::plan(&wishes, tokens);
@@ -202,7 +202,7 @@ impl<'m> Engine<'m> {
             let held: Vec<usize> = self.runs.iter().map(|run| run.held).collect();
             fill(&mut self.batch, &self.runs, &held, &shares);
             let began = Instant::now();
-            match here(&mut self.cache, &mut self.apart).decode(&mut self.batch) {
+            match here(&mut self.cache, &mut self.prefill_worker).decode(&mut self.batch) {
                 Ok(()) => {
                     self.decoded(kind, &shares, began);
                     return Some(shares);
@@ -223,26 +223,27 @@ impl<'m> Engine<'m> {
             let run = &mut self.runs[share.run];
             let sequence = run.sequence.expect("it took part");
             let end = run.held + share.tokens;
-            here(&mut self.cache, &mut self.apart).holds(sequence, &run.tokens[run.held..end]);
+            here(&mut self.cache, &mut self.prefill_worker)
+                .holds(sequence, &run.tokens[run.held..end]);
             run.holds(end);
             run.served = self.stats.decodes;
             read += if run.reads { share.tokens } else { 0 };
         }
         self.stats.prompt_tokens_evaluated += read as u64;
         match kind {
-            // Apart, a decode takes another time.
-            Kind::Streams if self.is_apart() => (),
-            Kind::Streams => self.pace.generated(shares.len(), began.elapsed()),
-            Kind::Prompts => self.pace.read(read, began.elapsed()),
+            // In split contexts a decode takes another time.
+            Kind::Streams if self.is_split() => (),
+            Kind::Streams => self.prefill_budget.generated(shares.len(), began.elapsed()),
+            Kind::Prompts => self.prefill_budget.read(read, began.elapsed()),
         }
     }
 
-    pub(super) fn is_apart(&self) -> bool {
-        self.apart.as_ref().is_some_and(Apart::is_on)
+    pub(super) fn is_split(&self) -> bool {
+        self.prefill_worker.as_ref().is_some_and(PrefillWorker::is_on)
     }
 
     /// Lets everybody choose whose tokens are all decoded.
-    pub(super) fn speak(&mut self, shares: &[Share]) {
+    pub(super) fn generate(&mut self, shares: &[Share]) {
         let mut last = -1;
         for share in shares {
             last += i32::try_from(share.tokens).expect("a batch is short");
@@ -255,10 +256,11 @@ impl<'m> Engine<'m> {
                 self.coming.forget(run.sequence.expect("it took part"));
             }
             let before = run.usage.completion_tokens;
-            let (speaker, logits) =
-                (&self.speaker, here(&mut self.cache, &mut self.apart).logits(last));
+            let (generator, logits) =
+                (&self.generator, here(&mut self.cache, &mut self.prefill_worker).logits(last));
             // A panic of a grammar or a listener ends one completion, not the model.
-            let end = std::panic::catch_unwind(AssertUnwindSafe(|| speaker.speak(run, logits)));
+            let end =
+                std::panic::catch_unwind(AssertUnwindSafe(|| generator.generate(run, logits)));
             run.end = end.unwrap_or_else(|_| Some(Err(ModelError::failed(PANIC))));
             self.stats.tokens_generated += u64::from(run.usage.completion_tokens - before);
         }
@@ -274,8 +276,8 @@ impl<'m> Engine<'m> {
             run.end = Some(Err(ModelError::failed_by(DECODE, error.to_string())));
         }
         self.cache.reset();
-        if let Some(apart) = &mut self.apart {
-            apart.clear();
+        if let Some(worker) = &mut self.prefill_worker {
+            worker.clear();
         }
     }
 
@@ -288,13 +290,13 @@ impl<'m> Engine<'m> {
             std::mem::take(&mut self.runs).into_iter().partition(|run: &Run| run.end.is_some());
         self.runs = running;
         let ended: Vec<Run> = ended;
-        for Run { sequence, end, owner, home, .. } in &ended {
+        for Run { sequence, end, owner, context, .. } in &ended {
             let Some(sequence) = *sequence else { continue };
             self.coming.forget(sequence);
-            if *home == Home::Streams
-                && let Some(apart) = &mut self.apart
+            if *context == ContextKind::Streams
+                && let Some(worker) = &mut self.prefill_worker
             {
-                apart.leave(sequence, &mut self.cache.kv);
+                worker.leave(sequence, &mut self.cache.kv);
             }
             match end {
                 Some(Err(ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
@@ -320,8 +322,11 @@ impl<'m> Engine<'m> {
 }
 
 /// The context in which the engine's thread decodes.
-fn here<'e, 'm>(cache: &'e mut Cache<'m>, apart: &'e mut Option<Apart<'m>>) -> &'e mut KvContext<'m> {
-    apart.as_mut().and_then(Apart::streams).unwrap_or(&mut cache.kv)
+fn here<'e, 'm>(
+    cache: &'e mut Cache<'m>,
+    prefill_worker: &'e mut Option<PrefillWorker<'m>>,
+) -> &'e mut KvContext<'m> {
+    prefill_worker.as_mut().and_then(PrefillWorker::streams).unwrap_or(&mut cache.kv)
 }
 
 /// Writes what the plan says into a batch, of completions whose sequences hold so many tokens by then.

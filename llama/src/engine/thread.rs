@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{
-    apart::{Apart, Make, Room, worker},
     cache::{Cache, Tiers},
+    generator::Generator,
     load::{Keeps, Shape, context, load, name, threads},
+    prefill_worker::{Make, PrefillWorker, Room, channel},
     prompts::{Asked, CloseWhenDropped, WRITERS, Written},
     sequence::Sequence,
-    speaker::Speaker,
     stats::EngineStats,
     steps::{Bounds, Engine},
 };
@@ -112,14 +112,14 @@ fn run(
     let tiers = Tiers {
         sequences: (2 * bounds.running + SPARE).min(Sequence::MOST - 1),
         resting_tokens: options.resting_tokens.unwrap_or(count(room)),
-        parked_bytes: options.parked_bytes,
+        swapped_bytes: options.swapped_bytes,
     };
     // llama.cpp aborts where a batch may be shorter than there are sequences, or longer than the context.
     let batch = number(bounds.batch().max(tiers.sequences + 1));
     let cells = cells.max(batch);
-    let apart = options.apart_tokens.unwrap_or(room).max(batch);
+    let split = options.prefill_context_tokens.unwrap_or(room).max(batch);
     // More is an error in a number. llama.cpp would round it up beyond its type, or abort for want of memory.
-    if let Some(tokens) = [cells, apart].into_iter().find(|tokens| *tokens > MOST_TOKENS) {
+    if let Some(tokens) = [cells, split].into_iter().find(|tokens| *tokens > MOST_TOKENS) {
         return Err(LoadError::Context { tokens });
     }
     let threads = threads(&options, weights.size());
@@ -133,37 +133,37 @@ fn run(
     let context = weights
         .new_context(backend(), context(shape))
         .map_err(|_| LoadError::Context { tokens: cells })?;
-    let speaker = Speaker::new(&weights, &gguf, &options, count(room)).ok_or_else(|| {
+    let generator = Generator::new(&weights, &gguf, &options, count(room)).ok_or_else(|| {
         LoadError::Damaged { path, problem: "it has too many special tokens".into() }
     })?;
     let name = name(&options.source, &gguf);
-    let speaker = Arc::new(speaker);
-    let Dialect { family, style, .. } = speaker.dialect();
+    let generator = Arc::new(generator);
+    let Dialect { family, style, .. } = generator.dialect();
     let known = Loaded { name, family, style: style.clone() };
     let (model, family) = (&known.name, family.name);
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
     let keeps = Keeps::of(&weights, &gguf);
     let cache = Cache::new(context, keeps, tiers);
-    let room = Room { apart: count(apart), home: count(cells) };
-    let make = make(Shape { cells: apart, ..shape }, cache.scratch(), keeps)
-        .filter(|_| may_part(&options));
+    let room = Room { split: count(split), main: count(cells) };
+    let make = make(Shape { cells: split, ..shape }, cache.scratch(), keeps)
+        .filter(|_| may_split(&options));
     thread::scope(|scope| {
-        let apart = make.and_then(|make| {
-            let (worker, work) = worker();
+        let prefill_worker = make.and_then(|make| {
+            let (handle, work) = channel();
             let weights = &weights;
             thread::Builder::new()
-                .name("madang-reader".into())
+                .name("madang-prefill".into())
                 .spawn_scoped(scope, move || work.run(weights, make))
-                .inspect_err(|cause| warn!(%cause, "no thread to read prompts apart"))
+                .inspect_err(|cause| warn!(%cause, "no thread for a prefill worker"))
                 .ok()?;
-            Some(Apart::new(worker, room, bounds.prompt_tokens))
+            Some(PrefillWorker::new(handle, room, bounds.prompt_tokens))
         });
         let (ready, mut jobs) = blocking::channel();
         let writers = (0..WRITERS).map(|_| {
-            let (speaker, ready) = (Arc::clone(&speaker), ready.clone());
+            let (generator, ready) = (Arc::clone(&generator), ready.clone());
             let thread = thread::Builder::new().name("madang-prompts".into());
             let thread = thread.stack_size(STACK_BYTES);
-            thread.spawn_scoped(scope, move || asked.write(&speaker, &ready)).map(drop)
+            thread.spawn_scoped(scope, move || asked.write(&generator, &ready)).map(drop)
         });
         let writers: Result<(), std::io::Error> = writers.collect();
         let close = || asked.close();
@@ -173,7 +173,7 @@ fn run(
         }
         // The writers alone hold it from here on: when they have ended, nothing comes any more.
         drop(ready);
-        let mut engine = Engine::new(speaker, cache, bounds, apart, stats);
+        let mut engine = Engine::new(generator, cache, bounds, prefill_worker, stats);
         let is_wanted = loaded.send(Ok(known)).is_ok();
         while is_wanted && begin_waiting(&mut engine, asked, &mut jobs) {
             engine.step();
@@ -184,12 +184,12 @@ fn run(
     })
 }
 
-/// Whether prompts may be read apart. A graphics card computes one decode after the other anyway.
-fn may_part(options: &LlamaOptions) -> bool {
-    options.gpu_layers == 0 && options.apart_tokens != Some(0)
+/// Whether a prefill worker may read prompts. A graphics card computes one decode after the other anyway.
+fn may_split(options: &LlamaOptions) -> bool {
+    options.gpu_layers == 0 && options.prefill_context_tokens != Some(0)
 }
 
-/// What contexts for reading apart are made of; `None` with one thread, which has no halves.
+/// What the contexts of the prefill worker are made of; `None` with one thread, which has no halves.
 fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     // Who generates waits for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_are_read_apart_where_there_are_threads_for_two() {
+    fn a_prefill_worker_reads_prompts_where_there_are_threads_for_two() {
         let threads = |threads| {
             let shape =
                 Shape { cells: 64, batch: 8, sequences: 2, threads, has_flash_attention: true };
@@ -257,7 +257,10 @@ mod tests {
         };
         assert_eq!([1, 2, 5].map(threads), [None, Some([1, 1]), Some([2, 3])]);
         let options = || LlamaOptions::new("a.gguf");
-        assert!(may_part(&options()) && may_part(&options().apart_tokens(64)));
-        assert!(!may_part(&options().apart_tokens(0)) && !may_part(&options().gpu_layers(1)));
+        assert!(may_split(&options()) && may_split(&options().prefill_context_tokens(64)));
+        assert!(
+            !may_split(&options().prefill_context_tokens(0))
+                && !may_split(&options().gpu_layers(1))
+        );
     }
 }

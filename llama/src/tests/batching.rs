@@ -86,7 +86,7 @@ async fn a_chat_that_moved_to_memory_comes_back_and_only_what_is_new_is_read() {
     }
     let stats = model.stats();
     assert_eq!(
-        (stats.parked, stats.parked_sessions, stats.common_beginnings),
+        (stats.swapped_out, stats.swapped_sessions, stats.common_beginnings),
         (2, 2, 1),
         "{stats:?}"
     );
@@ -101,18 +101,18 @@ async fn a_chat_that_may_rest_while_nobody_runs_moves_to_memory_as_soon_as_someb
     let options = options(&TinyModel::new()).resting_tokens(120);
     let model = LlamaModel::load(options).unwrap();
     complete(&model, of_session("a", vec![user(&"a".repeat(80))])).await.unwrap();
-    assert_eq!((model.stats().parked, model.stats().resting_sessions), (0, 1));
+    assert_eq!((model.stats().swapped_out, model.stats().resting_sessions), (0, 1));
     complete(&model, of_session("b", vec![user("b")])).await.unwrap();
-    assert_eq!((model.stats().parked, model.stats().resting_sessions), (1, 1));
+    assert_eq!((model.stats().swapped_out, model.stats().resting_sessions), (1, 1));
 }
 
 #[tokio::test]
 async fn a_chat_for_which_memory_has_no_room_is_forgotten_and_read_again() {
     let model =
-        LlamaModel::load(options(&TinyModel::new()).resting_tokens(0).parked_bytes(0)).unwrap();
+        LlamaModel::load(options(&TinyModel::new()).resting_tokens(0).swapped_bytes(0)).unwrap();
     complete(&model, of_session("a", vec![user("hello from a")])).await.unwrap();
     complete(&model, of_session("b", vec![user("another one")])).await.unwrap();
-    assert_eq!((model.stats().forgotten, model.stats().parked_sessions), (1, 0));
+    assert_eq!((model.stats().forgotten, model.stats().swapped_sessions), (1, 0));
     let chat = vec![user("hello from a"), said("abc"), user("more")];
     let second = complete(&model, of_session("a", chat)).await.unwrap();
     assert_eq!(second.text, "abc");
@@ -209,15 +209,15 @@ async fn no_choice_of_bounds_reaches_an_abort() {
 }
 
 #[tokio::test]
-async fn with_two_threads_a_long_prompt_is_read_apart_unless_that_is_not_wanted() {
+async fn with_two_threads_a_long_prompt_is_read_by_the_prefill_worker_unless_that_is_not_wanted() {
     // One core has no halves.
-    let may_part = std::thread::available_parallelism().unwrap().get() > 1;
-    for (apart_tokens, parts) in [(None, may_part), (Some(0), false)] {
+    let may_split = std::thread::available_parallelism().unwrap().get() > 1;
+    for (prefill_context_tokens, parts) in [(None, may_split), (Some(0), false)] {
         let options = LlamaOptions::from_bytes("random", with_unnamed_window());
         let options = options.threads(NonZeroUsize::new(2).unwrap()).context_tokens(2_048);
         let options = options.max_repeated_tokens(0);
-        let options = match apart_tokens {
-            Some(tokens) => options.apart_tokens(tokens),
+        let options = match prefill_context_tokens {
+            Some(tokens) => options.prefill_context_tokens(tokens),
             None => options,
         };
         let model = Arc::new(LlamaModel::load(options).unwrap());
@@ -233,14 +233,14 @@ async fn with_two_threads_a_long_prompt_is_read_apart_unless_that_is_not_wanted(
         }
         let mut long = 0;
         // The contexts are made while the first is read in turns.
-        while model.stats().parted == 0 && long < if parts { 100 } else { 2 } {
+        while model.stats().splits == 0 && long < if parts { 100 } else { 2 } {
             long += 1;
             let text = format!("{long} tells a long story ").repeat(40);
             let asked = of_session(&long.to_string(), vec![user(&text)]);
             complete(&model, CompletionRequest { max_tokens: 1, ..asked }).await.unwrap();
             assert!(talks.try_join_next().is_none(), "it has said all");
         }
-        assert_eq!(model.stats().parted > 0, parts, "{:?}", model.stats());
+        assert_eq!(model.stats().splits > 0, parts, "{:?}", model.stats());
         stop.cancel();
         talks.join_all().await;
     }

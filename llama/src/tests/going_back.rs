@@ -41,13 +41,13 @@ async fn chats_with_a_window_share_what_they_begin_with() {
 #[tokio::test]
 async fn whatever_is_kept_of_chats_with_a_window_they_go_on_as_if_all_were_read_again() {
     let (reused, stats) = chats_go_on(&windowed()).await;
-    assert!(reused > 2_000 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+    assert!(reused > 2_000 && stats.swapped_out > 5 && stats.restored > 2, "{reused} {stats:?}");
 }
 
 #[tokio::test]
 async fn chats_of_a_recurrent_model_go_on_as_if_all_were_read_again() {
     let (reused, stats) = chats_go_on(&recurrent()).await;
-    assert!(reused > 500 && stats.parked > 5 && stats.restored > 2, "{reused} {stats:?}");
+    assert!(reused > 500 && stats.swapped_out > 5 && stats.restored > 2, "{reused} {stats:?}");
 }
 
 /// Five chats in which things are taken back and told in other words, and room for few of them: each answer is the one of a
@@ -117,7 +117,7 @@ async fn a_chat_that_memory_kept_in_part_is_read_again_though_the_file_names_no_
     let long = "long ".repeat(860);
     complete(&model, of_session("long", &system, vec![user(&long)])).await.unwrap();
     complete(&model, of_session("other", &system, vec![user("hello")])).await.unwrap();
-    assert_eq!(model.stats().parked_sessions, 1, "{:?}", model.stats());
+    assert_eq!(model.stats().swapped_sessions, 1, "{:?}", model.stats());
     // What was before the window then is inside of it where the question is asked shorter.
     let more = of_session("long", &system, vec![user(&long[..4_200])]);
     let expected = complete(&load(), more.clone()).await.unwrap();

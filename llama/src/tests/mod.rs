@@ -313,7 +313,7 @@ async fn while_the_prompt_of_one_user_is_written_others_are_answered() {
     // Looks ahead behind every digit, which takes a second and more in all.
     let slow = TinyModel { pre_tokenizer: "superbpe", context_length: 200_000, ..TinyModel::new() };
     let options = options(&slow).context_tokens(200_000).cache_tokens(1);
-    let model = LlamaModel::load(options.apart_tokens(0)).unwrap();
+    let model = LlamaModel::load(options.prefill_context_tokens(0)).unwrap();
     let mut hostile = request(vec![user(&"1".repeat(150 << 10))], vec![]);
     hostile.user = UserId::new("hostile").unwrap();
     let cancel = CancellationToken::new();

@@ -15,14 +15,14 @@ fn at_their_ends() -> Vec<(String, LlamaOptions)> {
     for end in [u32::MIN, 1, u32::MAX] {
         with("context_tokens", &end, &|options| options.context_tokens(end));
         with("cache_tokens", &end, &|options| options.cache_tokens(end));
-        with("apart_tokens", &end, &|options| options.apart_tokens(end));
+        with("prefill_context_tokens", &end, &|options| options.prefill_context_tokens(end));
         with("gpu_layers", &end, &|options| options.gpu_layers(end));
     }
     for end in [usize::MIN, 1, usize::MAX] {
         with("prefill_tokens", &end, &|options| options.prefill_tokens(end));
         with("max_sequences", &end, &|options| options.max_sequences(end));
         with("resting_tokens", &end, &|options| options.resting_tokens(end));
-        with("parked_bytes", &end, &|options| options.parked_bytes(end));
+        with("swapped_bytes", &end, &|options| options.swapped_bytes(end));
         with("max_waiting", &end, &|options| options.max_waiting(end));
         with("max_repeated_tokens", &end, &|options| options.max_repeated_tokens(end));
         with("top_k", &end, &|options| {
@@ -76,7 +76,7 @@ async fn every_option_at_an_end_of_its_type_works_or_is_refused_with_a_sentence(
         }
         assert_eq!(model.stats().running, 0, "{name}");
     }
-    assert_eq!(refused, ["cache_tokens 4294967295", "apart_tokens 4294967295"]);
+    assert_eq!(refused, ["cache_tokens 4294967295", "prefill_context_tokens 4294967295"]);
 }
 
 type Set = fn(Sampling, f32) -> Sampling;

@@ -65,7 +65,7 @@ fn pays(pin: u64) -> String {
 
 /// Chats at rest in the context, in memory, and nowhere.
 fn places(options: impl Fn() -> LlamaOptions) -> [LlamaOptions; 3] {
-    [options(), options().resting_tokens(0), options().resting_tokens(0).parked_bytes(0)]
+    [options(), options().resting_tokens(0), options().resting_tokens(0).swapped_bytes(0)]
 }
 
 #[tokio::test]

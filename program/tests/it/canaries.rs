@@ -95,7 +95,7 @@ async fn no_token_of_one_session_reaches_another() {
         .resting_tokens(128)
         .max_sequences(AT_ONCE / 3)
         // Room for some of them, so that some come back and most are forgotten.
-        .parked_bytes(24 << 20);
+        .swapped_bytes(24 << 20);
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
     let model = Arc::new(model);
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
@@ -125,7 +125,10 @@ async fn no_token_of_one_session_reaches_another() {
     assert!(foreign.is_empty(), "{foreign:?}");
     assert!(own > sessions * 7 / 10, "otherwise nothing is shown: {own}");
     assert!(
-        stats.parked > 100 && stats.restored > 10 && stats.forgotten > 0 && stats.preempted > 0,
+        stats.swapped_out > 100
+            && stats.restored > 10
+            && stats.forgotten > 0
+            && stats.preempted > 0,
         "{stats:?}"
     );
 }

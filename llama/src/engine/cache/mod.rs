@@ -7,13 +7,13 @@ mod resting;
 use super::{
     kv_context::KvContext,
     load::Keeps,
-    parked::Parked,
     prefixes,
     scope::{Held, Owner},
     sequence::Sequence,
     slots::Slots,
     states::{State, States},
     stats::EngineStats,
+    swapped::Swapped,
 };
 
 /// The context with what its sequences hold.
@@ -24,7 +24,7 @@ use super::{
 pub(super) struct Cache<'m> {
     pub(super) kv: KvContext<'m>,
     slots: Slots,
-    parked: Parked<Held, State>,
+    swapped: Swapped<Held, State>,
     states: States,
     resting_tokens: usize,
 }
@@ -37,7 +37,7 @@ pub(super) struct Tiers {
     /// Tokens of chats that rest in the context.
     pub(super) resting_tokens: usize,
     /// Bytes of chats that rest in memory.
-    pub(super) parked_bytes: usize,
+    pub(super) swapped_bytes: usize,
 }
 
 /// What a chat was given to go on with.
@@ -60,8 +60,8 @@ impl<'m> Cache<'m> {
         Self {
             kv: KvContext::new(context, scratch, keeps),
             slots,
-            parked: Parked::new(tiers.parked_bytes),
-            states: States::new(tiers.parked_bytes),
+            swapped: Swapped::new(tiers.swapped_bytes),
+            states: States::new(tiers.swapped_bytes),
             resting_tokens: tiers.resting_tokens,
         }
     }
@@ -95,7 +95,7 @@ impl<'m> Cache<'m> {
         };
         let best = self.kv.best(readable);
         let shared = best.map_or(0, |best| best.tokens);
-        let restored = self.parked.take(owner).and_then(|chat| {
+        let restored = self.swapped.take(owner).and_then(|chat| {
             let common = prefixes::common(&chat.tokens, readable);
             own = own.max(common);
             let is_of_use = self.kv.keeps() == Keeps::All || common == chat.tokens.len();
@@ -158,8 +158,8 @@ impl<'m> Cache<'m> {
     pub(super) fn tell(&self, stats: &mut EngineStats) {
         stats.resting_sessions = self.slots.resting().count();
         stats.common_beginnings = self.slots.commons();
-        stats.parked_sessions = self.parked.len();
-        stats.parked_bytes = self.parked.bytes();
+        stats.swapped_sessions = self.swapped.len();
+        stats.swapped_bytes = self.swapped.bytes();
     }
 }
 

@@ -24,18 +24,22 @@ impl Cache<'_> {
             self.free(older);
         }
         self.slots.rest(sequence, owner.clone());
-        self.park_most(Some(sequence), stats);
+        self.swap_out_most(Some(sequence), stats);
     }
 
     /// Moves chats to memory until those that rest hold no more than they may, but not this one. In a decode each token
     /// looks at all that the context holds, so the more run the less may rest.
-    pub(in super::super) fn park_most(&mut self, but: Option<Sequence>, stats: &mut EngineStats) {
+    pub(in super::super) fn swap_out_most(
+        &mut self,
+        but: Option<Sequence>,
+        stats: &mut EngineStats,
+    ) {
         let may_rest = self.resting_tokens / (1 + self.slots.running());
         while let Some((longest, _)) = self.slots.longest_resting()
             && Some(longest) != but
             && self.resting() > may_rest
         {
-            self.park_longest(stats);
+            self.swap_out_longest(stats);
         }
     }
 
@@ -52,7 +56,7 @@ impl Cache<'_> {
 
     /// Makes room in the context. False if only running completions are left in it.
     pub(in super::super) fn make_room(&mut self, stats: &mut EngineStats) -> bool {
-        if self.park_longest(stats) {
+        if self.swap_out_longest(stats) {
             return true;
         }
         match self.slots.stalest_common() {
@@ -65,7 +69,7 @@ impl Cache<'_> {
     }
 
     /// Moves the chat that has rested longest to memory, but for what others share with it.
-    fn park_longest(&mut self, stats: &mut EngineStats) -> bool {
+    fn swap_out_longest(&mut self, stats: &mut EngineStats) -> bool {
         let Some((sequence, owner)) = self.slots.longest_resting() else { return false };
         let tokens = self.kv.held().len(sequence);
         let common_len = self.kv.held().shared(sequence, |by| self.slots.is_common(by));
@@ -81,7 +85,7 @@ impl Cache<'_> {
         if from < tokens {
             let forgotten = match self.kv.chat(sequence, from, &mut self.states) {
                 Some(chat) => {
-                    let forgotten = self.parked.park(owner, chat);
+                    let forgotten = self.swapped.swap_out(owner, chat);
                     let count = forgotten.len();
                     for chat in forgotten {
                         self.states.give_back(chat.state);
@@ -93,7 +97,7 @@ impl Cache<'_> {
                     1
                 }
             };
-            stats.parked += 1;
+            stats.swapped_out += 1;
             stats.forgotten += forgotten as u64;
         }
         if is_common && self.kv.cut(sequence, shared) {

@@ -18,8 +18,8 @@ use crate::{
     backend::backend,
     engine::{
         cache::{Cache, Tiers},
+        generator::Generator,
         load::{self, Shape},
-        speaker::Speaker,
         steps::{Bounds, Engine},
         thread::Job,
     },
@@ -77,10 +77,10 @@ fn engine<'m>(
         Shape { cells: 16_384, batch: 256, sequences: 200, threads: 1, has_flash_attention };
     let params = load::context(shape);
     let context = weights.new_context(backend(), params).unwrap();
-    let tiers = Tiers { sequences: 199, resting_tokens: 1_024, parked_bytes: 1 << 20 };
+    let tiers = Tiers { sequences: 199, resting_tokens: 1_024, swapped_bytes: 1 << 20 };
     let cache = Cache::new(context, load::Keeps::of(weights, gguf), tiers);
     Engine::new(
-        Arc::new(Speaker::new(weights, gguf, &options, 1_024).unwrap()),
+        Arc::new(Generator::new(weights, gguf, &options, 1_024).unwrap()),
         cache,
         bounds,
         None,

@@ -9,7 +9,7 @@ use crate::engine::steps::{Engine, Kind};
 /// What a completion said: each token with how much likelier it was than the next best.
 pub(in crate::engine) type Said = Vec<(i32, f32)>;
 
-/// Does what a step does where nobody is cancelled and nothing is read apart, and listens.
+/// Does what a step does where no completion is cancelled and the prefill worker is idle, and listens.
 pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<CompletionId, Said>) {
     engine.place();
     for kind in Kind::BOTH {
@@ -23,7 +23,7 @@ pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<Comp
                 said.entry(run.request.id).or_default().push(best);
             }
         }
-        engine.speak(&shares);
+        engine.generate(&shares);
         engine.reap();
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that computes beside the engine's: it makes the contexts for reading apart, and decodes what it is lent.
+//! The thread that computes beside the engine's: it makes the contexts of the prefill worker, and decodes what it is lent.
 
 use std::sync::{
     Arc,
@@ -45,7 +45,7 @@ pub(super) enum Done<'m> {
 }
 
 /// How to reach the thread, which ends when this is dropped, after the batch at hand.
-pub(in super::super) struct Worker<'m> {
+pub(in super::super) struct ThreadHandle<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
     done: mpsc::Receiver<Done<'m>>,
     /// Set when the context is wanted before all is decoded.
@@ -68,14 +68,14 @@ pub(in super::super) struct Make {
     pub(in super::super) keeps: Keeps,
 }
 
-/// A worker, and what its thread is to do.
-pub(in super::super) fn worker<'m>() -> (Worker<'m>, Work<'m>) {
+/// A handle of the thread, and what the thread is to do.
+pub(in super::super) fn channel<'m>() -> (ThreadHandle<'m>, Work<'m>) {
     // One at a time: the next order is given when the last one is done.
     let (orders, to_do) = mpsc::sync_channel(1);
     let (done, report) = mpsc::sync_channel(1);
     let is_wanted = Arc::default();
     let work = Work { orders: to_do, done, is_wanted: Arc::clone(&is_wanted) };
-    (Worker { orders, done: report, is_wanted }, work)
+    (ThreadHandle { orders, done: report, is_wanted }, work)
 }
 
 impl<'m> Work<'m> {
@@ -124,7 +124,7 @@ fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     Some([kv(streams)?, kv(prompts)?])
 }
 
-impl<'m> Worker<'m> {
+impl<'m> ThreadHandle<'m> {
     /// False if the thread has died.
     pub(super) fn order(&self, order: Order<'m>) -> bool {
         self.is_wanted.store(false, Ordering::Release);
@@ -157,7 +157,7 @@ impl<'m> Worker<'m> {
     }
 }
 
-impl Drop for Worker<'_> {
+impl Drop for ThreadHandle<'_> {
     fn drop(&mut self) {
         self.want();
     }
@@ -169,10 +169,10 @@ mod tests {
 
     #[test]
     fn whoever_is_gone_waits_for_no_more_than_the_batch_at_hand() {
-        let (worker, work) = worker();
-        assert!(worker.order(Order::Make));
+        let (thread, work) = channel();
+        assert!(thread.order(Order::Make));
         assert!(!work.is_wanted.load(Ordering::Acquire));
-        drop(worker);
+        drop(thread);
         assert!(work.is_wanted.load(Ordering::Acquire));
     }
 }

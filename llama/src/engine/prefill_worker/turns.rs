@@ -1,4 +1,4 @@
-//! Who is in which context: all part, the worker reads one piece of prompts after the other, and all come home again.
+//! Moves completions between contexts: they split, the worker reads one piece of prompts after the other, all return.
 
 use tracing::{debug, warn};
 
@@ -9,48 +9,48 @@ use super::{
         places::give_up,
         plan::{self, Share, Wish},
         prefixes::Prefixes,
-        run::{Home, Run, Waits},
+        run::{ContextKind, Run, Waits},
         scope::Held,
         sequence::{Sequence, Sequences},
         states::States,
         stats::EngineStats,
         steps::{Engine, fill},
     },
-    Apart, Heard, Lent, Order, Piece, Stage,
+    Heard, Lent, Order, Piece, PrefillWorker, Stage,
     when::Load,
 };
 
-/// So many decodes all stay together after somebody had no room apart.
+/// So many decodes all stay in the main context after one had no room in the others.
 const PAUSE: u64 = 256;
 
 impl Engine<'_> {
-    /// Lets prompts be read apart from those that generate as long as that pays.
-    pub(in super::super) fn read_apart(&mut self) {
-        let Some(apart) = &mut self.apart else { return };
-        let room = apart.room;
-        if apart.is_on() {
-            if apart.is_awaited(&self.runs) {
-                apart.worker.want();
+    /// Lets the prefill worker read prompts as long as that pays.
+    pub(in super::super) fn run_prefill_worker(&mut self) {
+        let Some(worker) = &mut self.prefill_worker else { return };
+        let room = worker.room;
+        if worker.is_on() {
+            if worker.is_awaited(&self.runs) {
+                worker.thread.want();
             }
             // Where nobody generates there is nothing else to do.
-            let waits = self.runs.iter().all(|run| run.home != Home::Streams);
-            match apart.hear(waits) {
+            let waits = self.runs.iter().all(|run| run.context != ContextKind::Streams);
+            match worker.hear(waits) {
                 Heard::Nothing => return,
                 Heard::Read => self.has_read(),
                 Heard::NoRoom => return self.join_for_room(),
                 Heard::Lost => return self.join(),
             }
-            if !self.load().stays_apart(room) {
+            if !self.load().stays_split(room) {
                 return self.join();
             }
-        } else if self.stats.decodes < apart.not_before
-            || !self.load().parts(room)
+        } else if self.stats.decodes < worker.not_before
+            || !self.load().should_split(room)
             || !self.has_contexts()
         {
             return;
         } else {
-            debug!("those that generate part from prompts");
-            self.stats.parted += 1;
+            debug!("the prefill worker takes the prompts");
+            self.stats.splits += 1;
         }
         if !self.admit() || !self.read_on() {
             self.join_for_room();
@@ -58,15 +58,15 @@ impl Engine<'_> {
     }
 
     fn has_contexts(&mut self) -> bool {
-        let has_contexts = self.apart.as_mut().and_then(Apart::has_contexts);
+        let has_contexts = self.prefill_worker.as_mut().and_then(PrefillWorker::has_contexts);
         if has_contexts.is_none() {
-            warn!("prompts cannot be read apart from now on: they are read in turns");
-            self.apart = None;
+            warn!("the prefill worker is gone: prompts are read in turns from now on");
+            self.prefill_worker = None;
         }
         has_contexts == Some(true)
     }
 
-    /// What runs, as it would be apart.
+    /// What runs, as it would be in split contexts.
     fn load(&self) -> Load {
         let held = self.cache.kv.held();
         let mut load = Load::default();
@@ -89,15 +89,19 @@ impl Engine<'_> {
         load
     }
 
-    /// What the worker was given is read, and comes home at once: others may begin with it, and it is not lost with those who
-    /// leave. A state comes home when all is summed up in it.
+    /// What the worker was given is read, and returns to the main context at once: others may begin with it, and it is not
+    /// lost with those who leave. A state returns when all is summed up in it.
     fn has_read(&mut self) {
-        let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
-        let Apart { reader: Some(Lent { kv, .. }), pieces, states, .. } = apart else { return };
+        let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
+            return;
+        };
+        let PrefillWorker { reader: Some(Lent { kv, .. }), pieces, states, .. } = worker else {
+            return;
+        };
         let read: usize = pieces.iter().map(|piece| piece.tokens).sum();
         stats.decodes += pieces.last().map_or(0, |last| last.batch as u64 + 1);
         stats.prompt_tokens_evaluated += read as u64;
-        stats.prompt_tokens_apart += read as u64;
+        stats.prefill_worker_tokens += read as u64;
         for piece in pieces.drain(..) {
             let Some(run) = runs.iter_mut().find(|run| run.began == piece.began) else { continue };
             let end = run.held + piece.tokens;
@@ -106,14 +110,14 @@ impl Engine<'_> {
             run.served = stats.decodes;
         }
         let mut stay = Sequences::default();
-        for run in runs.iter_mut().filter(|run| run.home == Home::Reader) {
+        for run in runs.iter_mut().filter(|run| run.context == ContextKind::Prefill) {
             let is_read = run.unread() == 0;
             if is_read || cache.keeps_parts() {
-                come_home(run, kv, cache, coming, states, stats);
+                return_to_main(run, kv, cache, coming, states, stats);
             }
             match run.sequence {
                 Some(sequence) if !is_read => stay.insert(sequence),
-                Some(_) | None => run.home = Home::Main,
+                Some(_) | None => run.context = ContextKind::Main,
             }
         }
         // Also what was decoded for completions that are over.
@@ -124,36 +128,37 @@ impl Engine<'_> {
 
     /// Lets those that are new move to where they read or generate. False if somebody has no room there.
     fn admit(&mut self) -> bool {
-        let Self { runs, cache, apart: Some(apart), .. } = self else { return false };
-        apart.stage = Stage::Apart;
-        let Apart { streams: Some(streams), reader: Some(reader), states, .. } = apart else {
+        let Self { runs, cache, prefill_worker: Some(worker), .. } = self else { return false };
+        worker.stage = Stage::Split;
+        let PrefillWorker { streams: Some(streams), reader: Some(reader), states, .. } = worker
+        else {
             return false;
         };
-        for run in runs.iter_mut().filter(|run| run.home == Home::Main) {
+        for run in runs.iter_mut().filter(|run| run.context == ContextKind::Main) {
             let Some(sequence) = run.sequence else { continue };
-            let (home, kv) = if run.unread() > 0 {
-                (Home::Reader, &mut reader.kv)
+            let (context, kv) = if run.unread() > 0 {
+                (ContextKind::Prefill, &mut reader.kv)
             } else {
-                (Home::Streams, &mut *streams)
+                (ContextKind::Streams, &mut *streams)
             };
             if !kv.take_over(sequence, &mut cache.kv, states) {
                 return false;
             }
-            run.home = home;
+            run.context = context;
         }
         true
     }
 
     /// Gives the worker more to read. False if it is gone.
     fn read_on(&mut self) -> bool {
-        let Self { runs, apart: Some(apart), .. } = self else { return false };
-        let Some(mut lent) = apart.reader.take() else { return false };
+        let Self { runs, prefill_worker: Some(worker), .. } = self else { return false };
+        let Some(mut lent) = worker.reader.take() else { return false };
         let wish = |(at, run): (usize, &Run)| {
-            let wish = run.wish(at).filter(|_| run.home == Home::Reader)?;
+            let wish = run.wish(at).filter(|_| run.context == ContextKind::Prefill)?;
             Some(Wish { tokens: run.unread(), ..wish })
         };
         let wishes = runs.iter().enumerate().filter_map(wish).collect();
-        let ahead = plan::plan_ahead(wishes, apart.piece, lent.batches.len());
+        let ahead = plan::plan_ahead(wishes, worker.piece, lent.batches.len());
         lent.count = ahead.len();
         let mut held: Vec<usize> = runs.iter().map(|run| run.held).collect();
         for (number, (shares, batch)) in ahead.iter().zip(&mut lent.batches).enumerate() {
@@ -162,51 +167,53 @@ impl Engine<'_> {
                 held[run] += tokens;
                 let Run { began, sequence, .. } = runs[run];
                 let sequence = sequence.expect("who has no sequence wishes nothing");
-                apart.pieces.push(Piece { batch: number, began, sequence, tokens });
+                worker.pieces.push(Piece { batch: number, began, sequence, tokens });
             }
         }
-        apart.worker.order(Order::Decode(lent))
+        worker.thread.order(Order::Decode(lent))
     }
 
-    /// Somebody has no room apart: all go on together, for a while.
+    /// A completion has no room in a split context: all go on in the main context, for a while.
     pub(in super::super) fn join_for_room(&mut self) {
-        if let Some(apart) = &mut self.apart {
-            apart.not_before = self.stats.decodes + PAUSE;
+        if let Some(worker) = &mut self.prefill_worker {
+            worker.not_before = self.stats.decodes + PAUSE;
         }
         self.join();
     }
 
-    /// All come home. What the worker is at comes first; if that fails, prompts go on from what was known before.
+    /// All return to the main context. What the worker is at comes first; if that fails, prompts go on from what was known before.
     fn join(&mut self) {
-        if self.apart.as_mut().map(|apart| apart.hear(true)) == Some(Heard::Read) {
+        if self.prefill_worker.as_mut().map(|worker| worker.hear(true)) == Some(Heard::Read) {
             self.has_read();
         }
-        let Self { runs, cache, coming, stats, apart: Some(apart), .. } = self else { return };
-        debug!("all go on together");
-        let Apart { streams, reader, states, .. } = apart;
+        let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
+            return;
+        };
+        debug!("all go on in the main context");
+        let PrefillWorker { streams, reader, states, .. } = worker;
         for run in runs.iter_mut() {
-            let from = match run.home {
-                Home::Main => continue,
-                Home::Streams => streams.as_mut(),
-                Home::Reader => reader.as_mut().map(|lent| &mut lent.kv),
+            let from = match run.context {
+                ContextKind::Main => continue,
+                ContextKind::Streams => streams.as_mut(),
+                ContextKind::Prefill => reader.as_mut().map(|lent| &mut lent.kv),
             };
-            run.home = Home::Main;
+            run.context = ContextKind::Main;
             match (from, run.sequence) {
-                (Some(from), Some(_)) => come_home(run, from, cache, coming, states, stats),
+                (Some(from), Some(_)) => return_to_main(run, from, cache, coming, states, stats),
                 (None, Some(sequence)) => run.held = cache.kv.held().len(sequence),
                 (_, None) => (),
             }
         }
-        apart.clear();
+        worker.clear();
     }
 }
 
-impl Apart<'_> {
+impl PrefillWorker<'_> {
     /// Whether somebody wants to move to the context of prompts, begin with what was read there, or has left it.
     fn is_awaited(&self, runs: &[Run]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
-            Waits::No => run.home == Home::Main && run.sequence.is_some(),
+            Waits::No => run.context == ContextKind::Main && run.sequence.is_some(),
             // Where what is read already is enough, not only what is to come.
             Waits::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
             Waits::ForRoom => false,
@@ -221,9 +228,9 @@ impl Apart<'_> {
     }
 }
 
-/// Lets the engine's own context hold what a completion holds elsewhere. Where it has no room for it, not even without those
+/// Lets the main context hold what a completion holds elsewhere. Where it has no room for it, not even without those
 /// that rest, the completion gives up its place.
-fn come_home(
+fn return_to_main(
     run: &mut Run,
     from: &mut KvContext<'_>,
     cache: &mut Cache<'_>,

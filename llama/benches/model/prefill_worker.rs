@@ -51,7 +51,7 @@ pub(crate) fn measure(path: &Path, all: Bare) {
         first_token: alone,
         first_token_beside: beside,
     };
-    println!("apart, bare loops: {cost}");
+    println!("prefill worker, bare loops: {cost}");
 }
 
 fn timed(work: impl FnOnce()) -> Duration {

@@ -41,15 +41,15 @@ fn who_asks_what_another_user_is_just_asking_waits_no_shorter_for_it() {
 }
 
 #[test]
-fn what_is_read_apart_is_read_for_each_user() {
+fn the_prefill_worker_reads_for_each_user() {
     let model = Model::new(with_unnamed_window());
     let evaluated = |guess: &str| {
-        model.apart(ENOUGH, usize::MAX, |engine| {
+        model.with_prefill_worker(ENOUGH, usize::MAX, |engine| {
             let _talkers = talkers(engine, 2);
             let before = engine.stats.prompt_tokens_evaluated;
             let asked = [("kim", "a"), ("lee", guess)].map(|(name, names)| {
                 let asked = Asked::begin(engine, of_user(name, &story(names), 2));
-                until(engine, is_apart);
+                until(engine, is_split);
                 asked
             });
             finish(engine);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 /// What decodes take.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct PrefillBudget {
     /// Seconds of a decode in which so many completions generate.
     streams: BTreeMap<usize, f64>,
     /// Seconds for a token of a prompt, in small pieces.
@@ -33,7 +33,7 @@ const LONGEST_STALL: f64 = 8.0;
 /// So much the latest measurement counts: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
 
-impl Pace {
+impl PrefillBudget {
     /// A decode took so long in which so many generated.
     pub(super) fn generated(&mut self, streams: usize, time: Duration) {
         let time = time.as_secs_f64();
@@ -102,55 +102,55 @@ mod tests {
 
     #[test]
     fn where_nobody_generates_prompts_get_everything() {
-        assert_eq!(Pace::default().prompt_tokens(0, 128), 128);
+        assert_eq!(PrefillBudget::default().prompt_tokens(0, 128), 128);
     }
 
     #[test]
     fn before_anything_is_measured_a_prompt_gets_a_little() {
-        assert_eq!(Pace::default().prompt_tokens(4, 128), 32);
-        assert_eq!(Pace::default().prompt_tokens(4, 16), 16);
+        assert_eq!(PrefillBudget::default().prompt_tokens(4, 128), 32);
+        assert_eq!(PrefillBudget::default().prompt_tokens(4, 16), 16);
     }
 
     #[test]
     fn a_piece_of_a_prompt_takes_one_and_a_half_times_a_decode_of_streams() {
-        let mut pace = Pace::default();
-        pace.generated(16, millis(200));
-        pace.read(100, millis(500));
-        assert_eq!(pace.prompt_tokens(16, 128), 60);
-        pace.read(60, millis(300));
-        assert_eq!(pace.prompt_tokens(16, 128), 60);
-        assert_eq!(pace.prompt_tokens(20, 128), 60, "as with the nearest number that was seen");
-        assert_eq!(pace.prompt_tokens(16, 40), 40);
+        let mut budget = PrefillBudget::default();
+        budget.generated(16, millis(200));
+        budget.read(100, millis(500));
+        assert_eq!(budget.prompt_tokens(16, 128), 60);
+        budget.read(60, millis(300));
+        assert_eq!(budget.prompt_tokens(16, 128), 60);
+        assert_eq!(budget.prompt_tokens(20, 128), 60, "as with the nearest number that was seen");
+        assert_eq!(budget.prompt_tokens(16, 40), 40);
     }
 
     #[test]
     fn a_prompt_that_small_pieces_would_make_twice_as_slow_gets_large_ones() {
-        let mut pace = Pace::default();
-        pace.generated(16, millis(110));
-        pace.read(128, millis(640));
-        pace.read(10, millis(55));
-        assert_eq!(pace.prompt_tokens(16, 128), 30, "small pieces are hardly dearer");
+        let mut budget = PrefillBudget::default();
+        budget.generated(16, millis(110));
+        budget.read(128, millis(640));
+        budget.read(10, millis(55));
+        assert_eq!(budget.prompt_tokens(16, 128), 30, "small pieces are hardly dearer");
         for _ in 0..100 {
-            pace.read(10, millis(160));
+            budget.read(10, millis(160));
         }
-        assert_eq!(pace.prompt_tokens(16, 128), LARGE);
-        assert_eq!(pace.prompt_tokens(16, 48), 48);
+        assert_eq!(budget.prompt_tokens(16, 128), LARGE);
+        assert_eq!(budget.prompt_tokens(16, 48), 48);
     }
 
     #[test]
     fn streams_that_a_large_piece_would_hold_up_for_long_are_spared_it() {
-        let mut pace = Pace::default();
-        pace.generated(1, millis(20));
-        pace.read(128, millis(640));
-        pace.read(10, millis(80));
-        assert_eq!(pace.prompt_tokens(1, 128), LEAST);
+        let mut budget = PrefillBudget::default();
+        budget.generated(1, millis(20));
+        budget.read(128, millis(640));
+        budget.read(10, millis(80));
+        assert_eq!(budget.prompt_tokens(1, 128), LEAST);
     }
 
     #[test]
     fn however_slow_prompts_are_they_go_on() {
-        let mut pace = Pace::default();
-        pace.generated(1, millis(1));
-        pace.read(10, millis(1_000));
-        assert_eq!(pace.prompt_tokens(1, 128), LEAST);
+        let mut budget = PrefillBudget::default();
+        budget.generated(1, millis(1));
+        budget.read(10, millis(1_000));
+        assert_eq!(budget.prompt_tokens(1, 128), LEAST);
     }
 }

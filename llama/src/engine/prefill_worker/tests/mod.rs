@@ -1,4 +1,4 @@
-//! Whoever reads or generates apart says what it says alone, whatever happens meanwhile.
+//! A completion in a split context says what it says alone, whatever happens meanwhile.
 
 mod chats;
 mod sharing;
@@ -23,8 +23,8 @@ use crate::{
     backend::backend,
     engine::{
         cache::{Cache, Tiers},
+        generator::Generator,
         load::{self, Keeps, Shape},
-        speaker::Speaker,
         stats::EngineStats,
         steps::{Bounds, Engine},
         tests::listening::listen,
@@ -68,37 +68,38 @@ impl Model {
         Shape { cells, batch, sequences, threads: 1, has_flash_attention: false }
     }
 
-    fn engine<'m>(&'m self, cells: usize, apart: Option<Apart<'m>>) -> Engine<'m> {
+    fn engine<'m>(&'m self, cells: usize, prefill_worker: Option<PrefillWorker<'m>>) -> Engine<'m> {
         let context = load::context(Self::shape(cells));
         let context = self.weights.new_context(backend(), context).unwrap();
-        let tiers = Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, parked_bytes: 1 << 20 };
+        let tiers =
+            Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, swapped_bytes: 1 << 20 };
         let cache = Cache::new(context, self.keeps, tiers);
         let options = LlamaOptions::new("random.gguf").max_repeated_tokens(0);
-        let speaker = Speaker::new(&self.weights, &self.gguf, &options, CHAT).unwrap();
-        Engine::new(Arc::new(speaker), cache, BOUNDS, apart, Arc::default())
+        let generator = Generator::new(&self.weights, &self.gguf, &options, CHAT).unwrap();
+        Engine::new(Arc::new(generator), cache, BOUNDS, prefill_worker, Arc::default())
     }
 
-    /// Acts on an engine that can read apart, with room for so many tokens in all and so many apart, and with a worker that is
+    /// Acts on an engine with a prefill worker, with room for so many tokens in all and so many in it, and with a thread that is
     /// gone after so many orders.
-    fn apart<T>(
+    fn with_prefill_worker<T>(
         &self,
         (cells, room): (usize, usize),
         orders: usize,
         act: impl FnOnce(&mut Engine<'_>) -> T,
     ) -> T {
-        let (worker, work) = worker();
+        let (thread, work) = channel();
         let scratch = Sequence::new(SEQUENCES).unwrap();
         let make = Make { shapes: [Self::shape(room); 2], scratch, keeps: self.keeps };
         thread::scope(|scope| {
             scope.spawn(move || (0..orders).all(|_| work.does_one(&self.weights, make)));
-            let room = Room { apart: room, home: cells };
-            let mut apart = Apart::new(worker, room, BOUNDS.prompt_tokens);
+            let room = Room { split: room, main: cells };
+            let mut worker = PrefillWorker::new(thread, room, BOUNDS.prompt_tokens);
             let deadline = Instant::now() + Duration::from_secs(60);
-            while apart.has_contexts() == Some(false) {
+            while worker.has_contexts() == Some(false) {
                 assert!(Instant::now() < deadline, "the contexts take too long");
                 thread::yield_now();
             }
-            act(&mut self.engine(cells, Some(apart)))
+            act(&mut self.engine(cells, Some(worker)))
         })
     }
 
@@ -190,17 +191,17 @@ fn until(engine: &mut Engine<'_>, is_so: impl Fn(&Engine<'_>) -> bool) {
     panic!("this goes on for ever: {:?}", engine.stats);
 }
 
-fn is_apart(engine: &Engine<'_>) -> bool {
-    engine.apart.as_ref().is_some_and(Apart::is_on)
+fn is_split(engine: &Engine<'_>) -> bool {
+    engine.prefill_worker.as_ref().is_some_and(PrefillWorker::is_on)
 }
 
 const ENOUGH: (usize, usize) = (4 * CHAT, CHAT);
 
 #[test]
-fn beside_long_prompts_that_are_read_apart_all_say_what_they_say_alone() {
+fn beside_prompts_of_the_prefill_worker_all_say_what_they_say_alone() {
     for file in [with_unnamed_window(), windowed(), recurrent()] {
         let model = Model::new(file);
-        let (asked, stats) = model.apart(ENOUGH, usize::MAX, |engine| {
+        let (asked, stats) = model.with_prefill_worker(ENOUGH, usize::MAX, |engine| {
             let mut asked = talkers(engine, 3);
             let long = "a long story ".repeat(50);
             for (session, text) in [
@@ -211,12 +212,12 @@ fn beside_long_prompts_that_are_read_apart_all_say_what_they_say_alone() {
                 let request = request(session, vec![asks(&text)], 30);
                 asked.push((request.clone(), Asked::begin(engine, request)));
             }
-            until(engine, is_apart);
+            until(engine, is_split);
             finish(engine);
-            assert!(!is_apart(engine));
+            assert!(!is_split(engine));
             (asked, engine.stats)
         });
-        assert!(stats.parted > 0 && stats.prompt_tokens_apart > 600, "{stats:?}");
+        assert!(stats.splits > 0 && stats.prefill_worker_tokens > 600, "{stats:?}");
         for (request, asked) in asked {
             let ended = asked.end().unwrap();
             assert!(ended.text.len() > 10, "nothing is compared: {:?}", ended.text);
@@ -229,19 +230,19 @@ fn beside_long_prompts_that_are_read_apart_all_say_what_they_say_alone() {
 }
 
 #[test]
-fn who_reads_apart_and_is_cancelled_is_gone_with_the_next_step_and_leaves_what_was_read() {
+fn a_cancelled_prompt_of_the_prefill_worker_is_gone_with_the_next_step_and_leaves_what_was_read() {
     let model = Model::new(with_unnamed_window());
-    model.apart(ENOUGH, usize::MAX, |engine| {
+    model.with_prefill_worker(ENOUGH, usize::MAX, |engine| {
         let talkers = talkers(engine, 2);
         let request = request("long", vec![asks(&"a long story ".repeat(80))], 30);
         let Asked { cancel, mut answer } = Asked::begin(engine, request.clone());
-        until(engine, |engine| engine.stats.prompt_tokens_apart > 200);
+        until(engine, |engine| engine.stats.prefill_worker_tokens > 200);
         cancel.cancel();
         engine.step();
         let ended = answer.try_recv().unwrap();
         let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
         assert!((200..1_000).contains(&usage.prompt_tokens), "{usage:?}");
-        until(engine, |engine| !is_apart(engine));
+        until(engine, |engine| !is_split(engine));
         assert_eq!(engine.runs.len(), 2, "those that talk are not done yet");
         let again = Asked::begin(engine, request.clone());
         finish(engine);
@@ -255,16 +256,16 @@ fn who_reads_apart_and_is_cancelled_is_gone_with_the_next_step_and_leaves_what_w
 }
 
 #[test]
-fn who_says_all_while_others_read_apart_goes_on_from_there_the_next_time() {
+fn a_chat_that_ended_beside_the_prefill_worker_goes_on_from_there_the_next_time() {
     let model = Model::new(with_unnamed_window());
-    model.apart(ENOUGH, usize::MAX, |engine| {
+    model.with_prefill_worker(ENOUGH, usize::MAX, |engine| {
         let _other = talkers(engine, 1);
         let brief = Asked::begin(engine, request("brief", vec![asks("say more")], 40));
         until(engine, |engine| engine.runs.iter().any(|run| run.usage.completion_tokens == 37));
         let long =
             Asked::begin(engine, request("long", vec![asks(&"a long story ".repeat(90))], 2));
         until(engine, |engine| engine.runs.len() == 2);
-        assert!(is_apart(engine), "more is left to read than was given to the worker");
+        assert!(is_split(engine), "more is left to read than was given to the worker");
         let ended = brief.end().unwrap();
 
         let said = PromptMessage::Model { text: ended.text.into() };
@@ -282,17 +283,17 @@ fn when_the_worker_dies_prompts_go_on_in_turns() {
     let [keeps_all, keeps_state] = [with_unnamed_window(), recurrent()].map(Model::new);
     // It makes the contexts, and reads nothing or some pieces.
     for (model, orders) in [(&keeps_all, 1), (&keeps_all, 2), (&keeps_all, 3), (&keeps_state, 3)] {
-        model.apart(ENOUGH, orders, |engine| {
+        model.with_prefill_worker(ENOUGH, orders, |engine| {
             let mut asked = talkers(engine, 2);
             let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
             asked.push((request.clone(), Asked::begin(engine, request)));
             finish(engine);
-            let EngineStats { parted, prompt_tokens_apart, .. } = engine.stats;
-            let is_read = prompt_tokens_apart > 0;
+            let EngineStats { splits, prefill_worker_tokens, .. } = engine.stats;
+            let is_read = prefill_worker_tokens > 0;
             // Of a prompt of 804 tokens 512 are lost with the state that the worker had.
             let all = engine.stats.prompt_tokens_evaluated;
             assert!(model.keeps == Keeps::All || all > 804 + 512, "{all}");
-            assert!(parted == 1 && is_read == (orders > 1), "{orders}: {prompt_tokens_apart}");
+            assert!(splits == 1 && is_read == (orders > 1), "{orders}: {prefill_worker_tokens}");
             for (request, asked) in asked {
                 model.check(&request, &asked.end().unwrap().text);
             }
@@ -303,12 +304,12 @@ fn when_the_worker_dies_prompts_go_on_in_turns() {
 #[test]
 fn without_memory_for_the_contexts_prompts_are_read_in_turns() {
     let model = Model::new(with_unnamed_window());
-    model.apart(ENOUGH, 0, |engine| {
+    model.with_prefill_worker(ENOUGH, 0, |engine| {
         let talkers = talkers(engine, 2);
         let request = request("long", vec![asks(&"a long story ".repeat(50))], 30);
         let long = Asked::begin(engine, request.clone());
         finish(engine);
-        assert!(engine.apart.is_none() && engine.stats.parted == 0);
+        assert!(engine.prefill_worker.is_none() && engine.stats.splits == 0);
         model.check(&request, &long.end().unwrap().text);
         assert_eq!(talkers.len(), 2);
     });
@@ -317,12 +318,12 @@ fn without_memory_for_the_contexts_prompts_are_read_in_turns() {
 #[test]
 fn when_prompts_outgrow_their_context_all_join_and_read_on() {
     let model = Model::new(with_unnamed_window());
-    model.apart((4 * CHAT, 700), usize::MAX, |engine| {
+    model.with_prefill_worker((4 * CHAT, 700), usize::MAX, |engine| {
         let mut asked = talkers(engine, 2);
         for session in ["one", "two"] {
             let request = request(session, vec![asks(&format!("{session} story ").repeat(40))], 30);
             asked.push((request.clone(), Asked::begin(engine, request)));
-            until(engine, |engine| is_apart(engine) == (session == "one"));
+            until(engine, |engine| is_split(engine) == (session == "one"));
         }
         assert!(engine.runs.iter().any(|run| run.unread() > 300), "much is left to read");
         finish(engine);
@@ -335,12 +336,12 @@ fn when_prompts_outgrow_their_context_all_join_and_read_on() {
 #[test]
 fn what_would_have_no_room_at_home_is_read_in_turns() {
     let model = Model::new(with_unnamed_window());
-    model.apart((850, CHAT), usize::MAX, |engine| {
+    model.with_prefill_worker((850, CHAT), usize::MAX, |engine| {
         let mut asked = talkers(engine, 3);
         let request = request("long", vec![asks(&"a long story ".repeat(50))], 10);
         asked.push((request.clone(), Asked::begin(engine, request)));
         finish(engine);
-        assert!(engine.stats.parted == 0 && engine.stats.preempted > 0, "{:?}", engine.stats);
+        assert!(engine.stats.splits == 0 && engine.stats.preempted > 0, "{:?}", engine.stats);
         for (request, asked) in asked {
             model.check(&request, &asked.end().unwrap().text);
         }

@@ -6,7 +6,7 @@ use super::scope::Owner;
 
 /// Chats that rest in memory. `S` is what the context gave for a chat.
 #[derive(Debug)]
-pub(super) struct Parked<T, S> {
+pub(super) struct Swapped<T, S> {
     chats: HashMap<Owner, (u64, Chat<T, S>)>,
     /// By when they came.
     order: BTreeMap<u64, Owner>,
@@ -31,7 +31,7 @@ impl<T, S> Chat<T, S> {
     }
 }
 
-impl<T, S> Parked<T, S> {
+impl<T, S> Swapped<T, S> {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { chats: HashMap::new(), order: BTreeMap::new(), now: 0, bytes: 0, max_bytes }
     }
@@ -46,7 +46,7 @@ impl<T, S> Parked<T, S> {
 
     /// Keeps a chat instead of what was kept of it, and gives those that are forgotten for it: itself, if there is no room at
     /// all.
-    pub(super) fn park(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
+    pub(super) fn swap_out(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
         drop(self.take(&owner));
         let bytes = chat.bytes();
         if bytes > self.max_bytes {
@@ -86,31 +86,31 @@ mod tests {
 
     #[test]
     fn a_chat_comes_back_as_it_went() {
-        let mut parked = Parked::new(100);
-        assert_eq!(parked.park(owner("a"), chat(10)), []);
-        assert_eq!((parked.len(), parked.bytes()), (1, 12));
-        assert_eq!(parked.take(&owner("a")), Some(chat(10)));
-        assert_eq!(parked.take(&owner("a")), None);
-        assert_eq!((parked.len(), parked.bytes()), (0, 0));
+        let mut swapped = Swapped::new(100);
+        assert_eq!(swapped.swap_out(owner("a"), chat(10)), []);
+        assert_eq!((swapped.len(), swapped.bytes()), (1, 12));
+        assert_eq!(swapped.take(&owner("a")), Some(chat(10)));
+        assert_eq!(swapped.take(&owner("a")), None);
+        assert_eq!((swapped.len(), swapped.bytes()), (0, 0));
     }
 
     #[test]
     fn who_has_rested_longest_is_forgotten_for_others() {
-        let mut parked = Parked::new(36);
+        let mut swapped = Swapped::new(36);
         for name in ["a", "b", "c"] {
-            assert_eq!(parked.park(owner(name), chat(10)), []);
+            assert_eq!(swapped.swap_out(owner(name), chat(10)), []);
         }
-        assert_eq!(parked.park(owner("a"), chat(10)), [], "it replaces what it had");
-        assert_eq!(parked.park(owner("d"), chat(20)), [chat(10), chat(10)]);
-        assert!(parked.take(&owner("b")).is_none() && parked.take(&owner("c")).is_none());
-        assert!(parked.take(&owner("a")).is_some() && parked.take(&owner("d")).is_some());
+        assert_eq!(swapped.swap_out(owner("a"), chat(10)), [], "it replaces what it had");
+        assert_eq!(swapped.swap_out(owner("d"), chat(20)), [chat(10), chat(10)]);
+        assert!(swapped.take(&owner("b")).is_none() && swapped.take(&owner("c")).is_none());
+        assert!(swapped.take(&owner("a")).is_some() && swapped.take(&owner("d")).is_some());
     }
 
     #[test]
     fn what_has_no_room_at_all_forgets_nobody_else() {
-        let mut parked = Parked::new(20);
-        parked.park(owner("a"), chat(10));
-        assert_eq!(parked.park(owner("b"), chat(30)), [chat(30)]);
-        assert_eq!((parked.len(), parked.bytes()), (1, 12));
+        let mut swapped = Swapped::new(20);
+        swapped.swap_out(owner("a"), chat(10));
+        assert_eq!(swapped.swap_out(owner("b"), chat(30)), [chat(30)]);
+        assert_eq!((swapped.len(), swapped.bytes()), (1, 12));
     }
 }

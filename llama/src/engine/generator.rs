@@ -1,4 +1,4 @@
-//! What is kept of a model's language: how a chat becomes the tokens of a prompt, and logits an answer.
+//! Speaks a model's language: how a chat becomes the tokens of a prompt, and logits an answer.
 
 use llama_cpp_2::{model::LlamaModel as Weights, token::LlamaToken};
 use madang_actors::{
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Makes prompts and answers.
-pub(super) struct Speaker<'m> {
+pub(super) struct Generator<'m> {
     vocabulary: Vocabulary<'m>,
     beginnings: Beginnings<LlamaToken>,
     dialect: Dialect,
@@ -50,7 +50,7 @@ pub(super) struct Prompt {
     pub(super) left_out: u32,
 }
 
-impl<'m> Speaker<'m> {
+impl<'m> Generator<'m> {
     pub(super) fn new(
         weights: &'m Weights,
         gguf: &Gguf,
@@ -169,7 +169,7 @@ impl<'m> Speaker<'m> {
     }
 
     /// Chooses the next token of a completion, and takes with it those that must follow. Gives why it ends, if it does.
-    pub(super) fn speak(
+    pub(super) fn generate(
         &self,
         run: &mut Run,
         logits: &[f32],

@@ -1,25 +1,25 @@
-//! Reading long prompts apart: they have a context of their own and those that generate another one, each with half of the
-//! threads, so that neither waits for the other. When all is read, all go on in the engine's own context.
+//! The prefill worker reads long prompts in a context of its own, while completions that generate use another one. Each
+//! side has half of the threads, so neither waits for the other. When a prompt is read, it goes on in the main context.
 //!
 //! One context cannot do that: its threads take turns whatever it decodes. And with more threads than cores nothing goes on,
 //! for they wait for each other by spinning.
 
+mod thread;
 mod turns;
 mod when;
-mod worker;
 
 use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
 use tracing::error;
 
 use super::{kv_context::KvContext, load::Keeps, sequence::Sequence, states::States};
-use worker::{Decoded, Done, Lent, Order};
+use thread::{Decoded, Done, Lent, Order};
 
+pub(super) use thread::{Make, ThreadHandle, channel};
 pub(super) use when::Room;
-pub(super) use worker::{Make, Worker, worker};
 
 /// The contexts for it, and who is in them.
-pub(super) struct Apart<'m> {
-    worker: Worker<'m>,
+pub(super) struct PrefillWorker<'m> {
+    thread: ThreadHandle<'m>,
     stage: Stage,
     /// The context of those that generate.
     streams: Option<KvContext<'m>>,
@@ -45,8 +45,8 @@ enum Stage {
     Making,
     /// Nobody is in them.
     Together,
-    /// Those that generate are in one of them, prompts in the other.
-    Apart,
+    /// Completions that generate are in one of them, prompts in the other.
+    Split,
 }
 
 /// What a prompt has in a decode of the worker.
@@ -76,8 +76,8 @@ enum Heard {
 /// So many tokens of prompts are read at once: twice as many are no faster, and who wants the context waits half as long.
 const PIECE: usize = 64;
 /// The worker is given so many such pieces, that it need not wait for the engine between them: that looks for it after each
-/// of its own decodes only. All together are inside of the sliding windows of most models (512 tokens and more): then they come
-/// home behind what is there; from behind a window a chat comes home whole, and can be shared no more.
+/// of its own decodes only. All together are inside of the sliding windows of most models (512 tokens and more): then they
+/// return to the main context behind what is there. From behind a window a chat returns whole, and can be shared no more.
 const fn ahead(keeps: Keeps) -> usize {
     match keeps {
         Keeps::All | Keeps::State => 16,
@@ -85,11 +85,11 @@ const fn ahead(keeps: Keeps) -> usize {
     }
 }
 
-impl<'m> Apart<'m> {
+impl<'m> PrefillWorker<'m> {
     /// Contexts with such room; so many tokens of prompts are decoded at once, if not fewer.
-    pub(super) fn new(worker: Worker<'m>, room: Room, prompt_tokens: usize) -> Self {
+    pub(super) fn new(thread: ThreadHandle<'m>, room: Room, prompt_tokens: usize) -> Self {
         Self {
-            worker,
+            thread,
             stage: Stage::Unmade,
             streams: None,
             reader: None,
@@ -102,10 +102,10 @@ impl<'m> Apart<'m> {
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.stage == Stage::Apart
+        self.stage == Stage::Split
     }
 
-    /// The context of those that generate, while all are apart.
+    /// The context of those that generate, while the contexts are split.
     pub(super) fn streams(&mut self) -> Option<&mut KvContext<'m>> {
         if self.is_on() { self.streams.as_mut() } else { None }
     }
@@ -113,12 +113,12 @@ impl<'m> Apart<'m> {
     /// Whether there are contexts, which the worker is told to make if not. `None` if there never will be.
     fn has_contexts(&mut self) -> Option<bool> {
         match self.stage {
-            Stage::Unmade if self.worker.order(Order::Make) => self.stage = Stage::Making,
+            Stage::Unmade if self.thread.order(Order::Make) => self.stage = Stage::Making,
             Stage::Unmade => return None,
             Stage::Making => (),
-            Stage::Together | Stage::Apart => return self.reader.is_some().then_some(true),
+            Stage::Together | Stage::Split => return self.reader.is_some().then_some(true),
         }
-        match self.worker.look().ok()? {
+        match self.thread.look().ok()? {
             None | Some(Done::Decoded(_)) => Some(false),
             Some(Done::Made(made)) => {
                 let [streams, kv] = made?;
@@ -141,9 +141,9 @@ impl<'m> Apart<'m> {
             return Heard::Lost;
         }
         if waits {
-            self.worker.want();
+            self.thread.want();
         }
-        let done = if waits { self.worker.wait().map(Some) } else { self.worker.look() };
+        let done = if waits { self.thread.wait().map(Some) } else { self.thread.look() };
         let heard = match done {
             Ok(None | Some(Done::Made(_))) => return Heard::Nothing,
             Ok(Some(Done::Decoded(Decoded { lent, count, result }))) => {
@@ -152,7 +152,7 @@ impl<'m> Apart<'m> {
                     Ok(()) => Heard::Read,
                     Err(DecodeError::NoKvCacheSlot) => Heard::NoRoom,
                     Err(cause) => {
-                        error!(%cause, "failed to read apart");
+                        error!(%cause, "the prefill worker failed to read");
                         Heard::Lost
                     }
                 };
@@ -167,7 +167,7 @@ impl<'m> Apart<'m> {
         heard
     }
 
-    /// Who generated on a sequence is over; the engine's own context holds its chat, as far as there is room.
+    /// Who generated on a sequence is over; the main context holds its chat, as far as there is room.
     pub(super) fn leave(&mut self, sequence: Sequence, main: &mut KvContext<'m>) {
         if let Some(streams) = &mut self.streams {
             main.take_over(sequence, streams, &mut self.states);

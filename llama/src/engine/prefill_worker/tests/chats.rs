@@ -4,8 +4,8 @@ use super::*;
 
 /// Chats come and go, are cancelled and go on, in contexts of many sizes.
 #[test]
-fn whatever_happens_apart_each_chat_says_what_it_says_alone() {
-    let mut parted = 0;
+fn whatever_happens_in_split_contexts_each_chat_says_what_it_says_alone() {
+    let mut splits = 0;
     for (file, cells, room) in [
         (with_unnamed_window(), 4 * CHAT, CHAT),
         (with_unnamed_window(), CHAT, CHAT),
@@ -14,12 +14,12 @@ fn whatever_happens_apart_each_chat_says_what_it_says_alone() {
         (recurrent(), 2 * CHAT, CHAT),
     ] {
         let model = Model::new(file);
-        parted += model.apart((cells, room), usize::MAX, |engine| {
+        splits += model.with_prefill_worker((cells, room), usize::MAX, |engine| {
             Chats::new(&model).go_on(engine, 40);
-            engine.stats.parted
+            engine.stats.splits
         });
     }
-    assert!(parted > 5, "{parted}");
+    assert!(splits > 5, "{splits}");
 }
 
 /// Some chats of which each has at most one completion at a time.
