@@ -8,12 +8,12 @@ use madang_testing::ScriptedModel;
 use crate::{
     args,
     beside::Beside,
+    bounded_input::{self, Unusable},
     failure::Failure,
     notes::{self, Mirror},
     output, setup,
     signals::{Asked, Signals},
     texts::Text,
-    whole::{self, Unusable},
 };
 
 /// Behind an envelope that the ledger knows nothing of.
@@ -38,7 +38,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
             let store = Beside::new(setup::store_to_read(&wanted.database).await?);
-            output::remark(&Text::ReadsBeside.in_locale(locale));
+            output::notice(&Text::ReadsBeside.in_locale(locale));
             (setup::builder(store, &wanted.toolkits, locale), None)
         }
         Err(failure) => return Err(failure),
@@ -65,7 +65,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
                 return Err(Failure::new(NOT_RECORDED));
             }
         }
-        None if is_down.is_ok() => output::remark(&Text::NotBegun.in_locale(locale)),
+        None if is_down.is_ok() => output::notice(&Text::NotBegun.in_locale(locale)),
         None => {}
     }
     is_down.map_err(Failure::of)?;
@@ -128,7 +128,7 @@ async fn carry_out(
 }
 
 fn read_arguments() -> Result<String, Failure> {
-    whole::text(std::io::stdin().lock()).map_err(|cause| {
+    bounded_input::text(std::io::stdin().lock()).map_err(|cause| {
         let sentence = match &cause {
             Unusable::Unread(_) => {
                 "failed to read the arguments from standard input: try again".to_owned()

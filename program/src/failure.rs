@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, process::ExitCode};
 
-use madang::store::{OpenError, Trouble};
+use madang::store::{OpenError, WriteFault};
 
 use crate::output;
 
@@ -34,7 +34,7 @@ impl Failure {
         what: impl Into<String>,
         cause: impl Error + Send + Sync + 'static,
     ) -> Self {
-        let advice = Trouble::among(&cause).map(Trouble::to_string);
+        let advice = WriteFault::among(&cause).map(WriteFault::to_string);
         let advice = advice.unwrap_or_else(|| "check the database and its disk".to_owned());
         Self::because(format!("{}: {advice}", what.into()), cause)
     }

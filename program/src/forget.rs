@@ -37,7 +37,7 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
         "transitions": transitions, "rows": rows, "workspace": had_folder, "left": left,
     });
     output::foreign(&report.to_string())?;
-    output::remark(not_reached(wanted.locale()));
+    output::notice(not_reached(wanted.locale()));
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
             "nothing was erased: without a terminal nobody can be asked, so give --yes to erase without a question",
         ));
     }
-    output::remark(&question(&wanted.user, wanted.locale()));
+    output::notice(&question(&wanted.user, wanted.locale()));
     let mut typed = String::new();
     let read = io::stdin().read_line(&mut typed);
     read.map_err(|cause| Failure::because("nothing was erased: the answer cannot be read", cause))?;

@@ -4,6 +4,7 @@
 mod args;
 mod bench_model;
 mod beside;
+mod bounded_input;
 mod call;
 mod chat;
 mod engine;
@@ -28,7 +29,6 @@ mod stress;
 mod texts;
 mod tools;
 mod verify;
-mod whole;
 
 use std::{env, io, process::ExitCode, time::Duration};
 

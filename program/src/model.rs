@@ -21,10 +21,10 @@ use madang_testing::ScriptedModel;
 use crate::{args::Switch, hub, progress::Progress};
 use crate::{
     args::{EnginePlace, ModelChoice, Tuning},
+    bounded_input::{self, Unusable},
     failure::Failure,
     hub::{HubName, Sum},
     printable::printable,
-    whole::{self, Unusable},
 };
 
 /// A model that is ready to answer.
@@ -149,7 +149,7 @@ pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<Llama
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {
     let shown = path.display();
     let opened = File::open(path).map_err(Unusable::Unread);
-    let text = opened.and_then(whole::text).map_err(|cause| {
+    let text = opened.and_then(bounded_input::text).map_err(|cause| {
         let sentence = match &cause {
             Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 format!("there is no script {shown}: give the path of a file of JSON lines")

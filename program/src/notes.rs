@@ -72,13 +72,13 @@ mod files {
         store.close().await;
         let Report { written, moved, removed, left, imported, kept_beside, blocked, failed } =
             done.map_err(Failure::of)?;
-        let is_whole = failed.is_empty();
+        let is_complete = failed.is_empty();
         let report = json!({
             "workspace": folder, "written": written, "moved": moved, "removed": removed, "left": left, "imported": imported,
             "keptBeside": kept_beside, "blocked": blocked, "failed": failed,
         });
         output::foreign(&report.to_string())?;
-        if is_whole {
+        if is_complete {
             return Ok(());
         }
         Err(Failure::new(

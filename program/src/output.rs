@@ -38,12 +38,12 @@ pub(crate) fn complain(sentence: &str) {
 }
 
 /// Says a line on standard error that is no complaint.
-pub(crate) fn remark(text: &str) {
+pub(crate) fn notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", printable(text)));
 }
 
 /// The same in faint letters. What makes them faint is the program's own, and is put around what was made harmless.
-pub(crate) fn faint_remark(text: &str) {
+pub(crate) fn faint_notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", (*printable(text)).dim()));
 }
 

@@ -24,8 +24,8 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         faults.into_iter().map(|fault| format!("the tables do not hold: {fault}")).collect();
     let mut vouched_for = 0;
     let erased = store.erased().await.map_err(unreadable)?;
-    let kept = |chain: &&ErasedChain| wanted.head.and_then(|head| chain.vouched_for(&head));
-    let with_head = erased.iter().find(|chain| kept(chain).is_some());
+    let vouched = |chain: &&ErasedChain| wanted.head.and_then(|head| chain.vouched_for(&head));
+    let with_head = erased.iter().find(|chain| vouched(chain).is_some());
     let asked_for = match &wanted.session {
         Some(_) => with_head.into_iter().collect(),
         None => erased.iter().collect::<Vec<_>>(),
@@ -37,7 +37,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
                 id = chain.id
             )),
             Ok(()) | Err(_) => {
-                vouched_for += kept(&chain).unwrap_or(0);
+                vouched_for += vouched(&chain).unwrap_or(0);
                 output::foreign(&erased_line(chain))?;
             }
         }
@@ -55,7 +55,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         }
     }
     if store.keys().is_empty() {
-        output::remark(&Text::NoSealKeys.in_locale(wanted.locale()));
+        output::notice(&Text::NoSealKeys.in_locale(wanted.locale()));
     }
     if broken.len() > 1 {
         for sentence in &broken {
@@ -70,7 +70,7 @@ pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Fail
         return Err(Failure::new(sentence));
     }
     let not_checked = Text::NotChecked { has_head: wanted.head.is_some(), vouched_for };
-    output::remark(&not_checked.in_locale(wanted.locale()));
+    output::notice(&not_checked.in_locale(wanted.locale()));
     Ok(())
 }
 

@@ -6,6 +6,6 @@ pub mod sql;
 pub use madang_actors::port::{Reader, Store, StoreError, Transaction};
 #[cfg(feature = "sqlite")]
 pub use sql::{
-    OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, Trouble,
+    OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, WriteFault,
     savepoint,
 };

@@ -23,7 +23,7 @@ pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), F
             Next::Leave => return Err(stopped(&talk)),
             Next::Terminate => {
                 let id = talk.session.id();
-                output::remark(&Text::LeftOpen(id).in_locale(locale));
+                output::notice(&Text::LeftOpen(id).in_locale(locale));
                 return Ok(());
             }
         }

@@ -57,7 +57,7 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     let signals = Signals::new()?;
     let session = open(runtime, wanted).await?;
     if wanted.session.is_none() {
-        output::remark(&Text::NewSession(session.id()).in_locale(locale));
+        output::notice(&Text::NewSession(session.id()).in_locale(locale));
     }
     let asker = if matches!(answers, Answers::Nobody) { Asker::Nobody } else { Asker::Person };
     let time_zone = wanted.zone.time_zone.clone();

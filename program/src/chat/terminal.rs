@@ -377,10 +377,10 @@ impl Screen for Terminal {
         self.stop_waiting();
         self.flow.end();
         if self.streamed.is_open() || std::mem::take(&mut self.has_open_question) {
-            output::remark("");
+            output::notice("");
         }
         for row in rows(sentence, Size::now().writable(), Gutter::LINE) {
-            output::faint_remark(&row);
+            output::faint_notice(&row);
         }
     }
 

@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{case::Case, tables};
 use crate::{
+    bounded_input::{self, Unusable},
     failure::Failure,
-    whole::{self, Unusable},
 };
 
 /// The cases that anybody may look at while a model is made.
@@ -80,7 +80,7 @@ pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
 }
 
 fn content(path: &Path, name: &str) -> Result<String, Failure> {
-    let text = File::open(path).map_err(Unusable::Unread).and_then(whole::text);
+    let text = File::open(path).map_err(Unusable::Unread).and_then(bounded_input::text);
     text.map_err(|cause| {
         let sentence = match &cause {
             Unusable::Unread(cause) if cause.kind() == io::ErrorKind::NotFound => {

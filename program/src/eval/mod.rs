@@ -69,7 +69,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
         sealed.for_each(|verdict| verdict.complaints.clear());
     }
     print(&report, &cases, &wanted)?;
-    let percent = report.whole().percent();
+    let percent = report.passed().percent();
     match wanted.at_least {
         Some(least) if percent < f64::from(least) => Err(Failure::new(format!(
             "{percent:.1} % of the cases are right in everything, {least} % are asked for"

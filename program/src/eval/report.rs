@@ -48,7 +48,7 @@ pub(super) struct Group {
     pub(super) restraint: Share,
     pub(super) truth: Share,
     /// Right in everything.
-    pub(super) whole: Share,
+    pub(super) passed: Share,
 }
 
 /// So many of so many.
@@ -113,8 +113,8 @@ impl Report {
     }
 
     /// How many cases of all are right in everything.
-    pub(super) fn whole(&self) -> Share {
-        self.groups.last().map_or(Share::default(), |all| all.whole)
+    pub(super) fn passed(&self) -> Share {
+        self.groups.last().map_or(Share::default(), |all| all.passed)
     }
 }
 
@@ -128,7 +128,7 @@ impl Group {
             rows: Share::default(),
             restraint: Share::default(),
             truth: Share::default(),
-            whole: Share::default(),
+            passed: Share::default(),
         };
         for Verdict { marks, .. } in verdicts {
             group.cases += 1;
@@ -138,7 +138,7 @@ impl Group {
             }
             group.restraint.count(marks.restraint);
             group.truth.count(marks.truth);
-            group.whole.count(marks.are_all_right());
+            group.passed.count(marks.are_all_right());
         }
         (group.cases > 0).then_some(group)
     }
@@ -199,10 +199,10 @@ impl fmt::Display for Report {
         };
         line(["", "cases", "exact calls", "right rows", "restraint", "truth", "all of these"])?;
         for group in &self.groups {
-            let Group { name, cases, calls, rows, restraint, truth, whole } = group;
-            let [calls, rows, restraint, truth, whole] =
-                [calls, rows, restraint, truth, whole].map(Share::to_string);
-            line([name, &cases.to_string(), &calls, &rows, &restraint, &truth, &whole])?;
+            let Group { name, cases, calls, rows, restraint, truth, passed } = group;
+            let [calls, rows, restraint, truth, passed] =
+                [calls, rows, restraint, truth, passed].map(Share::to_string);
+            line([name, &cases.to_string(), &calls, &rows, &restraint, &truth, &passed])?;
         }
         Ok(())
     }
@@ -256,13 +256,13 @@ mod tests {
             en                  1         0/1 0.0 %                 -       1/1 100.0 %       1/1 100.0 %         0/1 0.0 %
             all                 3        2/3 66.7 %       1/1 100.0 %       3/3 100.0 %        2/3 66.7 %        1/3 33.3 %
         "#]].assert_eq(&report.to_string());
-        assert_eq!(report.whole(), Share { right: 1, of: 3 });
+        assert_eq!(report.passed(), Share { right: 1, of: 3 });
         assert_eq!(
             serde_json::to_value(&report.groups[0]).unwrap(),
             serde_json::json!({
                 "name": "single", "cases": 2, "calls": { "right": 1, "of": 2, "percent": 50.0 },
                 "rows": { "right": 1, "of": 1, "percent": 100.0 }, "restraint": { "right": 2, "of": 2, "percent": 100.0 },
-                "truth": { "right": 2, "of": 2, "percent": 100.0 }, "whole": { "right": 1, "of": 2, "percent": 50.0 },
+                "truth": { "right": 2, "of": 2, "percent": 100.0 }, "passed": { "right": 1, "of": 2, "percent": 50.0 },
             })
         );
     }

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::trouble::Trouble;
+use super::error::HubError;
 
 /// The address of these path segments below the endpoint, which may have a path of its own.
 pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
@@ -15,8 +15,8 @@ pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
 }
 
 /// Where it is sent to. From a safe connection to an open one it is not followed: anybody could have written the answer.
-pub(super) fn next(url: &Url, location: &str) -> Result<Url, Trouble> {
-    let astray = |cause| Trouble::Astray { host: host(url), cause };
+pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
+    let astray = |cause| HubError::Astray { host: host(url), cause };
     let next = url.join(location).map_err(|cause| astray(Some(cause)))?;
     match (url.scheme(), next.scheme()) {
         (_, "https") | ("http", "http") => Ok(next),

@@ -36,7 +36,7 @@ impl Bar {
 
     /// Prints a line above it, or in its place where nobody sees a bar.
     pub(super) fn line(&self, text: &str) {
-        self.0.suspend(|| crate::output::remark(text));
+        self.0.suspend(|| crate::output::notice(text));
     }
 }
 

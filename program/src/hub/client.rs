@@ -11,9 +11,9 @@ use url::Url;
 
 use super::{
     address::{below, host, next},
+    error::HubError,
     listing::{Content, HubFile, Listing},
     name::HubName,
-    trouble::Trouble,
 };
 
 /// A hub has one or two: to the file's new name, and to where its bytes lie.
@@ -46,9 +46,9 @@ impl Bounds {
 pub(super) struct Token(String);
 
 impl Token {
-    pub(super) fn new(token: &str) -> Result<Self, Trouble> {
+    pub(super) fn new(token: &str) -> Result<Self, HubError> {
         let is_one = token.bytes().all(|b| b.is_ascii_graphic());
-        if is_one { Ok(Self(token.to_owned())) } else { Err(Trouble::Token) }
+        if is_one { Ok(Self(token.to_owned())) } else { Err(HubError::Token) }
     }
 }
 
@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// What is in the repository, at the commit that is wanted or else in its main branch, with checksums.
-    pub(super) fn listing(&self, name: &HubName) -> Result<Listing, Trouble> {
+    pub(super) fn listing(&self, name: &HubName) -> Result<Listing, HubError> {
         let revision = name.commit().unwrap_or("main");
         let mut url = below(
             &self.endpoint,
@@ -111,20 +111,20 @@ impl Client {
         let (answer, url) = self.get(url, name, Wanted::Listing)?;
         let host = host(&url);
         if answer.status() != 200 {
-            return Err(Trouble::Status { host, status: answer.status().as_u16() });
+            return Err(HubError::Status { host, status: answer.status().as_u16() });
         }
         let mut json = Vec::new();
         let mut body = answer.into_body().into_reader().take(MAX_LISTING_BYTES + 1);
         body.read_to_end(&mut json)
-            .map_err(|cause| Trouble::Unreachable { host: host.clone(), cause: cause.into() })?;
+            .map_err(|cause| HubError::Unreachable { host: host.clone(), cause: cause.into() })?;
         if json.len() as u64 > MAX_LISTING_BYTES {
-            return Err(Trouble::TooLong { name: name.clone(), max_bytes: MAX_LISTING_BYTES });
+            return Err(HubError::TooLong { name: name.clone(), max_bytes: MAX_LISTING_BYTES });
         }
-        let listing =
-            Listing::read(&json).map_err(|cause| Trouble::Listing { host: host.clone(), cause })?;
+        let listing = Listing::read(&json)
+            .map_err(|cause| HubError::Listing { host: host.clone(), cause })?;
         match name.commit() {
             Some(wanted) if wanted != listing.commit => {
-                Err(Trouble::OtherCommit { host, name: name.clone() })
+                Err(HubError::OtherCommit { host, name: name.clone() })
             }
             Some(_) | None => Ok(listing),
         }
@@ -137,7 +137,7 @@ impl Client {
         commit: &str,
         (file, content): (&HubFile, &Content),
         from: u64,
-    ) -> Result<Bytes, Trouble> {
+    ) -> Result<Bytes, HubError> {
         let mut path = vec![name.owner(), name.repository(), "resolve", commit];
         path.extend(file.name.split('/'));
         let (answer, url) =
@@ -152,11 +152,11 @@ impl Client {
             }
             // The file ends before the place that was asked for.
             (416, _) => (from, Some(starts.and_then(|(_, all)| all).unwrap_or(from))),
-            (status, _) => return Err(Trouble::Status { host: host(&url), status }),
+            (status, _) => return Err(HubError::Status { host: host(&url), status }),
         };
         if let Some(has) = has.filter(|has| *has != content.bytes) {
             let (file, should) = (file.name.clone(), content.bytes);
-            return Err(Trouble::Length { host: host(&url), file, has, should });
+            return Err(HubError::Length { host: host(&url), file, has, should });
         }
         Ok(Bytes { from, body: answer.into_body().into_reader() })
     }
@@ -172,7 +172,7 @@ impl Client {
         mut url: Url,
         name: &HubName,
         wanted: Wanted,
-    ) -> Result<(Response<Body>, Url), Trouble> {
+    ) -> Result<(Response<Body>, Url), HubError> {
         for _ in 0..=MAX_REDIRECTS {
             let is_hub = url.origin() == self.endpoint.origin();
             let mut request = self.agent.get(url.as_str());
@@ -197,34 +197,34 @@ impl Client {
                 403 | 408 | 429 | 500..=599 => {
                     let after = header(&answer, "retry-after").and_then(|after| after.parse().ok());
                     let after = after.map(Duration::from_secs);
-                    return Err(Trouble::Busy { host: host(&url), status, after });
+                    return Err(HubError::Busy { host: host(&url), status, after });
                 }
                 _ => return Ok((answer, url)),
             }
         }
-        Err(Trouble::Circle { host: self.host() })
+        Err(HubError::Circle { host: self.host() })
     }
 
-    fn refused(&self, status: u16, name: &HubName) -> Trouble {
+    fn refused(&self, status: u16, name: &HubName) -> HubError {
         let name = name.clone();
         match status {
-            404 => Trouble::NotFound { name, host: self.host() },
-            _ if self.token.is_some() => Trouble::Forbidden { name },
-            _ => Trouble::NeedsToken { name },
+            404 => HubError::NotFound { name, host: self.host() },
+            _ if self.token.is_some() => HubError::Forbidden { name },
+            _ => HubError::NeedsToken { name },
         }
     }
 }
 
 /// Why there is no answer.
-fn unanswered(host: String, cause: ureq::Error) -> Trouble {
+fn unanswered(host: String, cause: ureq::Error) -> HubError {
     // What goes wrong in a handshake comes in this kind.
     let is_handshake = |cause: &ureq::Error| matches!(cause, ureq::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
     let is_unsafe =
         matches!(cause, ureq::Error::Tls(_) | ureq::Error::Rustls(_)) || is_handshake(&cause);
     if is_unsafe {
-        return Trouble::Unsafe { host, cause };
+        return HubError::Unsafe { host, cause };
     }
-    Trouble::Unreachable { host, cause: cause.into() }
+    HubError::Unreachable { host, cause: cause.into() }
 }
 
 fn header<'a>(answer: &'a Response<Body>, name: &str) -> Option<&'a str> {
@@ -287,7 +287,7 @@ mod tests {
     fn a_hub_that_says_nothing_is_waited_for_no_longer_than_is_set() {
         let silent = client_of(std::iter::empty());
         let found = silent.listing(&name());
-        assert!(matches!(found, Err(Trouble::Unreachable { .. })), "{found:?}");
+        assert!(matches!(found, Err(HubError::Unreachable { .. })), "{found:?}");
 
         let content = Content { sha256: "a".repeat(64), bytes: 10 };
         let file = HubFile { name: "m.gguf".to_owned(), content: Some(content.clone()) };
@@ -306,7 +306,7 @@ mod tests {
         });
         let drips = client_of([head(1_000_000)].into_iter().chain(drops));
         let found = drips.listing(&name());
-        assert!(matches!(found, Err(Trouble::Unreachable { .. })), "{found:?}");
+        assert!(matches!(found, Err(HubError::Unreachable { .. })), "{found:?}");
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
         let endpoint = client_of(endless).endpoint;
         let patient = Client::new(endpoint, None, Bounds::USUAL);
         let found = patient.listing(&name());
-        assert!(matches!(found, Err(Trouble::TooLong { .. })), "{found:?}");
+        assert!(matches!(found, Err(HubError::TooLong { .. })), "{found:?}");
     }
 
     #[test]

@@ -10,13 +10,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     bar::Bar,
+    cache::{self, HubCache},
     client::Client,
+    error::HubError,
     listing::{Content, HubFile},
     lock::Lock,
     name::HubName,
     retry::{Next, Retry},
-    shelf::{self, Shelf},
-    trouble::Trouble,
 };
 
 /// Read and written at once.
@@ -28,7 +28,7 @@ pub(super) struct Download<'a> {
     pub(super) client: &'a Client,
     pub(super) name: &'a HubName,
     pub(super) commit: &'a str,
-    pub(super) shelf: &'a Shelf,
+    pub(super) cache: &'a HubCache,
     pub(super) bar: &'a Bar,
 }
 
@@ -45,7 +45,7 @@ struct Growing<'a> {
 /// How an attempt from some place on ended.
 enum Came {
     /// The file has its final name.
-    Whole,
+    Complete,
     /// It is another than was promised, and deleted.
     Wrong { has_older_part: bool },
 }
@@ -59,20 +59,20 @@ impl Download<'_> {
         (file, content): (&HubFile, &Content),
         before: u64,
         waits: impl FnOnce(),
-    ) -> Result<(), Trouble> {
-        let (blob, growing) = (self.shelf.blob(content), self.shelf.incomplete(content));
-        if shelf::is_whole(&blob, content) {
+    ) -> Result<(), HubError> {
+        let (blob, growing) = (self.cache.blob(content), self.cache.incomplete(content));
+        if cache::is_complete(&blob, content) {
             return Ok(());
         }
-        shelf::create_folder_of(&blob).map_err(unwritten(&blob))?;
-        let _lock = Lock::take(&self.shelf.lock(content), &blob, &file.name, waits).await?;
+        cache::create_folder_of(&blob).map_err(unwritten(&blob))?;
+        let _lock = Lock::take(&self.cache.lock(content), &blob, &file.name, waits).await?;
         // Whoever had the lock before may have brought it.
-        if shelf::is_whole(&blob, content) {
+        if cache::is_complete(&blob, content) {
             return Ok(());
         }
         loop {
             match self.attempt((file, content), &growing, before).await? {
-                Came::Whole => return fs::rename(&growing, &blob).map_err(unwritten(&blob)),
+                Came::Complete => return fs::rename(&growing, &blob).map_err(unwritten(&blob)),
                 // Only once: the next attempt begins with nothing.
                 Came::Wrong { has_older_part: true } => {
                     tracing::info!(
@@ -81,7 +81,7 @@ impl Download<'_> {
                     );
                 }
                 Came::Wrong { has_older_part: false } => {
-                    return Err(Trouble::Checksum { file: file.name.clone() });
+                    return Err(HubError::Checksum { file: file.name.clone() });
                 }
             }
         }
@@ -92,27 +92,27 @@ impl Download<'_> {
         (file, content): (&HubFile, &Content),
         path: &Path,
         before: u64,
-    ) -> Result<Came, Trouble> {
+    ) -> Result<Came, HubError> {
         let shows = |bytes| self.bar.stands_at(before + bytes);
         let mut growing = Growing::open(path, content, shows).map_err(unwritten(path))?;
         let mut retry = Retry::downloading();
         while growing.bytes < content.bytes {
             self.bar.begins_at(before + growing.bytes);
             let had = growing.bytes;
-            let Err(trouble) = self.piece((file, content), &mut growing, before) else { continue };
+            let Err(error) = self.piece((file, content), &mut growing, before) else { continue };
             let gained = growing.bytes.saturating_sub(had);
-            match retry.failed(gained, trouble.asked()) {
-                Next::Again(wait) if trouble.passes() => {
-                    tracing::info!(file = file.name, ?wait, "a download broke off: {trouble}");
-                    self.bar.says(format!("{trouble}"));
+            match retry.failed(gained, error.asked()) {
+                Next::Again(wait) if error.passes() => {
+                    tracing::info!(file = file.name, ?wait, "a download broke off: {error}");
+                    self.bar.says(format!("{error}"));
                     tokio::time::sleep(wait).await;
                 }
-                Next::Again(_) | Next::GiveUp => return Err(trouble),
+                Next::Again(_) | Next::GiveUp => return Err(error),
             }
         }
         let has_older_part = growing.has_older_part;
         if growing.is(content).map_err(unwritten(path))? {
-            return Ok(Came::Whole);
+            return Ok(Came::Complete);
         }
         fs::remove_file(path).map_err(unwritten(path))?;
         Ok(Came::Wrong { has_older_part })
@@ -124,7 +124,7 @@ impl Download<'_> {
         (file, content): (&HubFile, &Content),
         growing: &mut Growing<'_>,
         before: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HubError> {
         let mut bytes =
             self.client.bytes(self.name, self.commit, (file, content), growing.bytes)?;
         if bytes.from != growing.bytes {
@@ -132,7 +132,7 @@ impl Download<'_> {
         }
         let mut piece = vec![0; PIECE_BYTES];
         while growing.bytes < content.bytes {
-            let broken_off = |have, cause: io::Error| Trouble::BrokenOff {
+            let broken_off = |have, cause: io::Error| HubError::BrokenOff {
                 file: file.name.clone(),
                 have,
                 bytes: content.bytes,
@@ -201,6 +201,6 @@ impl<'a> Growing<'a> {
     }
 }
 
-fn unwritten(path: &Path) -> impl Fn(io::Error) -> Trouble {
-    move |cause| Trouble::Cache { path: path.to_owned(), cause }
+fn unwritten(path: &Path) -> impl Fn(io::Error) -> HubError {
+    move |cause| HubError::Cache { path: path.to_owned(), cause }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{shelf, trouble::Trouble};
+use super::{cache, error::HubError};
 
 /// How often somebody who waits looks.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
@@ -28,17 +28,17 @@ impl Lock {
         growing: &Path,
         file: &str,
         waits: impl FnOnce(),
-    ) -> Result<Self, Trouble> {
-        let trouble = |cause| Trouble::Cache { path: path.to_owned(), cause };
-        shelf::create_folder_of(path).map_err(trouble)?;
+    ) -> Result<Self, HubError> {
+        let error = |cause| HubError::Cache { path: path.to_owned(), cause };
+        cache::create_folder_of(path).map_err(error)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        let lock = lock.map_err(trouble)?;
-        let bytes = || shelf::bytes_named(growing);
+        let lock = lock.map_err(error)?;
+        let bytes = || cache::bytes_named(growing);
         let (mut waits, mut known, mut waited) = (Some(waits), bytes(), Duration::ZERO);
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { _held: lock }),
-                Err(TryLockError::Error(cause)) => return Err(trouble(cause)),
+                Err(TryLockError::Error(cause)) => return Err(error(cause)),
                 Err(TryLockError::WouldBlock) => {}
             }
             if let Some(say) = waits.take() {
@@ -48,7 +48,7 @@ impl Lock {
             waited = if bytes() == known { waited + LOOKS_EVERY } else { Duration::ZERO };
             known = bytes();
             if waited >= MAX_STANDSTILL {
-                return Err(Trouble::Held { file: file.to_owned(), waited });
+                return Err(HubError::Held { file: file.to_owned(), waited });
             }
         }
     }
@@ -75,7 +75,7 @@ mod tests {
         };
         let second = Lock::take(&path, &growing, "a", || said.set(said.get() + 1));
         let (second, ()) = tokio::join!(second, slow);
-        assert!(matches!(second, Err(Trouble::Held { .. })), "{second:?}");
+        assert!(matches!(second, Err(HubError::Held { .. })), "{second:?}");
         assert_eq!(said.get(), 1);
         assert!(begun.elapsed() > MAX_STANDSTILL * 3);
         drop(first);

@@ -1,20 +1,20 @@
 //! Models by their name on a hub (`--hf`, `madang fetch`), in the cache that llama.cpp and the hub's own tools share.
 //!
-//! `listing`, `choice`, `retry` and `name` decide; `client` asks, `download` and `shelf` write.
+//! `listing`, `choice`, `retry` and `name` decide; `client` asks, `download` and `cache` write.
 
 mod address;
 mod bar;
+mod cache;
 mod choice;
 mod client;
 mod download;
+mod error;
 mod listing;
 mod lock;
 mod name;
 mod retry;
 mod settings;
-mod shelf;
 mod sum;
-mod trouble;
 
 use std::{
     env,
@@ -26,15 +26,15 @@ use madang::Locale;
 
 use crate::{failure::Failure, output, texts::Text};
 use bar::Bar;
+use cache::HubCache;
 use client::{Bounds, Client};
 use download::Download;
+use error::HubError;
 use listing::{Content, HubFile, Listing};
 pub(crate) use name::HubName;
 use retry::{Next, Retry};
 use settings::Settings;
-use shelf::Shelf;
 pub(crate) use sum::Sum;
-use trouble::Trouble;
 
 /// Brings the model into the cache, as far as it is not there, and gives the path of its (first) file.
 ///
@@ -52,29 +52,29 @@ pub(crate) async fn fetch(
     let Some(wanted) = wanted else { return Ok(path) };
     match Sum::of(&path) {
         Ok(has) if has == *wanted => Ok(path),
-        Ok(has) => Err(Failure::of(Trouble::OtherSum { path, has })),
-        Err(cause) => Err(Failure::of(Trouble::Unread { path, cause })),
+        Ok(has) => Err(Failure::of(HubError::OtherSum { path, has })),
+        Err(cause) => Err(Failure::of(HubError::Unread { path, cause })),
     }
 }
 
-async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<PathBuf, Trouble> {
-    let Settings { cache, endpoint, token, is_offline } = settings;
-    let shelf = Shelf::new(&cache, name);
-    let kept = shelf.kept(name);
+async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<PathBuf, HubError> {
+    let Settings { cache: folder, endpoint, token, is_offline } = settings;
+    let cache = HubCache::new(&folder, name);
+    let snapshot = cache.snapshot(name);
     if is_offline {
-        return kept.ok_or(Trouble::Offline { name: name.clone(), cache });
+        return snapshot.ok_or(HubError::Offline { name: name.clone(), cache: folder });
     }
     let is_private = settings::is_private(&endpoint);
     if token.is_some() && !is_private {
         let host = address::host(&endpoint);
-        output::remark(&Text::TokenKeptBack { host: &host }.in_locale(locale));
+        output::notice(&Text::TokenKeptBack { host: &host }.in_locale(locale));
     }
     let client = Client::new(endpoint, token.filter(|_| is_private), Bounds::USUAL);
-    let retry = if kept.is_some() { Retry::once() } else { Retry::asking() };
-    match (update(&client, &shelf, name, (retry, kept.as_deref()), locale).await, kept) {
-        (Err(trouble), Some(kept)) if trouble.leaves_the_older() => {
-            output::remark(&Text::OlderModel { why: &trouble.to_string() }.in_locale(locale));
-            Ok(kept)
+    let retry = if snapshot.is_some() { Retry::once() } else { Retry::asking() };
+    match (update(&client, &cache, name, (retry, snapshot.as_deref()), locale).await, snapshot) {
+        (Err(error), Some(snapshot)) if error.leaves_the_older() => {
+            output::notice(&Text::OlderModel { why: &error.to_string() }.in_locale(locale));
+            Ok(snapshot)
         }
         (result, _) => result,
     }
@@ -83,45 +83,45 @@ async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<Pat
 /// Brings what the hub has now.
 async fn update(
     client: &Client,
-    shelf: &Shelf,
+    cache: &HubCache,
     name: &HubName,
-    (retry, kept): (Retry, Option<&Path>),
+    (retry, snapshot): (Retry, Option<&Path>),
     locale: Locale,
-) -> Result<PathBuf, Trouble> {
+) -> Result<PathBuf, HubError> {
     let Listing { commit, files } = listing(client, name, retry).await?;
     let model = model(name, &files)?;
     // Before it is used: somebody else may have written it, and the one that is here is still there by its commit.
-    if let Some((older, had)) = kept.and_then(|kept| shelf.origin(kept))
+    if let Some((older, had)) = snapshot.and_then(|snapshot| cache.origin(snapshot))
         && had != model[0].1.sha256
     {
         let (now, older) = (name.at(&commit).to_string(), name.at(&older).to_string());
-        output::remark(&Text::ModelChanged { now: &now, older: &older }.in_locale(locale));
+        output::notice(&Text::ModelChanged { now: &now, older: &older }.in_locale(locale));
     }
-    let missing = model.iter().filter(|(file, content)| !shelf.has(&commit, &file.name, content));
+    let missing = model.iter().filter(|(file, content)| !cache.has(&commit, &file.name, content));
     let missing: Vec<_> = missing.copied().collect();
     if !missing.is_empty() {
-        download(client, shelf, name, (&commit, &missing), locale).await?;
+        download(client, cache, name, (&commit, &missing), locale).await?;
     }
     let (first, _) = model[0];
-    let path = shelf.link(&commit, &first.name);
+    let path = cache.link(&commit, &first.name);
     // Where a cache cannot be written and has the whole model, nothing is missing but what the next one asks the hub for.
     if name.commit().is_none()
-        && let Err(cause) = shelf.is_newest(&commit)
+        && let Err(cause) = cache.is_newest(&commit)
     {
         tracing::info!("failed to note the newest commit: {cause}");
     }
     Ok(path)
 }
 
-async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, Trouble> {
+async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, HubError> {
     loop {
-        let trouble = match client.listing(name) {
-            Err(trouble) if trouble.passes() => trouble,
+        let error = match client.listing(name) {
+            Err(error) if error.passes() => error,
             result => return result,
         };
-        match retry.failed(0, trouble.asked()) {
+        match retry.failed(0, error.asked()) {
             Next::Again(wait) => tokio::time::sleep(wait).await,
-            Next::GiveUp => return Err(trouble),
+            Next::GiveUp => return Err(error),
         }
     }
 }
@@ -130,15 +130,15 @@ async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Li
 fn model<'a>(
     name: &HubName,
     files: &'a [HubFile],
-) -> Result<Vec<(&'a HubFile, &'a Content)>, Trouble> {
+) -> Result<Vec<(&'a HubFile, &'a Content)>, HubError> {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     let chosen = choice::choose(&names, name.quant())
-        .map_err(|cause| Trouble::NoModel { name: name.clone(), cause })?;
+        .map_err(|cause| HubError::NoModel { name: name.clone(), cause })?;
     let found = |name: &&str| files.iter().find(|file| file.name == **name);
     let chosen = chosen.iter().filter_map(found);
     let with_content = |file: &'a HubFile| {
         let content = file.content.as_ref();
-        let content = content.ok_or_else(|| Trouble::NoChecksum { file: file.name.clone() })?;
+        let content = content.ok_or_else(|| HubError::NoChecksum { file: file.name.clone() })?;
         Ok((file, content))
     };
     chosen.map(with_content).collect()
@@ -146,19 +146,19 @@ fn model<'a>(
 
 async fn download(
     client: &Client,
-    shelf: &Shelf,
+    cache: &HubCache,
     name: &HubName,
     (commit, files): (&str, &[(&HubFile, &Content)]),
     locale: Locale,
-) -> Result<(), Trouble> {
+) -> Result<(), HubError> {
     let link = |file: &HubFile, content: &Content| {
-        shelf
+        cache
             .put_under(commit, file, content)
-            .map_err(|cause| Trouble::Cache { path: shelf.link(commit, &file.name), cause })
+            .map_err(|cause| HubError::Cache { path: cache.link(commit, &file.name), cause })
     };
     // What another commit brought needs another name only.
     let (here, coming): (Vec<_>, Vec<_>) =
-        files.iter().copied().partition(|(_, content)| shelf.holds(content));
+        files.iter().copied().partition(|(_, content)| cache.holds(content));
     for (file, content) in here {
         link(file, content)?;
     }
@@ -170,7 +170,7 @@ async fn download(
     let name_shown = name.to_string();
     let size = HumanBytes(bytes).to_string();
     bar.line(&Text::Downloading { model: &name_shown, size: &size }.in_locale(locale));
-    let download = Download { client, name, commit, shelf, bar: &bar };
+    let download = Download { client, name, commit, cache, bar: &bar };
     let mut before = 0;
     for (file, content) in coming {
         let waits = || bar.line(&Text::AnotherDownloads { file: &file.name }.in_locale(locale));

@@ -8,7 +8,7 @@ use std::{
 
 use url::{Host, Url};
 
-use super::{client::Token, shelf, trouble::Trouble};
+use super::{cache, client::Token, error::HubError};
 
 /// The hub where nobody says which.
 const ENDPOINT: &str = "https://huggingface.co";
@@ -24,13 +24,13 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Reads the variables, and the token where it lies in a file.
-    pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, Trouble> {
+    pub(super) fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, HubError> {
         let text = |name: &str| {
             let text = variable(name)?.into_string().ok()?.trim().to_owned();
             (!text.is_empty()).then_some(text)
         };
         let cache =
-            shelf::cache(|name| variable(name).map(PathBuf::from)).ok_or(Trouble::NoCache)?;
+            cache::folder(|name| variable(name).map(PathBuf::from)).ok_or(HubError::NoCache)?;
         let token = text("HF_TOKEN").or_else(|| {
             let path = token_file(|name| text(name).map(PathBuf::from))?;
             Some(fs::read_to_string(path).ok()?.trim().to_owned()).filter(|token| !token.is_empty())
@@ -54,10 +54,10 @@ fn token_file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     variable("HF_TOKEN_PATH").or_else(|| Some(home()?.join(Path::new("token"))))
 }
 
-fn endpoint(text: &str) -> Result<Url, Trouble> {
-    let url = Url::parse(text).map_err(|cause| Trouble::Endpoint { cause: Some(cause) })?;
+fn endpoint(text: &str) -> Result<Url, HubError> {
+    let url = Url::parse(text).map_err(|cause| HubError::Endpoint { cause: Some(cause) })?;
     let is_web = matches!(url.scheme(), "http" | "https");
-    if is_web { Ok(url) } else { Err(Trouble::Endpoint { cause: None }) }
+    if is_web { Ok(url) } else { Err(HubError::Endpoint { cause: None }) }
 }
 
 /// Whether nobody on the way can read what is sent there.
@@ -79,7 +79,7 @@ fn is_yes(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(set: &[(&str, &str)]) -> Result<Settings, Trouble> {
+    fn of(set: &[(&str, &str)]) -> Result<Settings, HubError> {
         Settings::of(|name| {
             set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         })
@@ -93,9 +93,9 @@ mod tests {
         assert_eq!(mirror.endpoint.as_str(), "http://mirror.example:8080/hf");
         for wrong in ["huggingface.co", "file:///etc", "http://", "mailto:a@b"] {
             let found = of(&[home, ("HF_ENDPOINT", wrong)]);
-            assert!(matches!(found, Err(Trouble::Endpoint { .. })), "{wrong}: {found:?}");
+            assert!(matches!(found, Err(HubError::Endpoint { .. })), "{wrong}: {found:?}");
         }
-        assert!(matches!(of(&[]), Err(Trouble::NoCache)));
+        assert!(matches!(of(&[]), Err(HubError::NoCache)));
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             assert!(!format!("{settings:?}").contains("secret"));
         }
         let spoiled = of(&[home, ("HF_TOKEN", "hf_a\r\nX-Evil: b")]);
-        assert!(matches!(spoiled, Err(Trouble::Token)), "{spoiled:?}");
+        assert!(matches!(spoiled, Err(HubError::Token)), "{spoiled:?}");
         assert!(!format!("{spoiled:?}").contains("Evil"));
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     book::{ChatBook, Told, TurnNote, Word},
-    kept::Kept,
+    snapshot::Snapshot,
     world::Handled,
 };
 
@@ -40,21 +40,22 @@ pub(crate) struct Findings {
 }
 
 /// Compares.
-pub(crate) fn audit(books: &Books, kept: &Kept) -> Findings {
+pub(crate) fn audit(books: &Books, snapshot: &Snapshot) -> Findings {
     let mut findings = Findings::default();
-    findings.misreported.extend(kept.damaged.iter().cloned());
-    let rows: HashMap<CallId, &LedgerRow> = kept.ledger.iter().map(|row| (row.call, row)).collect();
-    for row in &kept.ledger {
+    findings.misreported.extend(snapshot.damaged.iter().cloned());
+    let rows: HashMap<CallId, &LedgerRow> =
+        snapshot.ledger.iter().map(|row| (row.call, row)).collect();
+    for row in &snapshot.ledger {
         let handled = books.handled.get(&row.call).cloned().unwrap_or_default();
-        findings.call(row, &handled, kept.effects_of(row.call));
+        findings.call(row, &handled, snapshot.effects_of(row.call));
     }
-    let recorded: HashSet<_> = kept.ledger.iter().map(|row| row.call.to_string()).collect();
+    let recorded: HashSet<_> = snapshot.ledger.iter().map(|row| row.call.to_string()).collect();
     for (call, handled) in
         books.handled.iter().filter(|(call, _)| !recorded.contains(&call.to_string()))
     {
         findings.lost.push(format!("call {call} was run and is not in the ledger: {handled:?}"));
     }
-    for call in kept.effects.keys().filter(|call| !recorded.contains(*call)) {
+    for call in snapshot.effects.keys().filter(|call| !recorded.contains(*call)) {
         findings.lost.push(format!("call {call} took effect and is not in the ledger"));
     }
     let mut told = HashMap::new();

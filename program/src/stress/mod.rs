@@ -3,11 +3,11 @@
 mod audit;
 mod book;
 mod chat;
-mod kept;
 mod model;
 mod plan;
 mod report;
 mod run;
+mod snapshot;
 mod tools;
 mod world;
 
@@ -130,7 +130,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     progress.finish_and_clear();
     let ran = ran?;
     let peak_bytes = HEAP.peak_usage();
-    let findings = audit::audit(&ran.books, &ran.kept);
+    let findings = audit::audit(&ran.books, &ran.snapshot);
     let mut report = Report::new(wanted.seed, &ran, &findings);
     drop((ran, findings, world));
     settle(tasks_before).await;

@@ -120,9 +120,9 @@ impl Heap {
     /// What stays behind that was not there before, if it is more than it may be.
     fn leak(&self) -> Option<String> {
         let before = self.before_bytes?;
-        let kept = self.after_bytes.saturating_sub(before);
-        if kept > SLACK_BYTES.max(before / 20) {
-            return Some(format!("{kept} bytes stay on the heap"));
+        let left = self.after_bytes.saturating_sub(before);
+        if left > SLACK_BYTES.max(before / 20) {
+            return Some(format!("{left} bytes stay on the heap"));
         }
         let tasks = self.tasks_after.saturating_sub(self.tasks_before);
         (tasks > 0).then(|| format!("{tasks} tasks stay behind"))

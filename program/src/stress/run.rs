@@ -21,8 +21,8 @@ use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 use super::{
     audit::Books,
     chat::chat,
-    kept::Kept,
     plan::Odds,
+    snapshot::Snapshot,
     world::{Bug, EFFECTS, World, booked},
 };
 use crate::failure::Failure;
@@ -145,7 +145,7 @@ fn limits(wanted: &Wanted) -> Limits {
 /// What came of a run.
 pub(crate) struct Ran {
     pub(crate) books: Books,
-    pub(crate) kept: Kept,
+    pub(crate) snapshot: Snapshot,
     pub(crate) took: Duration,
 }
 
@@ -187,9 +187,9 @@ pub(crate) async fn run(
     runtime.shutdown().await.map_err(Failure::of)?;
     let kills = run.killed.lock().expect("no code under this lock panics").clone();
     let books = Books { chats, handled: world.take(), kills, turns: wanted.turns };
-    let kept = match &wanted.place {
-        Place::Memory => Kept::of_memory(&memory).await,
-        Place::File(path) => Kept::of_file(path).await,
+    let snapshot = match &wanted.place {
+        Place::Memory => Snapshot::of_memory(&memory).await,
+        Place::File(path) => Snapshot::of_file(path).await,
     };
-    Ok(Ran { books, kept: kept?, took })
+    Ok(Ran { books, snapshot: snapshot?, took })
 }

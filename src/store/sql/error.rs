@@ -164,8 +164,8 @@ pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
 impl OpenError {
     /// What SQLite's error means for somebody who opens this file.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
-        match Trouble::kind(&cause) {
-            Some(kind) => Self::troubled(path, kind, cause),
+        match WriteFault::kind(&cause) {
+            Some(kind) => Self::at_fault(path, kind, cause),
             None if is_of_a_damaged_file(&cause) => {
                 Self::Damaged { path: path.to_owned(), cause: cause.into() }
             }
@@ -173,8 +173,8 @@ impl OpenError {
         }
     }
 
-    /// The trouble is known.
-    pub(super) fn troubled(
+    /// The fault is known.
+    pub(super) fn at_fault(
         path: &Path,
         kind: Kind,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
@@ -212,7 +212,7 @@ impl OpenError {
 /// [`StoreError::Unavailable`]: nothing of the write was kept, and what was acknowledged before is safe.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", kind.words())]
-pub struct Trouble {
+pub struct WriteFault {
     kind: Kind,
     #[source]
     cause: Box<dyn Error + Send + Sync>,
@@ -241,8 +241,8 @@ impl Kind {
     }
 }
 
-impl Trouble {
-    /// The trouble among the causes of an error, if it comes from any.
+impl WriteFault {
+    /// The fault among the causes of an error, if it comes from any.
     #[must_use]
     pub fn among<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         // What several wait for is told to each, so the cause is shared.
@@ -274,8 +274,8 @@ impl Trouble {
 pub(super) fn unavailable(error: impl Into<ControlError>) -> StoreError {
     match error.into() {
         ControlError::Ended(error) => StoreError::unavailable(error),
-        ControlError::Sql(cause) => match Trouble::kind(&cause) {
-            Some(kind) => StoreError::unavailable(Trouble { kind, cause: cause.into() }),
+        ControlError::Sql(cause) => match WriteFault::kind(&cause) {
+            Some(kind) => StoreError::unavailable(WriteFault { kind, cause: cause.into() }),
             None => StoreError::unavailable(cause),
         },
     }

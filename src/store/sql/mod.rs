@@ -33,7 +33,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use error::{OpenError, Trouble};
+pub use error::{OpenError, WriteFault};
 pub use key_file::{SealKeyError, SealKeyFile};
 pub use options::SqliteOptions;
 pub use savepoint::savepoint;

@@ -172,7 +172,7 @@ impl SqliteOptions {
                     Keys::Usual => SealKeys::for_this_process().map(Keys::Given),
                     given @ (Keys::File(_) | Keys::Given(_)) => Ok(given),
                 };
-                let keys = keys.map_err(|cause| key_trouble(&path, cause.into()))?;
+                let keys = keys.map_err(|cause| key_error(&path, cause.into()))?;
                 // Nothing of it survives the process, so nothing of it must survive a lost power supply.
                 let options = writer::connect_options(&path).synchronous(SqliteSynchronous::Off);
                 open(&path, options, &migrations, Claim::new(lock, Some(folder)), readers, keys)
@@ -297,7 +297,7 @@ impl Keys {
         match self {
             Self::Given(keys) => Ok(Some(keys.clone())),
             Self::Usual | Self::File(_) => match self.file() {
-                Ok(file) => file.read().map_err(|cause| key_trouble(path, cause)),
+                Ok(file) => file.read().map_err(|cause| key_error(path, cause)),
                 Err(_) => Ok(None),
             },
         }
@@ -325,7 +325,7 @@ async fn keys_of(
         Keys::Given(keys) => keys.clone(),
         Keys::Usual | Keys::File(_) if known.is_empty() => {
             let made = keys.file().and_then(|file| file.read_or_create());
-            made.map_err(|cause| key_trouble(path, cause))?
+            made.map_err(|cause| key_error(path, cause))?
         }
         Keys::Usual | Keys::File(_) => keys.read(path)?.unwrap_or_default(),
     };
@@ -357,7 +357,7 @@ pub(super) fn missing<'k>(known: &'k [String], found: &SealKeys) -> Vec<&'k str>
     known.iter().map(String::as_str).filter(|key| !is_there(key)).collect()
 }
 
-fn key_trouble(path: &Path, cause: SealKeyError) -> OpenError {
+fn key_error(path: &Path, cause: SealKeyError) -> OpenError {
     OpenError::SealKeys { path: path.to_owned(), cause }
 }
 

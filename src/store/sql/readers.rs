@@ -21,7 +21,7 @@ use super::{authorizer::Authorizer, cut_off::CutOff, own::Own};
 pub(super) struct Readers {
     options: SqliteConnectOptions,
     lent_to: LentTo,
-    shelf: Arc<Shelf>,
+    pool: Arc<Pool>,
 }
 
 /// Who borrows a connection that cannot write.
@@ -35,11 +35,11 @@ pub(super) enum LentTo {
 
 /// Where connections are that nobody has.
 #[derive(Debug)]
-struct Shelf {
-    places: Arc<Semaphore>,
+struct Pool {
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<Reading>>,
-    /// Those that come home.
-    homecomings: TaskTracker,
+    /// Connections on their way back.
+    returns: TaskTracker,
 }
 
 /// A connection that cannot write.
@@ -54,69 +54,69 @@ struct Reading {
 pub(super) struct Lent {
     /// Taken only on drop.
     out: Option<Out>,
-    shelf: Arc<Shelf>,
+    pool: Arc<Pool>,
 }
 
 #[derive(Debug)]
 struct Out {
     reading: Reading,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 impl Readers {
     pub(super) fn new(options: SqliteConnectOptions, count: usize, lent_to: LentTo) -> Self {
-        let shelf = Shelf {
-            places: Arc::new(Semaphore::new(count.max(1))),
+        let pool = Pool {
+            permits: Arc::new(Semaphore::new(count.max(1))),
             idle: Mutex::default(),
-            homecomings: TaskTracker::new(),
+            returns: TaskTracker::new(),
         };
-        Self { options, lent_to, shelf: Arc::new(shelf) }
+        Self { options, lent_to, pool: Arc::new(pool) }
     }
 
     /// Lends a connection, waiting for one if all are out.
     pub(super) async fn lend(&self) -> sqlx::Result<Lent> {
-        let place = self.shelf.places.clone().acquire_owned().await;
-        let place = place.map_err(|_| sqlx::Error::PoolClosed)?;
-        let found = self.shelf.idle().pop();
+        let permit = self.pool.permits.clone().acquire_owned().await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+        let found = self.pool.idle().pop();
         let reading = match found {
             Some(reading) => reading,
             None => Reading::connect(&self.options, self.lent_to).await?,
         };
-        Ok(Lent { out: Some(Out { reading, place }), shelf: self.shelf.clone() })
+        Ok(Lent { out: Some(Out { reading, permit }), pool: self.pool.clone() })
     }
 
-    /// Closes what is idle or on its way home; what is out is closed when it comes back.
+    /// Closes what is idle or on its way back; what is out is closed when it comes back.
     pub(super) async fn close(&self) {
-        self.shelf.places.close();
-        self.shelf.homecomings.close();
-        self.shelf.homecomings.wait().await;
-        let idle = std::mem::take(&mut *self.shelf.idle());
+        self.pool.permits.close();
+        self.pool.returns.close();
+        self.pool.returns.wait().await;
+        let idle = std::mem::take(&mut *self.pool.idle());
         for reading in idle {
             reading.close().await;
         }
     }
 }
 
-impl Shelf {
+impl Pool {
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Reading>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends what a borrower left: a statement, which nobody waits for, and a transaction, which would keep the log from
-    /// ever being moved into the database. The place is free behind that.
-    async fn take_back(self: Arc<Self>, Out { mut reading, place }: Out) {
+    /// ever being moved into the database. The permit is free behind that.
+    async fn take_back(self: Arc<Self>, Out { mut reading, permit }: Out) {
         // Prepared anew: a statement that is kept counts its steps over all its runs, and would one day be cut off itself.
         let ended = sqlx::query("ROLLBACK").persistent(false).execute(&mut reading.db).await;
         reading.cut_off.never();
         match ended {
             // Without a transaction there is nothing to roll back, and SQLite says so.
-            Ok(_) | Err(sqlx::Error::Database(_)) if !self.places.is_closed() => {
+            Ok(_) | Err(sqlx::Error::Database(_)) if !self.permits.is_closed() => {
                 self.idle().push(reading);
             }
             Ok(_) | Err(sqlx::Error::Database(_)) => reading.close().await,
             Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
         }
-        drop(place);
+        drop(permit);
     }
 }
 
@@ -162,8 +162,8 @@ impl Drop for Lent {
         // Where there is nobody to wait for it, its statement ends and it is closed.
         out.reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
-            let home = self.shelf.clone().take_back(out);
-            drop(self.shelf.homecomings.spawn_on(home, &runtime));
+            let returned = self.pool.clone().take_back(out);
+            drop(self.pool.returns.spawn_on(returned, &runtime));
         }
     }
 }

@@ -8,7 +8,7 @@ use sqlx::{
     sqlite::SqliteConnectOptions,
 };
 
-use super::{OpenError, Trouble, error};
+use super::{OpenError, WriteFault, error};
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/store/sql/migrations");
@@ -152,8 +152,8 @@ fn refusal(path: &Path, name: &'static str, migrator: &Migrator, cause: MigrateE
         } else {
             None
         };
-    match statement.and_then(Trouble::kind) {
-        Some(kind) => OpenError::troubled(&path, kind, cause),
+    match statement.and_then(WriteFault::kind) {
+        Some(kind) => OpenError::at_fault(&path, kind, cause),
         None if statement.is_some_and(error::is_of_a_damaged_file) => {
             OpenError::Damaged { path, cause: cause.into() }
         }

@@ -21,7 +21,7 @@ use sqlx::{
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    OpenError, SqliteOptions, Trouble, error, forget,
+    OpenError, SqliteOptions, WriteFault, error, forget,
     lock::Lock,
     place::Home,
     read,
@@ -196,7 +196,7 @@ impl Writing {
     async fn begin(&self, keys: &SealKeys) -> Result<SqliteTransaction, StoreError> {
         let mut slot = self.slot.clone().lock_owned().await;
         match &*self.claim.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(claim) => claim.home().must_be_there().map_err(Trouble::moved)?,
+            Some(claim) => claim.home().must_be_there().map_err(WriteFault::moved)?,
             None => return Err(StoreError::unavailable(Closed)),
         }
         if slot.is_none() {

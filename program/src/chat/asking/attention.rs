@@ -112,10 +112,12 @@ impl Attention {
             Stage::Answering { is_prompted: false } => Step::Nothing,
             Stage::Reading | Stage::Answering { .. } => match key {
                 Some(key @ (Key::No | Key::Message)) if is_one && was_silent => Step::Answer(key),
-                Some(key @ (Key::Yes | Key::Edit)) if is_one && was_silent && self.is_whole() => {
+                Some(key @ (Key::Yes | Key::Edit))
+                    if is_one && was_silent && self.is_complete() =>
+                {
                     Step::Answer(key)
                 }
-                Some(Key::Always) if is_one && was_silent && self.is_whole() => {
+                Some(Key::Always) if is_one && was_silent && self.is_complete() => {
                     self.stage = Stage::Confirming { is_prompted: false };
                     Step::Nothing
                 }
@@ -124,7 +126,7 @@ impl Attention {
         }
     }
 
-    const fn is_whole(&self) -> bool {
+    const fn is_complete(&self) -> bool {
         matches!(self.stage, Stage::Answering { .. })
     }
 }

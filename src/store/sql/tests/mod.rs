@@ -25,5 +25,5 @@ mod private_files;
 mod read_only;
 mod savepoints;
 mod support;
-mod trouble;
 mod unreadable;
+mod write_faults;

@@ -13,7 +13,7 @@ use super::{
     super::{lock::Lock, place},
     support::{House, say},
 };
-use crate::store::{OpenError, SqliteStore, Trouble};
+use crate::store::{OpenError, SqliteStore, WriteFault};
 
 /// A folder with two folders in it.
 fn folders() -> (TempDir, PathBuf, PathBuf) {
@@ -97,7 +97,7 @@ async fn a_second_name_that_a_file_gets_while_it_is_open_opens_nothing_and_stops
     let refused = open(&second).await.unwrap_err();
     assert!(matches!(refused, OpenError::SeveralNames { .. }), "{refused:?}");
     let told = house.handle.write(say("s", 1)).await.unwrap_err();
-    assert!(Trouble::among(&told).is_some(), "{told:?}");
+    assert!(WriteFault::among(&told).is_some(), "{told:?}");
     fs::remove_file(second).unwrap();
     house.handle.write(say("s", 1)).await.unwrap();
     house.close().await;
@@ -111,7 +111,7 @@ async fn a_file_that_is_renamed_while_it_is_open_stays_locked_and_is_not_written
     fs::rename(&file, &moved).unwrap();
     is_held(&moved).await;
     let told = house.handle.write(say("s", 1)).await.unwrap_err();
-    let sentence = Trouble::among(&told).expect("the cause is told").to_string();
+    let sentence = WriteFault::among(&told).expect("the cause is told").to_string();
     assert!(sentence.starts_with("the database was moved, replaced or removed"), "{sentence}");
     assert!(house.handle.lease("tool".into()).await.is_err(), "nor by a tool");
     fs::rename(moved, file).unwrap();
@@ -180,6 +180,6 @@ async fn a_closed_store_leaves_one_lock_file() {
     };
     assert!(names()[0].starts_with(".madang-"), "{:?}", names());
     store.close().await;
-    assert!(matches!(store.begin().await, Err(error) if Trouble::among(&error).is_none()));
+    assert!(matches!(store.begin().await, Err(error) if WriteFault::among(&error).is_none()));
     assert_eq!(names(), ["a.db", "a.db.lock"]);
 }

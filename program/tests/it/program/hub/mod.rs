@@ -2,10 +2,10 @@
 
 mod broken;
 mod cache;
+mod complete;
 mod pinned;
 mod safety;
 mod server;
-mod whole;
 
 use std::{
     fs,

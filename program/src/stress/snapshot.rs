@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// What a run left behind.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct Snapshot {
     pub(crate) ledger: Vec<LedgerRow>,
     /// Rows that handlers wrote, by the name of the call.
     pub(crate) effects: HashMap<String, u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Kept {
     pub(crate) damaged: Vec<String>,
 }
 
-impl Kept {
+impl Snapshot {
     /// Reads a memory store.
     pub(crate) async fn of_memory(store: &MemoryStore) -> Result<Self, Failure> {
         let mut effects = HashMap::new();

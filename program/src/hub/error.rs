@@ -16,7 +16,7 @@ pub(super) type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a model could not be brought.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum HubError {
     /// Nobody answers, or not to the end.
     #[error("failed to reach {host}: check the network and try again; what has come is kept")]
     Unreachable {
@@ -153,7 +153,7 @@ pub(super) enum Trouble {
     Token,
 }
 
-impl Trouble {
+impl HubError {
     /// Whether the same may go well the next time.
     pub(super) fn passes(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::BrokenOff { .. })

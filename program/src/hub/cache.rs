@@ -19,9 +19,9 @@ use super::{
     name::HubName,
 };
 
-/// A repository's place in the cache.
+/// A repository's files in the cache.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct HubCache {
     folder: PathBuf,
     locks: PathBuf,
 }
@@ -37,17 +37,20 @@ const CACHES: [(&str, &str); 6] = [
 ];
 
 /// Where the cache is, as llama.cpp looks for it.
-pub(super) fn cache(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+pub(super) fn folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     CACHES.iter().find_map(|(name, below)| {
         let folder = variable(name).filter(|folder| !folder.as_os_str().is_empty())?;
         Some(if below.is_empty() { folder } else { folder.join(below) })
     })
 }
 
-impl Shelf {
-    pub(super) fn new(cache: &Path, name: &HubName) -> Self {
-        let folder = format!("models--{}--{}", name.owner(), name.repository());
-        Self { locks: cache.join(".locks").join(&folder), folder: cache.join(folder) }
+impl HubCache {
+    pub(super) fn new(folder: &Path, name: &HubName) -> Self {
+        let name_of_folder = format!("models--{}--{}", name.owner(), name.repository());
+        Self {
+            locks: folder.join(".locks").join(&name_of_folder),
+            folder: folder.join(name_of_folder),
+        }
     }
 
     pub(super) fn blob(&self, content: &Content) -> PathBuf {
@@ -71,13 +74,13 @@ impl Shelf {
         self.folder.join("refs").join("main")
     }
 
-    /// Whether the file is there, whole, under its own name.
+    /// Whether the complete file is there under its own name.
     pub(super) fn has(&self, commit: &str, file: &str, content: &Content) -> bool {
-        is_whole(&self.link(commit, file), content)
+        is_complete(&self.link(commit, file), content)
     }
 
-    /// The model that is here as a whole, by its first file; `None` if there is none. Asks nobody.
-    pub(super) fn kept(&self, name: &HubName) -> Option<PathBuf> {
+    /// The complete model that is here, by its first file; `None` if there is none. Asks nobody.
+    pub(super) fn snapshot(&self, name: &HubName) -> Option<PathBuf> {
         let snapshots = self.folder.join("snapshots");
         let newest = fs::read_to_string(self.newest()).ok();
         let newest = newest.and_then(|commit| Some(snapshots.join(only_hash(commit.trim())?)));
@@ -103,9 +106,9 @@ impl Shelf {
         Some((commit.to_owned(), sum.to_owned()))
     }
 
-    /// Whether the content is there, whole, under whatever name.
+    /// Whether the complete content is there under whatever name.
     pub(super) fn holds(&self, content: &Content) -> bool {
-        is_whole(&self.blob(content), content)
+        is_complete(&self.blob(content), content)
     }
 
     /// Gives a blob the name that it has in this commit.
@@ -137,7 +140,7 @@ impl Shelf {
 }
 
 /// Whether there is a file of the right length. What has a final name was compared with its checksum before.
-pub(super) fn is_whole(path: &Path, content: &Content) -> bool {
+pub(super) fn is_complete(path: &Path, content: &Content) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == content.bytes)
 }
 
@@ -231,7 +234,7 @@ mod tests {
     #[test]
     fn the_cache_is_where_llama_cpp_and_the_hubs_tools_look() {
         let found = |set: &[(&str, &str)]| {
-            cache(|name| {
+            folder(|name| {
                 set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
             })
         };
@@ -256,14 +259,14 @@ mod tests {
 
     #[test]
     fn each_file_has_its_place() {
-        let shelf = Shelf::new(Path::new("/c"), &"some-one/a_model:Q4_0".parse().unwrap());
+        let cache = HubCache::new(Path::new("/c"), &"some-one/a_model:Q4_0".parse().unwrap());
         let content = Content { sha256: "ab".to_owned(), bytes: 1 };
         for (path, place) in [
-            (shelf.blob(&content), "/c/models--some-one--a_model/blobs/ab"),
-            (shelf.incomplete(&content), "/c/models--some-one--a_model/blobs/ab.incomplete"),
-            (shelf.lock(&content), "/c/.locks/models--some-one--a_model/ab.lock"),
-            (shelf.link("12", "x/m.gguf"), "/c/models--some-one--a_model/snapshots/12/x/m.gguf"),
-            (shelf.newest(), "/c/models--some-one--a_model/refs/main"),
+            (cache.blob(&content), "/c/models--some-one--a_model/blobs/ab"),
+            (cache.incomplete(&content), "/c/models--some-one--a_model/blobs/ab.incomplete"),
+            (cache.lock(&content), "/c/.locks/models--some-one--a_model/ab.lock"),
+            (cache.link("12", "x/m.gguf"), "/c/models--some-one--a_model/snapshots/12/x/m.gguf"),
+            (cache.newest(), "/c/models--some-one--a_model/refs/main"),
         ] {
             assert_eq!(path, Path::new(place));
         }
@@ -272,26 +275,26 @@ mod tests {
     #[test]
     fn a_model_of_an_older_commit_is_still_here() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = |quant: &str| {
-            Shelf::new(folder.path(), &format!("some-one/a_model:{quant}").parse().unwrap())
+        let cache = |quant: &str| {
+            HubCache::new(folder.path(), &format!("some-one/a_model:{quant}").parse().unwrap())
         };
         let (older, newer) = ("a".repeat(40), "b".repeat(40));
         for (commit, file) in [(&older, "m-Q4_K_M.gguf"), (&newer, "m-Q8_0.gguf")] {
-            let path = shelf("Q8_0").link(commit, file);
+            let path = cache("Q8_0").link(commit, file);
             create_folder_of(&path).unwrap();
             fs::write(path, "GGUF").unwrap();
         }
-        create_folder_of(&shelf("Q8_0").newest()).unwrap();
-        shelf("Q8_0").is_newest(&newer).unwrap();
+        create_folder_of(&cache("Q8_0").newest()).unwrap();
+        cache("Q8_0").is_newest(&newer).unwrap();
         for (quant, commit) in [("Q4_K_M", &older), ("Q8_0", &newer)] {
-            let shelf = shelf(quant);
+            let cache = cache(quant);
             let file = format!("m-{quant}.gguf");
             let name = format!("some-one/a_model:{quant}").parse::<HubName>().unwrap();
-            assert_eq!(shelf.kept(&name), Some(shelf.link(commit, &file)));
-            assert_eq!(shelf.kept(&name.at(commit)), Some(shelf.link(commit, &file)));
+            assert_eq!(cache.snapshot(&name), Some(cache.link(commit, &file)));
+            assert_eq!(cache.snapshot(&name.at(commit)), Some(cache.link(commit, &file)));
             let other = if *commit == older { &newer } else { &older };
-            assert_eq!(shelf.kept(&name.at(other)), None, "that commit is not here");
+            assert_eq!(cache.snapshot(&name.at(other)), None, "that commit is not here");
         }
-        assert_eq!(shelf("Q2_K").kept(&"some-one/a_model:Q2_K".parse().unwrap()), None);
+        assert_eq!(cache("Q2_K").snapshot(&"some-one/a_model:Q2_K".parse().unwrap()), None);
     }
 }

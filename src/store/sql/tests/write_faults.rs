@@ -17,12 +17,12 @@ use super::{
     super::error::of_commit,
     support::{House, NOTES, note, say, session},
 };
-use crate::store::{OpenError, SqliteStore, Trouble};
+use crate::store::{OpenError, SqliteStore, WriteFault};
 
 /// The one sentence that a person reads about a write that was not done.
 fn words(error: &StoreError) -> String {
     assert!(matches!(error, StoreError::Unavailable { .. }), "nothing was written: {error:?}");
-    Trouble::among(error).expect("the cause is told").to_string()
+    WriteFault::among(error).expect("the cause is told").to_string()
 }
 
 /// A user's message of some pages.
