@@ -7,11 +7,11 @@ use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
-    awake::{AtDoor, Awake, Running, Waking},
+    context::{History, Wiring},
+    lifecycle::state_cell::StateHolder,
     msg::{Asked, ClearError, Outgoing, SessionMsg, SessionState, TurnRefused},
-    state_cell::StateHolder,
-    turn::Turn,
-    wiring::{History, Wiring},
+    state::{AtDoor, Awake, Running, Waking},
+    turn::machine::Turn,
 };
 use crate::{
     failpoint::{Failed, failpoint},

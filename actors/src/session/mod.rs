@@ -1,45 +1,31 @@
 //! SessionActor: one chat. Its turn is a pure state machine; its door and its feed are what others touch.
 
 mod actor;
-mod archive;
-mod awake;
-mod calling;
-mod carrying_out;
-mod chat;
-mod dismissing;
-mod door;
-mod doors;
-mod feed;
-mod house;
-mod legacy;
+mod context;
+mod events;
+mod lifecycle;
 mod msg;
-mod opening;
 mod prompt;
-mod recover;
-mod resting;
-mod resume;
-mod resuming;
-mod seeing_to;
-mod settling;
-mod state_cell;
-mod storing;
-mod submitting;
-mod subscription;
+mod state;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod turn;
-mod wiring;
 
 pub use actor::SessionActor;
-pub use awake::{Awake, Resumption, Waking};
-pub use door::{Begun, Door, Sent};
-pub use doors::Doors;
-pub use feed::{Feed, Told};
+pub use context::{History, Wiring};
+pub use events::{
+    feed::{Feed, Told},
+    subscription::{Item, Subscription},
+};
+pub use lifecycle::{
+    registry::Doors,
+    slot::{Begun, Door, Sent},
+    state_cell::StateHolder,
+    wake::{OpenError, Place, open},
+};
 pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
 };
-pub use opening::{OpenError, Place, open};
-pub use settling::{SettleError, settle};
-pub use state_cell::StateHolder;
-pub use subscription::{Item, Subscription};
-pub use wiring::{History, Wiring};
+pub use state::{Awake, Resumption, Waking};
+pub use turn::effect_resolution::{SettleError, settle};

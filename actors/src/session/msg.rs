@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::awake::Resumption;
+use super::state::Resumption;
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,

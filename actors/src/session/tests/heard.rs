@@ -17,7 +17,7 @@ use crate::{
         AnswerError, CallId, CallRecord, CancelReason, ChatMessage, ConfirmationEnd, Content,
         Decision, Effect, EventKind, EventPlace, SessionEvent, ToolOutcome, TurnEnding, TurnId,
     },
-    session::{Door, Item, SessionMsg, Subscription, TurnRefused, archive::kinds_of_end},
+    session::{Door, Item, SessionMsg, Subscription, TurnRefused, events::replay::kinds_of_end},
     yard::in_time,
 };
 

@@ -12,7 +12,9 @@ use crate::{
         Asker, Bound, Decision, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding,
         TurnError, TurnId, TurnOptions,
     },
-    session::{Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, legacy::Legacy},
+    session::{
+        Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, lifecycle::handover::Legacy,
+    },
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
     yard::{Yard, in_time},
 };

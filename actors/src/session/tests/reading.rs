@@ -10,7 +10,7 @@ use super::asleep;
 use crate::{
     port::Store,
     protocol::{EventKind, EventPlace, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
-    session::{Door, History, Item, SessionMsg, Subscription, feed::Told},
+    session::{Door, History, Item, SessionMsg, Subscription, Told},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
     yard::{Yard, in_time},
 };

@@ -5,7 +5,10 @@ use tokio::sync::oneshot;
 
 use super::by_hand;
 use crate::{
-    session::{Sent, SessionMsg, opening::stands, state_cell::StateCell},
+    session::{
+        Sent, SessionMsg,
+        lifecycle::{state_cell::StateCell, wake::stands},
+    },
     testing::Gate,
     yard::in_time,
 };

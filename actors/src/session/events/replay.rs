@@ -1,0 +1,123 @@
+//! What a reader missed, read from the store: the same events, made of what is stored.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use crate::session::{Door, Subscription};
+use crate::{
+    port::{Store, StoreError, StoredEnd, StoredEntry},
+    protocol::{
+        ChatMessage, Content, EventKind, EventPlace, Limits, Locale, SessionEvent, Text,
+        TurnEnding, TurnError, Usage,
+    },
+};
+
+/// Where a reader finds what is not in memory any more. It keeps the door, so that the feed is the session's as long as
+/// anybody reads.
+#[derive(Debug, Clone)]
+pub(crate) struct Archive {
+    door: Arc<Door>,
+    store: Arc<dyn Store>,
+    /// How many entries are read at once.
+    max_entries: usize,
+    /// The store failed: it is given some time.
+    has_failed: bool,
+}
+
+impl Door {
+    /// Reads what happens from here on. What the reader misses is read from the store.
+    #[must_use]
+    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
+        self.feed().subscribe().with(self.archive(store, limits))
+    }
+
+    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
+    /// missed.
+    #[must_use]
+    pub fn subscribe_after(
+        self: &Arc<Self>,
+        place: EventPlace,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+    ) -> Subscription {
+        self.feed().subscribe_after(place, self.archive(store, limits))
+    }
+
+    pub(crate) fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
+        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
+    }
+}
+
+impl Archive {
+    pub(crate) fn new(door: Arc<Door>, store: Arc<dyn Store>, max_entries: usize) -> Self {
+        Self { door, store, max_entries: max_entries.max(1), has_failed: false }
+    }
+
+    /// The same behind a read that failed or did not.
+    pub(crate) fn after(self, has_failed: bool) -> Self {
+        Self { has_failed, ..self }
+    }
+
+    /// Reads events behind a place up to another. Gives the place behind which to read on, until all are read.
+    pub(crate) async fn read(
+        &self,
+        after: EventPlace,
+        to: EventPlace,
+    ) -> Result<(VecDeque<SessionEvent>, Option<EventPlace>), StoreError> {
+        if self.has_failed {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        // The end of the entry's own turn may be behind the place.
+        let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
+        let part = self.store.transcript(self.door.session(), from, self.max_entries).await?;
+        let events = part.entries.iter().flat_map(events);
+        let events = events.filter(|event| event.place > after && event.place <= to).collect();
+        let next = part.next.filter(|next| *next <= to.entry());
+        Ok((events, next.map(|next| EventPlace::of_entry(next - 1).end())))
+    }
+}
+
+/// What is told of an entry, and of the end of its turn.
+fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
+    let StoredEntry { message, locale, end } = entry;
+    let place = EventPlace::of_entry(message.seq);
+    let event = |at, (place, kind)| SessionEvent { seq: 0, place, turn: message.turn, at, kind };
+    let mut events = vec![event(message.at, (place, kind_of(message, *locale)))];
+    if let Some((at, StoredEnd { ending, error, usage })) = end {
+        let (failed, ended) = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
+        events.extend(failed.map(|kind| event(*at, (place.error(), kind))));
+        events.push(event(*at, (place.end(), ended)));
+    }
+    events
+}
+
+/// How an entry of the transcript is told.
+pub(crate) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
+    match message.content.clone() {
+        Content::User { text } => EventKind::UserMessage { text },
+        Content::Model { text, ending } => EventKind::ModelMessage { text, ending },
+        Content::ToolCall(record) => EventKind::ToolCallEnded { record },
+        Content::Notice { notice } => {
+            EventKind::SystemNotice { notice, text: Text::Notice(notice).in_locale(locale) }
+        }
+        Content::Cleared => EventKind::Cleared,
+    }
+}
+
+/// How the end of a turn is told: its error, if it has one, and the end.
+pub(crate) fn kinds_of_end(
+    ending: TurnEnding,
+    error: Option<&TurnError>,
+    usage: Usage,
+    locale: Locale,
+) -> (Option<EventKind>, EventKind) {
+    let failed = error.map(|error| {
+        let text = match error {
+            TurnError::TooManyRounds => Text::TooManyRounds.in_locale(locale),
+            TurnError::Model { kind, .. } => Text::ModelFailed(kind).in_locale(locale),
+            TurnError::Store => Text::TurnNotStored.in_locale(locale),
+            TurnError::CutOff => Text::TurnCutOff.in_locale(locale),
+        };
+        EventKind::Error { error: error.clone(), text }
+    });
+    (failed, EventKind::TurnEnded { ending, usage })
+}

@@ -1,0 +1,130 @@
+//! A feed and its readers, without a session.
+
+use uuid::Uuid;
+
+use crate::{
+    protocol::{
+        CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
+    },
+    session::{Feed, Item, Subscription, Told},
+    yard::in_time,
+};
+
+fn completion(n: u128) -> CompletionId {
+    CompletionId::new(Uuid::from_u128(n))
+}
+
+fn tell(feed: &Feed, kind: EventKind) {
+    feed.tell(TurnId::new(Uuid::nil()), Timestamp::from_millis(0), Told::Progress, kind);
+}
+
+fn ended() -> EventKind {
+    EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() }
+}
+
+fn rest(subscription: &mut Subscription) -> Vec<String> {
+    let shown = |item| match item {
+        Item::Event(event) => format!("event {}", event.seq),
+        Item::Text(text) => format!("text {text}"),
+        Item::Thinking(text) => format!("thinking {text}"),
+        Item::Lagged { from, to } => format!("lagged {from} to {to}"),
+        Item::Unread => "unread".to_owned(),
+    };
+    std::iter::from_fn(|| subscription.try_next()).map(shown).collect()
+}
+
+#[test]
+fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
+    let feed = Feed::new(8, 100);
+    let (mut quick, mut slow) = (feed.subscribe(), feed.subscribe());
+    feed.begin(completion(1));
+    feed.push(completion(1), CompletionDelta::Text("Hel"));
+    assert_eq!(rest(&mut quick), ["text Hel"]);
+    feed.push(completion(1), CompletionDelta::Text("lo"));
+    feed.push(completion(1), CompletionDelta::Thinking("hm"));
+    feed.push(completion(2), CompletionDelta::Text("late"));
+    assert_eq!(rest(&mut quick), ["thinking hm", "text lo"]);
+    assert_eq!(rest(&mut slow), ["thinking hm", "text Hello"]);
+    assert_eq!(feed.spoken(), "Hello");
+    tell(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
+    feed.push(completion(1), CompletionDelta::Text("late"));
+    assert_eq!(rest(&mut slow), ["event 1"]);
+}
+
+#[test]
+fn a_slow_reader_is_told_which_events_it_missed() {
+    let feed = Feed::new(2, 100);
+    let mut slow = feed.subscribe();
+    for _ in 0..5 {
+        tell(&feed, ended());
+    }
+    assert_eq!(rest(&mut slow), ["lagged 1 to 4", "event 4", "event 5"]);
+}
+
+#[tokio::test]
+async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
+    let feed = Feed::new(8, 100);
+    let mut closed = feed.subscribe();
+    feed.close_subscriptions();
+    let mut opened = feed.subscribe();
+    tell(&feed, ended());
+    assert_eq!(closed.next().await, None);
+    assert_eq!(rest(&mut opened), ["event 1"]);
+}
+
+#[test]
+fn the_first_who_listens_to_a_turn_that_goes_on_misses_nothing_of_it() {
+    let feed = Feed::new(8, 100);
+    tell(&feed, ended());
+    tell(&feed, EventKind::TurnResumed);
+    tell(&feed, EventKind::Cleared);
+    let mut watching = feed.watch();
+    let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
+    tell(&feed, ended());
+    assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
+    assert_eq!(
+        (rest(&mut second), rest(&mut watching)),
+        (vec!["event 4".into()], vec!["event 4".into()])
+    );
+    tell(&feed, EventKind::TurnResumed);
+    tell(&feed, ended());
+    assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");
+}
+
+#[test]
+fn streaming_text_is_bounded_and_has_no_holes() {
+    let feed = Feed::new(2, 4);
+    feed.begin(completion(1));
+    for piece in ["ab", "c", "def", "g"] {
+        feed.push(completion(1), CompletionDelta::Text(piece));
+    }
+    assert_eq!(feed.spoken(), "abc");
+    feed.begin(completion(2));
+    for piece in ["abcde", "f"] {
+        feed.push(completion(2), CompletionDelta::Text(piece));
+    }
+    assert_eq!(feed.spoken(), "", "nothing stands for its beginning");
+}
+
+#[test]
+fn what_is_spoken_next_is_read_from_its_beginning() {
+    let feed = Feed::new(8, 100);
+    let mut reader = feed.subscribe();
+    for (number, said) in [(1, "Hello"), (2, "Hi")] {
+        feed.begin(completion(number));
+        feed.push(completion(number), CompletionDelta::Text(said));
+        assert_eq!(rest(&mut reader), [format!("text {said}")]);
+    }
+}
+
+#[tokio::test]
+async fn who_waits_is_woken_by_each_piece() {
+    let feed = Feed::new(8, 100);
+    let mut waits = feed.subscribe();
+    feed.begin(completion(1));
+    for piece in ["Hel", "lo"] {
+        let speaks = async { feed.push(completion(1), CompletionDelta::Text(piece)) };
+        let (item, ()) = tokio::join!(in_time(waits.next()), speaks);
+        assert_eq!(item, Some(Item::Text(piece.to_owned())));
+    }
+}

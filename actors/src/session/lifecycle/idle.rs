@@ -1,0 +1,74 @@
+//! The sessions that are awake and rest, in the order in which they came to rest: in all and of each user. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+
+use crate::protocol::UserId;
+
+/// The sessions that rest.
+#[derive(Debug)]
+pub(crate) struct Resting<S> {
+    /// Invariant: the same numbers in both.
+    order: BTreeMap<u64, UserId>,
+    of_user: HashMap<UserId, BTreeMap<u64, S>, RandomState>,
+    next: u64,
+}
+
+impl<S> Default for Resting<S> {
+    fn default() -> Self {
+        Self { order: BTreeMap::new(), of_user: HashMap::default(), next: 0 }
+    }
+}
+
+impl<S> Resting<S> {
+    /// A session comes to rest. Gives the number under which it leaves.
+    pub(crate) fn enter(&mut self, user: UserId, session: S) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.order.insert(number, user.clone());
+        self.of_user.entry(user).or_default().insert(number, session);
+        number
+    }
+
+    /// A session rests no more, or was taken before.
+    pub(crate) fn leave(&mut self, user: &UserId, number: u64) -> Option<S> {
+        self.order.remove(&number)?;
+        let sessions = self.of_user.get_mut(user)?;
+        let session = sessions.remove(&number);
+        if sessions.is_empty() {
+            self.of_user.remove(user);
+        }
+        session
+    }
+
+    /// Takes the session that has rested longest, of this user or of all.
+    pub(crate) fn take_longest(&mut self, of: Option<&UserId>) -> Option<S> {
+        let (number, user) = match of {
+            Some(user) => (*self.of_user.get(user)?.first_key_value()?.0, user.clone()),
+            None => self.order.first_key_value().map(|(number, user)| (*number, user.clone()))?,
+        };
+        self.leave(&user, number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_that_has_rested_longest_is_taken_first_and_once() {
+        let [kim, lee] = ["kim", "lee"].map(|name| UserId::new(name).unwrap());
+        let mut resting = Resting::default();
+        let numbers = [(&kim, 1), (&lee, 2), (&kim, 3), (&lee, 4)]
+            .map(|(user, session)| resting.enter(user.clone(), session));
+        assert_eq!(resting.take_longest(Some(&lee)), Some(2));
+        assert_eq!(resting.leave(&lee, numbers[1]), None);
+        assert_eq!(resting.leave(&kim, numbers[0]), Some(1));
+        assert_eq!(resting.enter(kim.clone(), 1), 4, "it comes to rest anew, behind the others");
+        assert_eq!([resting.take_longest(None), resting.take_longest(None)], [Some(3), Some(4)]);
+        assert_eq!(resting.take_longest(Some(&lee)), None);
+        assert_eq!(resting.take_longest(None), Some(1));
+        assert!(resting.order.is_empty() && resting.of_user.is_empty());
+    }
+}

@@ -1,0 +1,349 @@
+//! The door of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+
+use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+
+use crate::session::{
+    Feed, SessionMsg,
+    events::feed::Told,
+    lifecycle::handover::Kept,
+    lifecycle::registry_state::{House, Rest},
+    lifecycle::state_cell::StateCell,
+};
+use crate::{
+    admission::Permit,
+    mailbox::Recipient,
+    port::Clock,
+    protocol::{
+        Bound, EventKind, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text, Timestamp,
+        TurnId, UserId,
+    },
+    telemetry::refused,
+};
+
+/// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
+/// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
+#[derive(Debug)]
+pub struct Door {
+    session: SessionId,
+    user: UserId,
+    feed: Arc<Feed>,
+    place: Mutex<Place>,
+    /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
+    unsettled: TaskTracker,
+    pub(crate) legacy: Mutex<Option<Kept>>,
+    /// Somebody will try again to give an abandoned turn its end.
+    pub(crate) is_retrying: AtomicBool,
+    /// Messages that its actor has handled since it woke.
+    handled: AtomicU64,
+    max_waiting: usize,
+    house: Arc<House>,
+}
+
+/// Something that was begun and whose end is not known yet. It keeps the door, so that whoever opens the session anew waits
+/// for it.
+#[derive(Debug)]
+pub struct Begun {
+    _token: TaskTrackerToken,
+    door: Arc<Door>,
+}
+
+impl Begun {
+    /// Whose it is.
+    pub(crate) fn session(&self) -> &SessionId {
+        self.door.session()
+    }
+}
+
+#[derive(Debug)]
+enum Place {
+    Asleep,
+    Waking(Vec<SessionMsg>),
+    Awake { actor: ActorRef<SessionMsg>, state: StateCell, sent: u64, _awake: Option<Permit> },
+}
+
+/// What became of a message.
+#[derive(Debug)]
+pub enum Sent {
+    /// The session has it, or will have it when it wakes.
+    Delivered,
+    /// The session has it when somebody wakes it: do.
+    WakeIt,
+    /// Too much waits already.
+    Full(SessionMsg, Refusal),
+}
+
+impl Door {
+    /// The door of a session that sleeps.
+    pub(crate) fn new(
+        session: &SessionId,
+        user: &UserId,
+        limits: &Limits,
+        house: &Arc<House>,
+    ) -> Self {
+        Self {
+            session: session.clone(),
+            user: user.clone(),
+            feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
+            place: Mutex::new(Place::Asleep),
+            unsettled: TaskTracker::new(),
+            legacy: Mutex::default(),
+            is_retrying: AtomicBool::new(false),
+            handled: AtomicU64::new(0),
+            max_waiting: limits.max_waiting_messages,
+            house: house.clone(),
+        }
+    }
+
+    /// Whose door it is.
+    #[must_use]
+    pub const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Whose session it is.
+    #[must_use]
+    pub const fn user(&self) -> &UserId {
+        &self.user
+    }
+
+    /// What happens behind it.
+    #[must_use]
+    pub const fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    /// Something begins that will end in the store. Dropped when its end is known.
+    pub(crate) fn begins(self: &Arc<Self>) -> Begun {
+        Begun { _token: self.unsettled.token(), door: self.clone() }
+    }
+
+    /// Something begins beside the session's actor, which sleeps: whoever wakes it waits for the end, and meanwhile nothing
+    /// else begins so. `None` where the session is awake, or something of it has not ended.
+    #[must_use]
+    pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
+        // Under the lock: whoever wakes the session later finds what began.
+        let place = self.place();
+        let has_ended = self.unsettled.is_empty() && !self.has_legacy();
+        (has_ended && matches!(*place, Place::Asleep)).then(|| self.begins())
+    }
+
+    /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of
+    /// tools and store.
+    pub(crate) async fn settled(&self) {
+        self.unsettled.close(); // it can still be added to; only a closed tracker can be waited for
+        self.unsettled.wait().await;
+    }
+
+    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
+    /// dismissal is never refused.
+    pub fn send(&self, msg: SessionMsg) -> Sent {
+        let sent = self.deliver(msg);
+        if let Sent::Full(_, refusal) = &sent {
+            refused(refusal);
+        }
+        sent
+    }
+
+    fn deliver(&self, msg: SessionMsg) -> Sent {
+        let is_dismissal = matches!(msg, SessionMsg::Dismiss { .. });
+        let max = if is_dismissal { usize::MAX } else { self.max_waiting };
+        let full = |msg| {
+            let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
+            Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })
+        };
+        let mut dead = None;
+        let mut place = self.place();
+        let msg = match &mut *place {
+            Place::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
+                return full(msg);
+            }
+            Place::Awake { actor, sent, state, .. } => match actor.cast(msg) {
+                Ok(()) => {
+                    *sent += 1;
+                    return Sent::Delivered;
+                }
+                // It is dead, and its supervisor has not come to it yet.
+                Err(MessagingErr::SendErr(msg)) => {
+                    dead = Some(state.clone());
+                    msg
+                }
+                Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => {
+                    return Sent::Delivered;
+                }
+            },
+            Place::Waking(waiting) if waiting.len() >= max => return full(msg),
+            Place::Waking(waiting) => {
+                waiting.push(msg);
+                return Sent::Delivered;
+            }
+            Place::Asleep => msg,
+        };
+        *place = Place::Waking(vec![msg]);
+        drop(place);
+        // Before anybody opens the session: what the dead one was in is given up by then.
+        if let Some(state) = dead {
+            state.empty();
+        }
+        Sent::WakeIt
+    }
+
+    /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
+    pub fn late(
+        self: &Arc<Self>,
+        turn: TurnId,
+        locale: Locale,
+        clock: Arc<dyn Clock>,
+    ) -> Recipient<SettledCall> {
+        let door = self.clone();
+        Recipient::function(move |settled| {
+            door.found_out(turn, clock.now(), locale, settled);
+            true
+        })
+    }
+
+    /// What an unknown effect turned out to be, which the store has. A session that is awake, or about to be, hears of
+    /// it; one that sleeps reads it when it wakes. Whoever subscribed is told in any case.
+    pub(crate) fn found_out(
+        &self,
+        turn: TurnId,
+        at: Timestamp,
+        locale: Locale,
+        settled: SettledCall,
+    ) {
+        let (tool, settlement) = (&*settled.name, settled.settlement);
+        let text = Text::Settled { tool, settlement }.in_locale(locale);
+        let msg = SessionMsg::Settled(settled.clone());
+        match &mut *self.place() {
+            Place::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
+            // There are no more of these than calls that ran, so nobody else is kept out by them.
+            Place::Waking(waiting) => waiting.push(msg),
+            Place::Asleep => {}
+        }
+        // Whoever reads the call's entry later reads it settled, so this is not told again.
+        self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
+    }
+
+    /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
+    #[must_use]
+    pub fn wake(&self) -> bool {
+        let mut place = self.place();
+        let is_asleep = matches!(*place, Place::Asleep);
+        if is_asleep {
+            *place = Place::Waking(Vec::new());
+        }
+        is_asleep
+    }
+
+    /// The session was loaded and its actor started, which handles `first` before what waits at the door. False: it is
+    /// dead already, and the session asleep.
+    #[must_use]
+    pub(crate) fn woke(
+        &self,
+        actor: ActorRef<SessionMsg>,
+        state: StateCell,
+        awake: Option<Permit>,
+        first: Option<SessionMsg>,
+    ) -> bool {
+        let mut place = self.place();
+        let waiting = place.take_waiting();
+        self.handled.store(0, Relaxed);
+        let sent = waiting.len() as u64;
+        // Under the lock: a shutdown that this comes before finds the session awake.
+        for msg in first.into_iter().chain(waiting) {
+            // An actor that died meanwhile drops it: whoever waits for an answer hears that.
+            drop(actor.cast(msg));
+        }
+        // One that died before anybody could find it here would be noticed by nobody.
+        let is_alive = actor.get_status() < ActorStatus::Stopping;
+        let (id, dead) = (actor.get_id(), (!is_alive).then(|| state.clone()));
+        *place = Place::Awake { actor, state, sent, _awake: awake };
+        drop(place);
+        if let Some(state) = dead {
+            state.empty();
+            self.died(id);
+        }
+        is_alive
+    }
+
+    /// The session could not be loaded: gives what was waiting for it.
+    pub fn did_not_wake(&self) -> Vec<SessionMsg> {
+        let mut place = self.place();
+        let waiting = place.take_waiting();
+        *place = Place::Asleep;
+        waiting
+    }
+
+    /// Asked by the session itself when idle. True: all that was ever sent to it is handled, and it is asleep now.
+    pub fn try_sleep(&self, actor: ActorId) -> bool {
+        let mut place = self.place();
+        let handled = self.handled.load(Relaxed);
+        let may = matches!(&*place, Place::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
+        if may {
+            *place = Place::Asleep;
+        }
+        may
+    }
+
+    /// Its actor has come to a message that was sent through here.
+    pub(crate) fn handles_one(&self) {
+        self.handled.fetch_add(1, Relaxed);
+    }
+
+    /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
+    pub(crate) fn rests(self: &Arc<Self>) -> Rest {
+        Rest::new(&self.house, self)
+    }
+
+    /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
+    pub(crate) fn longest_resting(&self, scope: Scope) -> Option<Arc<Self>> {
+        let of = (scope == Scope::User).then_some(&self.user);
+        loop {
+            let longest = self.house.resting().take_longest(of)?;
+            if let Some(door) = longest.upgrade() {
+                return Some(door);
+            }
+        }
+    }
+
+    /// The session's actor is gone.
+    pub fn died(&self, actor: ActorId) {
+        let mut place = self.place();
+        if matches!(&*place, Place::Awake { actor: awake, .. } if awake.get_id() == actor) {
+            *place = Place::Asleep;
+        }
+    }
+
+    /// The session's actor, unless it sleeps.
+    #[must_use]
+    pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
+        match &*self.place() {
+            Place::Awake { actor, .. } => Some(actor.clone()),
+            Place::Asleep | Place::Waking(_) => None,
+        }
+    }
+
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().expect("no code under this lock panics")
+    }
+}
+
+impl Place {
+    fn take_waiting(&mut self) -> Vec<SessionMsg> {
+        match self {
+            Self::Waking(waiting) => std::mem::take(waiting),
+            Self::Asleep | Self::Awake { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.house.leave(&self.session);
+    }
+}

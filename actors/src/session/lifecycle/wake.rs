@@ -1,0 +1,291 @@
+//! Waking a session: load its chat, see to the turn that was left open, start its actor.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+use ractor::{Actor, ActorRef};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep, timeout, timeout_at},
+};
+use tracing::{debug, error};
+
+use crate::session::{
+    Door, SessionActor, SessionMsg, Wiring,
+    context::History,
+    lifecycle::state_cell::StateCell,
+    msg::{ClearError, DismissError, TurnRefused},
+    state::{Waking, wake_again},
+    transcript::Chat,
+    turn::left_open::{SeenTo, see_to},
+};
+use crate::{
+    admission::Permit,
+    failpoint::{Failed, failpoint},
+    mailbox::answer,
+    port::{StoreError, StoredSession},
+    protocol::{Bound, EventKind, EventPlace, Refusal, SessionEvent, SessionId},
+    telemetry::refused,
+};
+
+/// Why a session did not wake.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OpenError {
+    /// The store could not be read.
+    #[error("failed to load the session")]
+    Store(#[source] StoreError),
+    /// It was never opened.
+    #[error("the session does not exist")]
+    Unknown,
+    /// Its actor could not be started: the runtime has shut down.
+    #[error("the session could not be started")]
+    Closed,
+    /// Too many sessions are awake, and none of them can be put to sleep.
+    #[error("too many sessions are awake")]
+    Overloaded(#[source] Refusal),
+}
+
+/// What becomes of a session that wants to wake where no other can be put to sleep for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// It sleeps on, and whoever wanted it is told so.
+    OrRefused,
+    /// It waits: something of it must go on.
+    Awaited,
+}
+
+/// Wakes the session behind a door. Whatever waits there is delivered, or told why not.
+pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>, place: Place) {
+    let mut asleep = Asleep { door, cause: Some(OpenError::Store(StoreError::Silent)) };
+    match start(&asleep.door, &wiring, place).await {
+        Ok(()) => asleep.cause = None,
+        Err(error) => {
+            let session = asleep.door.session();
+            match &error {
+                OpenError::Overloaded(refusal) => {
+                    refused(refusal);
+                    debug!(%session, %refusal, "a session sleeps on");
+                }
+                OpenError::Store(_) | OpenError::Unknown | OpenError::Closed => {
+                    error!(%session, %error, "failed to wake a session");
+                }
+            }
+            asleep.cause = Some(error);
+        }
+    }
+    let is_worth_it = matches!(asleep.cause, Some(OpenError::Store(_) | OpenError::Overloaded(_)));
+    let door = asleep.door.clone();
+    drop(asleep);
+    if is_worth_it {
+        try_later(door, wiring);
+    }
+}
+
+/// Subscribers were told that a turn is over, and wait to hear what its handlers did: where the store cannot be read or
+/// written now, it is tried again until it can, or the runtime shuts down.
+fn try_later(door: Arc<Door>, wiring: Arc<Wiring>) {
+    let is_closing = wiring.closing.is_cancelled();
+    if is_closing || !door.owes_an_end() || door.is_retrying.swap(true, Relaxed) {
+        return;
+    }
+    let (closing, patience) = (wiring.closing.clone(), wiring.around.limits.ask_timeout);
+    drop(wiring.tasks.clone().spawn(async move {
+        drop(timeout(patience, closing.cancelled()).await);
+        door.is_retrying.store(false, Relaxed);
+        wake_again(&door, &wiring);
+    }));
+}
+
+/// A place among the sessions that are awake. Where there is none, the session that has rested longest makes room; `None`
+/// where the runtime shuts down meanwhile, and nobody else wants a place.
+async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Permit>, OpenError> {
+    let (admission, user) = (&wiring.around.admission, door.user());
+    let patience = wiring.around.limits.ask_timeout;
+    let until = Instant::now() + patience;
+    loop {
+        let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
+            Ok(permit) => return Ok(Some(permit)),
+            Err(refusal) => refusal,
+        };
+        if place == Place::OrRefused && Instant::now() >= until {
+            return Err(OpenError::Overloaded(refusal));
+        }
+        let Some(resting) = door.longest_resting(refusal.scope) else {
+            if place == Place::OrRefused {
+                return Err(OpenError::Overloaded(refusal));
+            }
+            tokio::select! {
+                permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
+                () = wiring.closing.cancelled() => return Ok(None),
+                // One may have come to rest just before this one began to wait.
+                () = sleep(patience) => continue,
+            }
+        };
+        let Some(session) = resting.awake() else { continue };
+        let (reply, sleeps) = oneshot::channel();
+        if session.cast(SessionMsg::Sleep { reply }).is_ok() {
+            // Asleep, gone or busy again: the book knows whether there is a place now.
+            drop(timeout_at(until, sleeps).await);
+        }
+    }
+}
+
+/// A session that does not wake, until its cause is taken away. Whoever waits at the door hears of it, even where a
+/// panic of the store's ends the attempt.
+struct Asleep {
+    door: Arc<Door>,
+    cause: Option<OpenError>,
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        let Some(cause) = self.cause.take() else { return };
+        for msg in self.door.did_not_wake() {
+            refuse(msg, &cause);
+        }
+    }
+}
+
+async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(), OpenError> {
+    let session = door.session();
+    let awake = admit(door, wiring, place).await?;
+    // What an actor before this one began is still on its way to the store, with numbers of its own.
+    door.settled().await;
+    failpoint("opening.loads").await.map_err(unreadable)?;
+    let (mut stored, legacy) = (load(session, wiring).await?, door.legacy());
+    let mut seen_to = SeenTo::default();
+    let abandoned = legacy.turn.as_ref();
+    let is_told = abandoned.is_some_and(|abandoned| abandoned.told_behind.is_some());
+    // A runtime that shuts down leaves an open turn to the next, but for one that subscribers were told is over.
+    if let Some(open) = stored.open_turn.take()
+        && (is_told || !wiring.closing.is_cancelled())
+    {
+        let seen = see_to(open, &stored, abandoned, door, wiring).await;
+        seen_to = seen.map_err(OpenError::Store)?;
+        failpoint("opening.seen_to").await.map_err(unreadable)?;
+        stored = load(session, wiring).await?;
+    }
+    let SeenTo { mut resumption, has_ended, news } = seen_to;
+    let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
+    let awaited: BTreeSet<_> = calls.map(|row| row.seq).collect();
+    let last_seq = stored.row.last_seq;
+    // What stands behind a call that goes on is told after that; what stands behind one that has ended only now was not
+    // told before it.
+    let shown = awaited.first().map_or(last_seq, |first| first - 1);
+    let is_open = resumption.is_some();
+    let to = if is_open { EventPlace::of_entry(shown) } else { EventPlace::of_entry(shown).end() };
+    let begins = if is_open || has_ended {
+        let first = news.into_iter().min().filter(|first| *first <= shown);
+        EventPlace::of_entry(first.map_or(shown, |first| first - 1))
+    } else {
+        to
+    };
+    // Whoever has listened all the time hears what is stored behind what was told, whoever wrote it.
+    let after = door.feed().told().unwrap_or(begins);
+    let untold = door.untold(wiring.store.store(), &wiring.around.limits, after, to).await;
+    let mut untold = untold.map_err(OpenError::Store)?;
+    let error = last_error(&untold).or(legacy.error);
+    if let Some(resumption) = &mut resumption {
+        resumption.news = std::mem::take(&mut untold);
+    }
+    let chat = match wiring.history {
+        History::Stored => Chat::load(stored.messages, last_seq, awaited),
+        History::InMemory => Chat::recall(legacy.chat, stored.messages, last_seq),
+    };
+    let state = StateCell::default();
+    let waking = Waking {
+        state: state.clone(),
+        door: door.clone(),
+        wiring: wiring.clone(),
+        chat,
+        error,
+        begins,
+        untold,
+    };
+    let (actor, _) =
+        SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
+            .await
+            .map_err(|cause| {
+                debug!(%session, %cause, "failed to start a session's actor");
+                OpenError::Closed
+            })?;
+    stands(door, wiring, actor, state, (awake, resumption.map(SessionMsg::Resume)));
+    Ok(())
+}
+
+/// Puts an actor behind the door. Where it is dead already another comes, for nobody else goes on with what it had to.
+pub(crate) fn stands(
+    door: &Arc<Door>,
+    wiring: &Arc<Wiring>,
+    actor: ActorRef<SessionMsg>,
+    state: StateCell,
+    (awake, first): (Option<Permit>, Option<SessionMsg>),
+) {
+    if !door.woke(actor, state, awake, first) {
+        wake_again(door, wiring);
+    }
+}
+
+/// The error with which the last turn of these ended.
+fn last_error(events: &[SessionEvent]) -> Option<String> {
+    events.iter().rev().find_map(|event| {
+        let EventKind::Error { text, .. } = &event.kind else { return None };
+        Some(text.clone())
+    })
+}
+
+async fn load(session: &SessionId, wiring: &Wiring) -> Result<StoredSession, OpenError> {
+    let stored = wiring.store.store().session(session).await;
+    stored.map_err(OpenError::Store)?.ok_or(OpenError::Unknown)
+}
+
+fn unreadable(failed: Failed) -> OpenError {
+    OpenError::Store(failed.into())
+}
+
+fn refuse(msg: SessionMsg, cause: &OpenError) {
+    let unstored = || match cause {
+        OpenError::Store(cause) => cause.clone(),
+        OpenError::Unknown | OpenError::Closed | OpenError::Overloaded(_) => {
+            StoreError::refused(cause.to_string())
+        }
+    };
+    match (msg, cause) {
+        (SessionMsg::Ask { began, .. }, OpenError::Overloaded(refusal)) => {
+            answer(began, Err(TurnRefused::Overloaded(*refusal)));
+        }
+        (SessionMsg::Clear { reply }, OpenError::Overloaded(refusal)) => {
+            answer(reply, Err(ClearError::Overloaded(*refusal)));
+        }
+        // It sleeps, and what must go on is awaited: no turn runs.
+        (SessionMsg::Dismiss { reply }, OpenError::Overloaded(_)) => {
+            answer(reply, Err(DismissError::NoTurn));
+        }
+        (SessionMsg::State { reply }, OpenError::Overloaded(refusal)) => {
+            answer(reply, Err(*refusal));
+        }
+        (SessionMsg::Running { reply, .. }, OpenError::Overloaded(refusal)) => {
+            answer(reply, Err(*refusal));
+        }
+        (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
+        (SessionMsg::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
+        // Dropping these tells the asker that the session is closed.
+        (
+            SessionMsg::Dismiss { .. }
+            | SessionMsg::State { .. }
+            | SessionMsg::Running { .. }
+            | SessionMsg::Close { .. }
+            | SessionMsg::Resume(_)
+            | SessionMsg::Submitted { .. }
+            | SessionMsg::Stored { .. }
+            | SessionMsg::Llm(_)
+            | SessionMsg::Dispatcher(_)
+            | SessionMsg::Settled(_)
+            | SessionMsg::Idle
+            | SessionMsg::Sleep { .. },
+            _,
+        ) => {}
+    }
+}

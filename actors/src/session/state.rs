@@ -1,0 +1,243 @@
+//! What a session holds while it is awake, and what it leaves behind however it ends.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ractor::ActorId;
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    context::{History, Wiring},
+    lifecycle::handover::{AbandonedTurn, Legacy},
+    lifecycle::registry_state::Rest,
+    lifecycle::slot::Door,
+    lifecycle::state_cell::StateCell,
+    lifecycle::wake::{Place, open},
+    msg::{TurnEnd, TurnRefused},
+    transcript::Chat,
+    turn::machine::Turn,
+};
+use crate::{
+    admission::Permit,
+    dispatcher::{Dismissal, DispatchRequest},
+    mailbox::Alarm,
+    port::{LedgerRow, ModelError, OpenTurn},
+    protocol::{
+        CallId, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent, Timestamp,
+        TurnEnding, TurnError, TurnId, TurnOptions,
+    },
+    telemetry::TurnSpan,
+};
+
+/// What a session wakes with.
+#[derive(Debug)]
+pub struct Waking {
+    pub(crate) state: StateCell,
+    pub(crate) door: Arc<Door>,
+    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) chat: Chat,
+    pub(crate) error: Option<String>,
+    /// Where the story begins for those who have heard nothing of it.
+    pub(crate) begins: EventPlace,
+    /// What is stored behind what was told.
+    pub(crate) untold: Vec<SessionEvent>,
+}
+
+/// A turn that was left open and goes on.
+#[derive(Debug)]
+pub struct Resumption {
+    pub(crate) open: OpenTurn,
+    /// The calls of its last round that are dispatched again, in order.
+    pub(crate) calls: Vec<LedgerRow>,
+    pub(crate) stops_loop: bool,
+    /// Its place among the turns that run.
+    pub(crate) place: Permit,
+    /// What is stored behind what was told: what became of the calls that nobody brings to their end, and what stands
+    /// behind them.
+    pub(crate) news: Vec<SessionEvent>,
+}
+
+/// The state of a [`SessionActor`](super::SessionActor).
+#[derive(Debug)]
+pub struct Awake {
+    pub(crate) place: AtDoor,
+    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) chat: Chat,
+    pub(crate) turn: Option<Running>,
+    /// It has left its turn and its chat to its door, and stops.
+    pub(crate) has_left: bool,
+    /// Submits whose key the store is asked for.
+    pub(crate) lookups: usize,
+    /// Turns that began since it woke: what the store said of a key before the last of them may be old.
+    pub(crate) turns_begun: u64,
+    pub(crate) is_clearing: bool,
+    pub(crate) closing: Option<oneshot::Sender<()>>,
+    /// Cancelled with the runtime's own, at whose lock all sessions would meet several times a turn.
+    pub(crate) runtime_closes: CancellationToken,
+    pub(crate) error: Option<String>,
+    pub(crate) active_at: Instant,
+    /// When it looks next whether it may sleep.
+    pub(crate) idle: Alarm,
+    /// It may be put to sleep for others; `None` while anything is going on.
+    pub(crate) rest: Option<Rest>,
+}
+
+/// The turn that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) id: TurnId,
+    pub(crate) core: Turn,
+    pub(crate) span: TurnSpan,
+    pub(crate) options: TurnOptions,
+    /// The hash of what the user typed.
+    pub(crate) text: Digest,
+    pub(crate) dismissal: Dismissal,
+    /// What the handlers are told that begin before the next dismissal: nobody waits for them any more, or the runtime
+    /// ends.
+    pub(crate) cancelled: CancellationToken,
+    /// Its place among the turns that run.
+    pub(crate) _place: Permit,
+    /// The bytes of the user's message, until it is stored.
+    pub(crate) bytes: Option<Permit>,
+    /// Who hears that the user's message is stored; `None` once it is.
+    pub(crate) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
+    pub(crate) ended: Vec<oneshot::Sender<TurnEnd>>,
+    /// The calls of the round that were not dispatched yet.
+    pub(crate) proposed: Vec<Option<Arc<DispatchRequest>>>,
+    /// Its end was given to the store, which has it or will have it as far as is known.
+    pub(crate) is_ending: bool,
+    pub(crate) completion: Option<(CompletionId, CancellationToken)>,
+    pub(crate) calls: BTreeMap<CallId, RunningCall>,
+    pub(crate) questions: Vec<Question>,
+}
+
+#[derive(Debug)]
+pub(crate) struct RunningCall {
+    pub(crate) index: usize,
+    pub(crate) request: Arc<DispatchRequest>,
+    /// Its end is known, and waits for the entries before it to be shown.
+    pub(crate) has_ended: bool,
+}
+
+impl Running {
+    pub(crate) fn cancel_completion(&mut self) {
+        if let Some((_, cancel)) = self.completion.take() {
+            cancel.cancel();
+        }
+    }
+
+    /// Nothing of it runs: it can be left as it is.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.began.is_none() && self.calls.values().all(|call| call.has_ended)
+    }
+
+    /// Nobody is there any more for what it began: the model stops, open questions end, the results of handlers that
+    /// run are discarded, and what has not begun does not begin.
+    pub(crate) fn abandon(&mut self) {
+        self.cancel_completion();
+        self.dismissal.give_up();
+        self.cancelled.cancel();
+    }
+
+    /// Nobody waits any more for the calls that run. Those that begin from here on are told otherwise.
+    pub(crate) fn dismiss(&mut self, from_here: CancellationToken) {
+        self.dismissal.dismiss(self.options.on_dismiss);
+        std::mem::replace(&mut self.cancelled, from_here).cancel();
+    }
+}
+
+impl Awake {
+    /// How its turn ends that it does not go on with.
+    pub(crate) fn failed(&self, turn: &Running, error: TurnError) -> TurnEnd {
+        let (turn, usage) = (turn.id, turn.core.usage());
+        TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
+    }
+
+    /// Leaves what the next actor takes over. Nothing that this one does counts any more.
+    pub(crate) fn leave(&mut self, turn: Option<AbandonedTurn>) {
+        self.has_left = true;
+        let chat = match self.wiring.history {
+            History::Stored => None,
+            History::InMemory => Some(self.chat.leave()),
+        };
+        if turn.is_some() || chat.is_some() {
+            self.place.door.inherits(Legacy { turn, chat, error: self.error.clone() });
+        }
+    }
+
+    /// The store may have another end than one that is told now.
+    pub(crate) fn is_end_on_its_way(&self, turn: &Running) -> bool {
+        turn.is_ending && self.wiring.history == History::Stored
+    }
+
+    /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
+    pub(crate) fn tell_early(&mut self, end: &TurnEnd, at: Timestamp, locale: Locale) -> u64 {
+        let behind = self.place.door.feed().told().map_or(0, EventPlace::entry);
+        self.error = self.tell_end(end, at, locale);
+        behind
+    }
+
+    /// The turn was cut off in the middle. Subscribers hear at once that it is over, but for one of which they have heard
+    /// nothing, and one whose end is on its way to the store already: that end is told when it is there.
+    fn is_cut_off(&mut self, mut turn: Running) {
+        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
+        let (at, locale) = (wiring.around.clock.now(), turn.options.locale);
+        let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
+        let is_told = turn.began.is_none() && !self.is_end_on_its_way(&turn);
+        let told_behind = is_told.then(|| {
+            door.feed().silence();
+            turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+            self.tell_early(&end, at, locale)
+        });
+        self.leave(Some(AbandonedTurn { end, at, told_behind }));
+        door.died(self.place.actor);
+        // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
+        // goes on with the turn.
+        if Handle::try_current().is_ok() {
+            let tasks = wiring.tasks.clone();
+            drop(tasks.spawn(async move {
+                turn.abandon();
+                wake_again(&door, &wiring);
+            }));
+        }
+    }
+}
+
+impl Drop for Awake {
+    /// It was killed, or has panicked, or sleeps, or ends in order; or its door has taken it from an actor that is dead.
+    fn drop(&mut self) {
+        if self.has_left {
+            return;
+        }
+        let is_closing = self.wiring.closing.is_cancelled();
+        match self.turn.take().filter(|turn| !turn.core.is_suspended()) {
+            // The next start goes on with it.
+            Some(mut turn) if is_closing && self.wiring.history == History::Stored => {
+                turn.cancel_completion();
+            }
+            Some(turn) => self.is_cut_off(turn),
+            None if is_closing => {}
+            None => self.leave(None),
+        }
+    }
+}
+
+/// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
+pub(crate) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
+    if door.wake() {
+        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone(), Place::Awaited)));
+    }
+}
+
+/// Tells the door when the actor is gone, however it went.
+#[derive(Debug)]
+pub(crate) struct AtDoor {
+    pub(crate) door: Arc<Door>,
+    pub(crate) actor: ActorId,
+}
+
+impl Drop for AtDoor {
+    fn drop(&mut self) {
+        self.door.died(self.actor);
+    }
+}

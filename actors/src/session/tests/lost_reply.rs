@@ -1,0 +1,281 @@
+//! A reply that was lost: what the store knows decides, so a call runs once, and what was written is not called lost.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::spawn;
+use uuid::Uuid;
+
+use super::{by_hand, by_hand_with, calling};
+use crate::{
+    dispatcher::DispatcherMsg,
+    ledger::{CallState, text_digest},
+    mailbox::Address,
+    port::{TurnStep, Write},
+    protocol::{
+        Bound, ChatMessage, Content, Decision, Effect, Limits, SessionId, Timestamp, TurnEnding,
+        TurnId, TurnOptions, Usage,
+    },
+    session::{Wiring, turn::lost_reply::Sign},
+    testing::{FakeTool, Gate, Probe},
+    yard::{Yard, in_time, kim, session},
+};
+
+/// A dispatcher that loses the first call of this tool when its gate is open, and passes all others on.
+struct Loses {
+    tool: &'static str,
+    gate: Gate,
+    to: Address<DispatcherMsg>,
+}
+
+impl Actor for Loses {
+    type Msg = DispatcherMsg;
+    type State = ControlFlow<()>;
+    type Arguments = ();
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        (): (),
+    ) -> Result<ControlFlow<()>, ActorProcessingErr> {
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<DispatcherMsg>,
+        msg: DispatcherMsg,
+        has_lost: &mut ControlFlow<()>,
+    ) -> Result<(), ActorProcessingErr> {
+        match &msg {
+            DispatcherMsg::Dispatch { request, .. }
+                if has_lost.is_continue() && &*request.call.name == self.tool =>
+            {
+                *has_lost = ControlFlow::Break(());
+                let gate = self.gate.clone();
+                drop(spawn(async move {
+                    gate.pass().await;
+                    drop(msg);
+                }));
+            }
+            DispatcherMsg::Dispatch { .. } | DispatcherMsg::RunningCalls { .. } => {
+                self.to.send(msg).expect("the dispatcher lives");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn by_way_of(yard: &mut Yard, dispatcher: Address<DispatcherMsg>) {
+    yard.wiring = Arc::new(Wiring { dispatcher, ..(*yard.wiring).clone() });
+}
+
+/// An address at which nobody is.
+async fn nobody(yard: &Yard) -> Address<DispatcherMsg> {
+    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
+    gone.stop(None);
+    in_time(ended).await.unwrap();
+    Address::new(gone)
+}
+
+#[tokio::test]
+async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_beside_it_have_done() {
+    let (lost, other) = (FakeTool::read("lost"), FakeTool::read("other"));
+    let runs = [lost.runs(), other.runs()];
+    let (mut yard, mut script) = by_hand([lost, other]).await;
+    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let loses = Loses { tool: "lost", gate: gate.clone(), to };
+    let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
+    by_way_of(&mut yard, Address::new(loses));
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["lost", "other"]));
+    in_time(async {
+        while !yard.ledger().await.iter().any(|row| row.state == CallState::Ended) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(yard.ledger().await[0].state, CallState::Proposed, "this one waits");
+    gate.open();
+    script.next().await.say("Seen.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    let rows = yard.settled().await;
+    assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
+    assert_eq!(runs.map(|runs| runs.count()), [1, 1]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
+    let held = Gate::new();
+    let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
+    let limits = Limits { max_running_calls: 1, ..Limits::default() };
+    let (mut yard, mut script) = by_hand_with(limits, [lost, hold]).await;
+    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let loses = Loses { tool: "lost", gate: gate.clone(), to };
+    let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
+    by_way_of(&mut yard, Address::new(loses));
+    let [a, b] = [yard.door("a").await, yard.door("b").await];
+    let first = yard.ask(&a, "go").await.unwrap();
+    script.next().await.finish(calling("Well.", &["lost"]));
+    let second = yard.ask(&b, "go").await.unwrap();
+    script.next().await.finish(calling("", &["hold"]));
+    in_time(held.arrived(1)).await;
+    gate.open();
+    let admission = &yard.tree.around.admission;
+    in_time(async {
+        while !admission.is_wanted(Bound::RunningCalls, &kim()) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    held.open();
+    for _ in 0..2 {
+        script.next().await.say("Seen.");
+    }
+    for end in [first, second] {
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    }
+    let rows = yard.settled().await;
+    assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
+    for tool in [FakeTool::write("save"), FakeTool::transactional("save")] {
+        let runs = tool.runs();
+        let (mut yard, mut script) = by_hand([tool]).await;
+        let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+        gate.open();
+        let (loses, _) = Loses::spawn(None, Loses { tool: "save", gate, to }, ()).await.unwrap();
+        by_way_of(&mut yard, Address::new(loses));
+        let door = yard.door("s").await;
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["save", "save"]));
+        script.next().await.say("Saved.");
+        assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+        let effects: Vec<_> = yard.settled().await.iter().map(|row| row.effect).collect();
+        assert_eq!(effects, [Some(Effect::Committed); 2]);
+        assert_eq!(runs.count(), 2, "each once");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_dispatcher_comes_back_runs_there() {
+    let tool = FakeTool::write("mail");
+    let runs = tool.runs();
+    let (mut yard, mut script) = by_hand([tool]).await;
+    let address = nobody(&yard).await;
+    by_way_of(&mut yard, address.clone());
+    let door = yard.door("s").await;
+    let mut probe = Probe::new(door.feed().subscribe());
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    probe.until(|events| events.len() > 1).await; // it is proposed, and lost
+    for _ in 0..500 {
+        tokio::task::yield_now().await; // time enough to wait for the next dispatcher
+    }
+    address.moved(yard.tree.dispatcher.actor());
+    script.next().await.say("Sent.");
+    in_time(end).await.unwrap();
+    let row = yard.settled().await.remove(0);
+    assert_eq!((runs.count(), row.effect), (1, Some(Effect::Committed)));
+}
+
+#[tokio::test]
+async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
+    let tool = FakeTool::write("mail");
+    let runs = tool.runs();
+    let (mut yard, mut script) = by_hand([tool]).await;
+    let address = nobody(&yard).await;
+    address.give_up();
+    by_way_of(&mut yard, address);
+    let door = yard.door("s").await;
+    let end = yard.ask(&door, "go").await.unwrap();
+    script.next().await.finish(calling("", &["mail"]));
+    script.next().await.say("It was not sent.");
+    in_time(end).await.unwrap();
+    let row = yard.settled().await.remove(0);
+    assert_eq!((runs.count(), row.effect), (0, Some(Effect::None)));
+    assert!(!row.outcome.unwrap().is_ok());
+}
+
+async fn is_seen(yard: &Yard, session: &SessionId, signs: &[Sign]) -> Vec<bool> {
+    let mut seen = Vec::new();
+    for sign in signs {
+        seen.push(sign.is_seen(session, &yard.store).await);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
+    let yard = Yard::new([]).await;
+    let (session, turn) = (session("s"), TurnId::new(Uuid::from_u128(1)));
+    let (at, text) = (Timestamp::from_millis(1), text_digest("go"));
+    let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
+    let started = Write::TurnStarted {
+        session: session.clone(),
+        turn,
+        at,
+        options: TurnOptions::default(),
+        text,
+        max_stored_bytes: u64::MAX,
+    };
+    let step = |step| Write::Turn { session: session.clone(), turn, at, step };
+    let called = |round| TurnStep::Called { round, from: 1, usage: Usage::default() };
+    let signs = [
+        Sign::TurnStarted(turn),
+        Sign::Said(Box::new(message.clone())),
+        Sign::Called { turn, round: 1 },
+        Sign::Called { turn, round: 2 },
+        Sign::Dismissed(turn),
+        Sign::TurnEnded(turn),
+    ];
+    assert_eq!(is_seen(&yard, &session, &signs).await, [false; 6], "there is no such session");
+    let ended = Write::TurnEnded {
+        session: session.clone(),
+        turn,
+        at,
+        behind: 1,
+        ending: TurnEnding::Failed,
+        error: None,
+        usage: Usage::default(),
+    };
+    let said = Write::Message { session: session.clone(), message };
+    yard.door("s").await;
+    for (write, expected) in [
+        (started, [true, false, false, false, false, false]),
+        (said, [true, true, false, false, false, false]),
+        (step(called(1)), [true, true, true, false, false, false]),
+        (step(called(2)), [true, true, true, true, false, false]),
+        (step(TurnStep::Dismissed), [true, true, true, true, true, false]),
+        (ended, [false, true, false, false, false, true]),
+    ] {
+        let told = format!("{write:?}");
+        yard.tree.store.write(vec![write]).await.unwrap();
+        assert_eq!(is_seen(&yard, &session, &signs).await, expected, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else_the_ledger_has() {
+    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    for (name, decision) in [("always", Decision::ApproveAlways), ("once", Decision::Approve)] {
+        let door = yard.door(name).await;
+        let mut probe = Probe::new(door.feed().subscribe());
+        let end = yard.ask(&door, "go").await.unwrap();
+        script.next().await.finish(calling("", &["mail"]));
+        yard.answer(&probe.question().await, decision).await.unwrap();
+        script.next().await.say("Sent.");
+        in_time(end).await.unwrap();
+    }
+    let revoked = [Sign::Revoked];
+    assert_eq!(is_seen(&yard, &session("once"), &revoked).await, [true]);
+    assert_eq!(is_seen(&yard, &session("always"), &revoked).await, [false]);
+    let (session, by, at) = (session("always"), kim(), Timestamp::from_millis(1));
+    let revoke = Write::Revoke { session: session.clone(), tool: None, by, at };
+    yard.tree.store.write(vec![revoke]).await.unwrap();
+    assert_eq!(is_seen(&yard, &session, &revoked).await, [true]);
+}

@@ -1,0 +1,265 @@
+//! The transcript of one chat in memory: numbers are given out in order, entries are shown in order.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
+
+use super::prompt::Prompt;
+use crate::protocol::{
+    ChatMessage, Content, Limits, Locale, Notice, PromptMessage, SettledCall, ToolSpec, TurnId,
+};
+
+/// The transcript of one chat.
+#[derive(Debug, Default)]
+pub(crate) struct Chat {
+    messages: Vec<ChatMessage>,
+    /// Stored, but an entry before them is not: calls that run side by side may end in another order.
+    early: BTreeMap<u64, ChatMessage>,
+    /// The last entry that is in `messages`, or was skipped.
+    shown: u64,
+    /// Calls that were open when the chat was loaded and go on: entries behind them wait for theirs.
+    awaited: BTreeSet<u64>,
+    /// The last number that was given out before the chat was loaded. Up to here nothing but `awaited` still comes.
+    loaded: u64,
+    /// The last number that was given out.
+    reserved: u64,
+    prompt: Prompt,
+    since: Since,
+    /// Of a chat in memory: the store's entries up to here belong to another chat.
+    older: u64,
+}
+
+/// A chat that only memory has, between two actors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChatInMemory {
+    messages: Vec<ChatMessage>,
+    older: u64,
+    last_seq: u64,
+}
+
+/// What happened since the last clearing.
+#[derive(Debug, Default)]
+struct Since {
+    user_turns: usize,
+    was_suggested: bool,
+}
+
+impl Chat {
+    /// The chat as the store has it; `last_seq` is the highest number that was ever given out, `awaited` are the places
+    /// of the calls that go on.
+    pub(crate) fn load(
+        mut messages: Vec<ChatMessage>,
+        last_seq: u64,
+        awaited: BTreeSet<u64>,
+    ) -> Self {
+        let shown = awaited.first().map_or(last_seq, |first| first - 1);
+        let begin = messages.partition_point(|message| message.seq <= shown);
+        let early = messages.split_off(begin).into_iter().map(|message| (message.seq, message));
+        let early = early.collect();
+        let mut since = Since::default();
+        messages.iter().for_each(|message| since.note(&message.content));
+        let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
+        Self { messages, early, shown, awaited, loaded, reserved, prompt, since, older: 0 }
+    }
+
+    /// A chat in memory as its last actor left it, with what the store has of it: the calls that have ended since.
+    pub(crate) fn recall(
+        left: Option<ChatInMemory>,
+        stored: Vec<ChatMessage>,
+        last_seq: u64,
+    ) -> Self {
+        let begins_now = ChatInMemory { older: last_seq, ..ChatInMemory::default() };
+        let ChatInMemory { messages, older, last_seq: left } = left.unwrap_or(begins_now);
+        let known = messages.into_iter().map(|message| (message.seq, message));
+        let mut messages: BTreeMap<_, _> = known.collect();
+        // The store knows best what a call did.
+        let of_it = stored.into_iter().filter(|message| message.seq > older);
+        messages.extend(of_it.map(|message| (message.seq, message)));
+        let messages = messages.into_values().collect();
+        Self { older, ..Self::load(messages, last_seq.max(left), BTreeSet::new()) }
+    }
+
+    /// Leaves the chat to another actor.
+    pub(crate) fn leave(&mut self) -> ChatInMemory {
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.extend(std::mem::take(&mut self.early).into_values());
+        ChatInMemory { messages, older: self.older, last_seq: self.reserved }
+    }
+
+    pub(crate) fn messages(&self) -> &[ChatMessage] {
+        &self.messages
+    }
+
+    /// What the model reads of it.
+    pub(crate) fn prompt(
+        &mut self,
+        tools: &[ToolSpec],
+        locale: Locale,
+        limits: &Limits,
+    ) -> Arc<Vec<PromptMessage>> {
+        self.prompt.of(&self.messages, tools, locale, limits)
+    }
+
+    /// The turn of the last entry; `None` in an empty chat.
+    pub(crate) fn last_turn(&self) -> Option<TurnId> {
+        self.messages.last().map(|message| message.turn)
+    }
+
+    /// The number of the last entry that is shown; 0 for none.
+    pub(crate) fn last_shown(&self) -> u64 {
+        self.messages.last().map_or(0, |message| message.seq)
+    }
+
+    /// Gives out the next number.
+    pub(crate) fn reserve(&mut self) -> u64 {
+        self.reserved += 1;
+        self.reserved
+    }
+
+    /// Takes an entry that the store has; gives the places of what can be shown now, in order.
+    pub(crate) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
+        let begin = self.messages.len();
+        if message.seq <= self.shown {
+            return begin..begin;
+        }
+        self.awaited.remove(&message.seq);
+        self.early.insert(message.seq, message);
+        loop {
+            let next = self.shown + 1;
+            if let Some(message) = self.early.remove(&next) {
+                self.take(message);
+            } else if next > self.loaded || self.awaited.contains(&next) {
+                return begin..self.messages.len();
+            } else {
+                self.shown = next;
+            }
+        }
+    }
+
+    fn take(&mut self, message: ChatMessage) {
+        self.shown = message.seq;
+        self.since.note(&message.content);
+        self.messages.push(message);
+    }
+
+    /// The effect of a call is known now: what the model is asked from here on says so.
+    pub(crate) fn settle(&mut self, settled: &SettledCall) {
+        self.prompt.forget();
+        let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
+        let calls = entries.filter_map(|message| match &mut message.content {
+            Content::ToolCall(record) => Some(record),
+            Content::User { .. }
+            | Content::Model { .. }
+            | Content::Notice { .. }
+            | Content::Cleared => None,
+        });
+        for record in calls.filter(|record| record.id == settled.call) {
+            record.effect = settled.settlement.effect();
+            record.settled_by = Some(settled.by.clone());
+        }
+    }
+
+    /// Clearing should be suggested: too many user turns since the last clearing, and not suggested since.
+    pub(crate) fn should_suggest_clear(&self, after: u32) -> bool {
+        self.since.user_turns > after as usize && !self.since.was_suggested
+    }
+}
+
+impl Since {
+    fn note(&mut self, content: &Content) {
+        match content {
+            Content::User { .. } => self.user_turns += 1,
+            Content::Notice { notice: Notice::SuggestClear } => self.was_suggested = true,
+            Content::Cleared => *self = Self::default(),
+            Content::Model { .. } | Content::ToolCall(_) | Content::Notice { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Timestamp;
+    use uuid::Uuid;
+
+    fn entry(seq: u64, content: Content) -> ChatMessage {
+        ChatMessage { seq, turn: TurnId::new(Uuid::nil()), at: Timestamp::from_millis(0), content }
+    }
+
+    fn user(seq: u64) -> ChatMessage {
+        entry(seq, Content::User { text: "hi".into() })
+    }
+
+    #[test]
+    fn entries_are_shown_in_order_whatever_the_order_of_their_arrival() {
+        let mut chat = Chat::load(vec![user(1)], 2, BTreeSet::new());
+        assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [3, 4, 5]);
+        let mut seqs = |seq| {
+            let shown = chat.arrived(user(seq));
+            chat.messages()[shown].iter().map(|message| message.seq).collect::<Vec<_>>()
+        };
+        assert_eq!(seqs(4), [0; 0]);
+        assert_eq!(seqs(3), [3, 4]);
+        assert_eq!(seqs(5), [5]);
+    }
+
+    #[test]
+    fn entries_of_a_loaded_chat_wait_for_the_calls_before_them_that_go_on_and_for_nothing_else() {
+        // 2 and 5 are calls that go on, 4 was given out and never stored.
+        let mut chat = Chat::load(vec![user(1), user(3), user(6)], 6, [2, 5].into());
+        let seqs = |chat: &Chat| chat.messages().iter().map(|m| m.seq).collect::<Vec<_>>();
+        assert_eq!((seqs(&chat), chat.reserve()), (vec![1], 7));
+        assert_eq!(chat.arrived(user(7)).len(), 0);
+        assert_eq!(chat.arrived(user(5)).len(), 0);
+        assert_eq!(chat.arrived(user(2)).len(), 5);
+        assert_eq!(seqs(&chat), [1, 2, 3, 5, 6, 7]);
+    }
+
+    #[test]
+    fn what_comes_behind_a_number_that_was_never_stored_is_shown_though_that_was_the_last_one() {
+        // 2 is a call that goes on, 3 was given out and never stored.
+        let mut chat = Chat::load(vec![user(1)], 3, [2].into());
+        assert_eq!(chat.arrived(user(2)).len(), 1);
+        assert_eq!(chat.reserve(), 4);
+        assert_eq!(chat.arrived(user(4)).len(), 1);
+    }
+
+    #[test]
+    fn a_chat_in_memory_is_recalled_with_what_the_store_knows_of_its_calls_and_of_no_other_chat() {
+        let mut chat = Chat::recall(None, vec![user(1)], 3);
+        assert!(chat.messages().is_empty(), "what is stored was another chat");
+        assert_eq!([chat.reserve(), chat.reserve(), chat.reserve()], [4, 5, 6]);
+        chat.arrived(user(4));
+        chat.arrived(user(6)); // it waits for 5, which has not ended
+        let stored = vec![user(1), entry(5, Content::Cleared), entry(6, Content::Cleared)];
+        let mut chat = Chat::recall(Some(chat.leave()), stored, 6);
+        let contents = [user(4), entry(5, Content::Cleared), entry(6, Content::Cleared)];
+        assert_eq!(chat.messages(), contents);
+        assert_eq!(chat.reserve(), 7);
+        chat.leave();
+        let mut gone = Chat::recall(Some(chat.leave()), vec![user(1)], 6);
+        assert_eq!((gone.messages().len(), gone.reserve()), (0, 8));
+    }
+
+    #[test]
+    fn clearing_is_suggested_once_after_more_than_eight_turns() {
+        let mut chat = Chat::default();
+        let arrive = |chat: &mut Chat, content| {
+            let seq = chat.reserve();
+            chat.arrived(entry(seq, content));
+        };
+        for _ in 0..8 {
+            arrive(&mut chat, Content::User { text: "hi".into() });
+        }
+        assert!(!chat.should_suggest_clear(8));
+        arrive(&mut chat, Content::User { text: "hi".into() });
+        assert!(chat.should_suggest_clear(8));
+        arrive(&mut chat, Content::Notice { notice: Notice::SuggestClear });
+        assert!(!chat.should_suggest_clear(8));
+        arrive(&mut chat, Content::Cleared);
+        arrive(&mut chat, Content::User { text: "hi".into() });
+        assert!(!chat.should_suggest_clear(8));
+    }
+}

@@ -1,0 +1,174 @@
+//! The calls of a turn: recorded before any of them begins, dispatched when their turn has come.
+
+use std::sync::Arc;
+
+use ractor::ActorRef;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::session::{
+    context::History,
+    msg::{Outgoing, SessionMsg},
+    state::{Awake, Running, RunningCall},
+    turn::machine::Sharing,
+};
+use crate::{
+    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg},
+    mailbox::{Recipient, Reply},
+    port::{TurnStep, Write},
+    protocol::{
+        CallId, Content, EffectPolicy, Ending, EventKind, Timestamp, ToolCall, TurnOptions, Usage,
+        WantedCall,
+    },
+};
+
+/// What a completion asked for.
+pub(crate) struct Called {
+    pub(crate) round: u32,
+    pub(crate) usage: Usage,
+    pub(crate) text: Option<String>,
+    pub(crate) calls: Vec<WantedCall>,
+}
+
+impl Awake {
+    /// Records what a completion asked for before any of it begins: together with the first step of its only call where
+    /// nothing was said, so that nobody waits for it; else on its own, so that what was said is shown at once.
+    pub(crate) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
+        let Called { round, usage, text, calls } = called;
+        let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
+        let said = text.map(|text| {
+            let content = Content::Model { text: text.into(), ending: Ending::Complete };
+            self.message(turn, content)
+        });
+        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
+            let request = self.request(me, at, wanted)?;
+            Some(DispatchRequest { beyond: self.beyond(index), ..request })
+        });
+        let mut requests: Vec<_> = requests.collect();
+        let Some(from) = requests.first().map(|request| request.seq) else { return };
+        let step = TurnStep::Called { round, from, usage };
+        let round = Write::Turn { session: session.clone(), turn, at, step };
+        match (&said, &mut *requests) {
+            (None, [only]) => only.preamble = vec![round],
+            _ => {
+                let proposal = |request: &DispatchRequest| Write::Call {
+                    session: session.clone(),
+                    call: request.call.id,
+                    at,
+                    transition: request.proposal(),
+                };
+                let facts = std::iter::once(round).chain(requests.iter().map(proposal));
+                let messages = said.into_iter().collect();
+                self.store(me, facts, Outgoing { messages, ..Outgoing::default() });
+            }
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.proposed = requests.into_iter().map(Arc::new).map(Some).collect();
+        }
+    }
+
+    /// A new call of the turn, with its place in the transcript.
+    fn request(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        at: Timestamp,
+        wanted: WantedCall,
+    ) -> Option<DispatchRequest> {
+        let seq = self.chat.reserve();
+        let WantedCall { name, arguments } = wanted.bounded(&self.wiring.around.limits);
+        let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
+        self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
+    }
+
+    /// A call of this turn, as it is dispatched.
+    pub(crate) fn request_in(
+        &self,
+        turn: &Running,
+        me: &ActorRef<SessionMsg>,
+        (seq, proposed_at): (u64, Timestamp),
+        call: ToolCall,
+    ) -> DispatchRequest {
+        let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
+        // A chat in memory ends with its process: nobody goes on with what it leaves.
+        let leave = match self.wiring.history {
+            History::Stored => self.runtime_closes.clone(),
+            History::InMemory => CancellationToken::new(),
+        };
+        DispatchRequest {
+            session: self.place.door.session().clone(),
+            user: self.place.door.user().clone(),
+            turn: turn.id,
+            seq,
+            call,
+            locale: *locale,
+            // Whoever lets a turn in fills it in.
+            time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
+            asker: *asker,
+            proposed_at,
+            beyond: None,
+            dismissal: turn.dismissal.clone(),
+            cancelled: turn.cancelled.clone(),
+            preamble: Vec::new(),
+            standing: None,
+            leave,
+            span: turn.span.span().clone(),
+            news: Recipient::actor(me.clone()),
+            late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
+        }
+    }
+
+    pub(crate) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
+        // As the turn is now: it may have been dismissed since the model asked for the call.
+        let begins = Arc::make_mut(&mut request);
+        begins.dismissal = turn.dismissal.from_here();
+        begins.cancelled = turn.cancelled.clone();
+        let ToolCall { id, name, arguments } = request.call.clone();
+        turn.calls.insert(id, RunningCall { index, request: request.clone(), has_ended: false });
+        self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });
+        let reply = self.reply(me, &request);
+        // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
+        drop(self.wiring.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
+    }
+
+    /// Where the end of a call goes. Until it has, the session does not wake anew.
+    pub(crate) fn reply(
+        &self,
+        me: &ActorRef<SessionMsg>,
+        request: &DispatchRequest,
+    ) -> Reply<DispatcherEvent> {
+        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
+        Reply::new(Recipient::actor(me.clone()).holding(self.place.door.begins()), lost)
+    }
+
+    /// Whether a call of this tool may run beside others. One call too many runs nothing.
+    pub(crate) fn sharing_of(&self, index: u64, tool: &str) -> Sharing {
+        if self.beyond(index).is_some() {
+            return Sharing::Shared;
+        }
+        let tool = self.wiring.around.registry.get(tool);
+        let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
+        if is_alone { Sharing::Alone } else { Sharing::Shared }
+    }
+
+    /// How many calls are taken from a completion, where this one is not among them: it is recorded and told as an error.
+    pub(crate) fn beyond(&self, index: u64) -> Option<usize> {
+        let max = if self.wiring.model.info().has_parallel_calls {
+            self.wiring.around.limits.max_calls_per_completion
+        } else {
+            1
+        };
+        (index >= max as u64).then_some(max)
+    }
+
+    /// The calls of a completion, each with whether it may run beside others.
+    pub(crate) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
+        let with_sharing = |(index, call): (u64, WantedCall)| {
+            let sharing = self.sharing_of(index, &call.name);
+            (call, sharing)
+        };
+        (0..).zip(calls).map(with_sharing).collect()
+    }
+}

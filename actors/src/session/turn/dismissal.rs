@@ -1,0 +1,93 @@
+//! Dismissing the turn that runs, and leaving it in order when the runtime shuts down.
+
+use ractor::ActorRef;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+use crate::session::{
+    context::History,
+    msg::{DismissError, Outgoing, SessionMsg},
+    state::Awake,
+    turn::machine::TurnInput,
+};
+use crate::{
+    dispatcher::Dismissal,
+    mailbox::answer,
+    port::{TurnStep, Write},
+    protocol::OnDismiss,
+};
+
+impl Awake {
+    /// That of a turn that goes on or begins. A chat in memory ends with its process: nobody goes on with what it leaves,
+    /// so none of its calls begins once the runtime ends.
+    pub(crate) fn dismissal(&self) -> Dismissal {
+        Dismissal::new(match self.wiring.history {
+            History::Stored => CancellationToken::new(),
+            History::InMemory => self.runtime_closes.child_token(),
+        })
+    }
+
+    /// No turn begins any more.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.is_some() || self.runtime_closes.is_cancelled()
+    }
+
+    pub(crate) fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<(), DismissError> {
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
+            return Err(DismissError::NoTurn);
+        };
+        turn.dismiss(self.runtime_closes.child_token());
+        if turn.options.on_dismiss == OnDismiss::Finish {
+            self.place.door.feed().close_subscriptions();
+        }
+        let spoken = self.place.door.feed().spoken();
+        self.on(me, TurnInput::Dismissed { spoken });
+        // Where it goes on to its end, a crash on the way must not make it forget.
+        self.step(me, TurnStep::Dismissed);
+        Ok(())
+    }
+
+    /// Stores what happens to the turn that runs, unless its end is on the way to the store.
+    pub(crate) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
+        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
+        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let step = Write::Turn { session, turn: turn.id, at, step };
+        self.store(me, [step], Outgoing::default());
+    }
+
+    /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and
+    /// those that run end first. A chat in memory ends with its process, and so does its turn.
+    pub(crate) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
+        self.closing = Some(reply);
+        match self.wiring.history {
+            History::Stored => {
+                self.on(me, TurnInput::Suspended);
+                self.place.door.feed().silence();
+                self.step(me, TurnStep::Suspended);
+            }
+            History::InMemory => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.core.stop_on_dismiss();
+                    turn.dismissal.give_up();
+                    if self.dismiss(me).is_err() {
+                        debug!("the turn's end is on the way to the store already");
+                    }
+                }
+            }
+        }
+        self.end_if_closing(me);
+    }
+
+    pub(crate) fn end_if_closing(&mut self, me: &ActorRef<SessionMsg>) {
+        let is_quiet =
+            self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());
+        if is_quiet
+            && !self.is_clearing
+            && let Some(reply) = self.closing.take()
+        {
+            answer(reply, ());
+            me.stop(None);
+        }
+    }
+}

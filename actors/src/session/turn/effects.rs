@@ -1,0 +1,229 @@
+//! Carrying out what the turn decides: asking the model, hearing of its calls, storing the end.
+
+use ractor::ActorRef;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error};
+use uuid::Uuid;
+
+use crate::session::{
+    msg::{Outgoing, SessionMsg, TurnEnd},
+    state::Awake,
+    turn::calls::Called,
+    turn::lost_reply::recover,
+    turn::machine::{TurnEffect, TurnInput},
+};
+use crate::{
+    dispatcher::{CallEnd, DispatcherEvent},
+    llm::{LlmEvent, Wish},
+    mailbox::{Recipient, Reply},
+    port::{Deltas, ModelError, StoreError},
+    protocol::{
+        CancelReason, ChatMessage, Completion, CompletionId, CompletionRequest, ConfirmationEnd,
+        Content, EventKind, Notice, Question, Text, TurnError,
+    },
+};
+
+impl Awake {
+    /// Lets the turn decide, and carries out what it decided.
+    pub(crate) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let (mut outgoing, mut end) = (Outgoing::default(), None);
+        for effect in turn.core.on(input) {
+            match effect {
+                TurnEffect::Complete => self.complete(me),
+                TurnEffect::CancelCompletion => self.cancel_completion(),
+                TurnEffect::Say { text, ending } => {
+                    let Some(turn) = &self.turn else { return };
+                    let message =
+                        self.message(turn.id, Content::Model { text: text.into(), ending });
+                    outgoing.messages.push(message);
+                }
+                TurnEffect::Propose { round, usage, text, calls } => {
+                    self.propose(me, Called { round, usage, text, calls });
+                }
+                // A call that is withdrawn finds its turn dismissed, and so does not begin.
+                TurnEffect::Dispatch { index } | TurnEffect::Withdraw { index } => {
+                    self.dispatch(me, index);
+                }
+                TurnEffect::End { ending, error, usage } => {
+                    let Some(turn) = &self.turn else { return };
+                    end = Some(TurnEnd { turn: turn.id, ending, error, usage });
+                }
+            }
+        }
+        if let Some(end) = end {
+            self.store_end(me, end, outgoing);
+        }
+    }
+
+    fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
+        self.place.door.feed().silence();
+        if let Some(turn) = self.turn.as_mut() {
+            turn.is_ending = true;
+        }
+        let killed = TurnError::model(ModelError::KILLED_ENGINE);
+        if end.error.as_ref() == Some(&killed) {
+            let left_out = Content::Notice { notice: Notice::TurnLeftOut };
+            outgoing.messages.push(self.message(end.turn, left_out));
+        }
+        if self.chat.should_suggest_clear(self.wiring.around.limits.suggest_clear_after) {
+            outgoing
+                .messages
+                .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
+        }
+        // A turn ends when all that it began has been shown, so its end stands behind that and what it says with it.
+        let last = outgoing.messages.last();
+        let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
+        let at = self.wiring.around.clock.now();
+        let ended = end.write(self.place.door.session(), at, behind);
+        outgoing.end = Some((end, at));
+        self.store(me, [ended], outgoing);
+    }
+
+    pub(crate) fn complete(&mut self, me: &ActorRef<SessionMsg>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
+        turn.completion = Some((id, cancel.clone()));
+        let (door, around) = (&self.place.door, &self.wiring.around);
+        let request = CompletionRequest {
+            id,
+            session: door.session().clone(),
+            user: door.user().clone(),
+            system: self.wiring.system.clone(),
+            messages: self.chat.prompt(&self.wiring.specs, turn.options.locale, &around.limits),
+            tools: self.wiring.specs.clone(),
+            locale: turn.options.locale,
+            max_tokens: around.limits.max_completion_tokens,
+        };
+        let feed = door.feed().clone();
+        feed.begin(id);
+        let deltas = Deltas::new(move |delta| feed.push(id, delta));
+        let lost = LlmEvent::Ended {
+            completion: id,
+            result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
+        };
+        let reply = Reply::new(Recipient::actor(me.clone()), lost);
+        // If the model's actor is gone, the reply is lost, and says so.
+        let (request, span) = (Box::new(request), turn.span.span().clone());
+        self.wiring.llm.complete(Wish { request, deltas, cancel, span, reply });
+    }
+
+    pub(crate) fn cancel_completion(&mut self) {
+        if let Some(turn) = self.turn.as_mut() {
+            turn.cancel_completion();
+        }
+    }
+
+    pub(crate) fn completed(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        completion: CompletionId,
+        result: Result<Completion, ModelError>,
+    ) {
+        let awaited = self.turn.as_ref().and_then(|turn| turn.completion.as_ref());
+        if awaited.is_none_or(|(id, _)| *id != completion) {
+            debug!(%completion, "dropped a late completion");
+            return;
+        }
+        if let Some(turn) = self.turn.as_mut() {
+            turn.completion = None;
+        }
+        let spoken = self.place.door.feed().silence();
+        let input = match result {
+            Ok(Completion { text, tool_calls, usage, left_out, finish }) => {
+                self.tell_left_out(left_out);
+                TurnInput::Completed { text, calls: self.sharing(tool_calls), usage, finish }
+            }
+            Err(error) => {
+                error!(session = %self.place.door.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
+                TurnInput::CompletionFailed { error: turn_error(&error), spoken }
+            }
+        };
+        self.on(me, input);
+    }
+
+    /// Tells that the model answered without the oldest messages, if so.
+    fn tell_left_out(&mut self, messages: u32) {
+        let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
+        let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
+        self.tell(EventKind::MessagesLeftOut { messages, text });
+    }
+
+    pub(crate) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {
+        match event {
+            DispatcherEvent::Asked { question } => self.asked(*question),
+            DispatcherEvent::QuestionEnded { call, end } => {
+                let Some(turn) = self.turn.as_mut() else { return };
+                turn.questions.retain(|question| question.call != call);
+                self.tell(EventKind::ConfirmationEnded { call, end });
+            }
+            DispatcherEvent::Ended(end) => {
+                self.call_ended(me, end);
+                self.end_if_closing(me);
+            }
+            DispatcherEvent::Left { call } => {
+                if let Some(turn) = self.turn.as_mut() {
+                    turn.calls.remove(&call);
+                }
+                self.end_if_closing(me);
+            }
+            DispatcherEvent::Lost { call, .. } => {
+                let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call))
+                else {
+                    return;
+                };
+                let request = running.request.clone();
+                let reply = self.reply(me, &request);
+                drop(self.wiring.tasks.spawn(recover(request, self.wiring.clone(), reply)));
+            }
+        }
+    }
+
+    pub(crate) fn asked(&mut self, question: Question) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        // A question that was lost with the ConfirmActor comes again.
+        turn.questions.retain(|open| open.call != question.call);
+        turn.questions.push(question.clone());
+        self.tell(EventKind::ConfirmationAsked { question });
+    }
+
+    pub(crate) fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
+        let CallEnd { seq, record, is_recorded } = end;
+        let Some(running_turn) = self.turn.as_mut() else {
+            debug!(call = %record.id, "dropped a late call");
+            return;
+        };
+        let (turn, questions) = (running_turn.id, &mut running_turn.questions);
+        let Some(running) = running_turn.calls.get_mut(&record.id) else { return };
+        if std::mem::replace(&mut running.has_ended, true) {
+            return;
+        }
+        // Whoever would have told its end has broken down: nobody's decision counts any more.
+        if let Some(open) = questions.iter().position(|question| question.call == record.id) {
+            questions.remove(open);
+            let end = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
+            self.tell(EventKind::ConfirmationEnded { call: record.id, end });
+        }
+        if !is_recorded {
+            let cause = StoreError::refused("the end of a call is not in the ledger");
+            return self.not_stored(me, None, &cause);
+        }
+        let message =
+            ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };
+        self.show(me, message);
+    }
+}
+
+/// What a person is told of a model's failure.
+fn turn_error(error: &ModelError) -> TurnError {
+    match error {
+        // Nobody but the model itself cancelled a completion that is still awaited.
+        ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
+        ModelError::Failed { kind, .. } => TurnError::model(&**kind),
+        ModelError::Overloaded { retry_after } => TurnError::Model {
+            kind: ModelError::OVERLOADED.to_owned(),
+            retry_after_ms: retry_after
+                .map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+        },
+    }
+}

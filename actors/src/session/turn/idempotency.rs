@@ -1,0 +1,99 @@
+//! One turn for each idempotency key: whoever submits again hears of the turn that is there.
+
+use ractor::ActorRef;
+use tokio::sync::oneshot;
+use tracing::debug;
+
+use crate::session::{
+    msg::{Asked, SessionMsg, TurnEnd, TurnRefused},
+    state::Awake,
+};
+use crate::{
+    failpoint::failpoint,
+    ledger::text_digest,
+    mailbox::answer,
+    port::{StoreError, StoredEnd, SubmittedTurn},
+    protocol::TurnId,
+};
+
+impl Awake {
+    /// Joins the turn of the same key that runs, or asks the store whether there was one.
+    pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
+        let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
+        if self.runs(&asked) {
+            return self.join(asked);
+        }
+        self.lookups += 1;
+        let turns_begun = self.turns_begun;
+        let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
+        drop(self.wiring.tasks.spawn(async move {
+            let found = match failpoint("submitting.finds").await {
+                Ok(()) => wiring.store.store().submitted(door.session(), &key).await,
+                Err(failed) => Err(failed.into()),
+            };
+            let asked = Box::new(asked);
+            if me.cast(SessionMsg::Submitted { asked, found, turns_begun }).is_err() {
+                debug!("the session ended before the turn of a key was found");
+            }
+        }));
+    }
+
+    /// What the store says of a key.
+    pub(crate) fn submitted(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        asked: Asked,
+        found: Result<Option<SubmittedTurn>, StoreError>,
+        turns_begun: u64,
+    ) {
+        self.lookups -= 1;
+        let found = match found {
+            Ok(found) => found,
+            Err(cause) => return answer(asked.began, Err(TurnRefused::Store(cause))),
+        };
+        match found {
+            Some(SubmittedTurn { text, .. }) if text != text_digest(&asked.text) => {
+                answer(asked.began, Err(TurnRefused::OtherText));
+            }
+            Some(SubmittedTurn { turn, end: Some(end), .. }) => {
+                let StoredEnd { ending, error, usage } = end;
+                answer(asked.began, Ok(turn));
+                answer(asked.ended, TurnEnd { turn, ending, error, usage });
+            }
+            // It ended between the question and the answer; or the runtime closes, and another will go on with it.
+            Some(SubmittedTurn { end: None, .. }) if self.is_closing() => {
+                answer(asked.began, Err(TurnRefused::Closed));
+            }
+            Some(SubmittedTurn { end: None, .. }) => self.submit(me, asked),
+            // The turn that began since may be that of this key.
+            None if turns_begun != self.turns_begun => self.submit(me, asked),
+            None => self.begin(me, asked),
+        }
+    }
+
+    /// Hears of the turn that runs, if one does.
+    pub(crate) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
+        let turn = self.turn.as_mut().filter(|turn| !turn.core.is_suspended())?;
+        turn.ended.push(ended);
+        Some(turn.id)
+    }
+
+    /// The turn of this key runs.
+    fn runs(&self, asked: &Asked) -> bool {
+        self.turn
+            .as_ref()
+            .is_some_and(|turn| turn.options.key == asked.options.key && !turn.core.is_suspended())
+    }
+
+    fn join(&mut self, asked: Asked) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        if turn.text != text_digest(&asked.text) {
+            return answer(asked.began, Err(TurnRefused::OtherText));
+        }
+        match &mut turn.began {
+            Some(waiting) => waiting.push(asked.began),
+            None => answer(asked.began, Ok(turn.id)),
+        }
+        turn.ended.push(asked.ended);
+    }
+}

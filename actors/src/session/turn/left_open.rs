@@ -1,0 +1,126 @@
+//! Seeing to the turn that was left open: carries out the plan for it, in one job of the store.
+
+use tracing::info;
+
+use crate::session::{
+    Door, Wiring,
+    context::History,
+    lifecycle::handover::AbandonedTurn,
+    msg::TurnEnd,
+    state::Resumption,
+    turn::recovery::{Fate, Left, Reason, plan},
+};
+use crate::{
+    dispatcher::end_of_lost,
+    failpoint::failpoint,
+    ledger::{Ended, Transition},
+    port::{LedgerFilter, LedgerRow, OpenTurn, StoreError, StoredSession, TurnStep, Write},
+    protocol::{Bound, ChatMessage, Content, Effect, Notice, Timestamp, TurnEnding, TurnError},
+};
+
+/// What became of the turn that was left open.
+#[derive(Debug, Default)]
+pub(crate) struct SeenTo {
+    /// It goes on.
+    pub(crate) resumption: Option<Box<Resumption>>,
+    /// It is over.
+    pub(crate) has_ended: bool,
+    /// The places of the entries that were made of it.
+    pub(crate) news: Vec<u64>,
+}
+
+/// Carries out the plan, in one job of the store: what is resumed was counted before it begins, and whoever must hear of
+/// an unknown effect hears of it wherever the process ends.
+pub(crate) async fn see_to(
+    open: OpenTurn,
+    stored: &StoredSession,
+    abandoned: Option<&AbandonedTurn>,
+    door: &Door,
+    wiring: &Wiring,
+) -> Result<SeenTo, StoreError> {
+    let (session, around) = (door.session(), &wiring.around);
+    let filter =
+        LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
+    failpoint("opening.sees_to").await?;
+    let calls = wiring.store.store().calls(&filter).await?;
+    let messages = match wiring.history {
+        History::Stored => &*stored.messages,
+        History::InMemory => &[],
+    };
+    failpoint("opening.plans").await?;
+    let plan = plan(&Left {
+        open: &open,
+        messages,
+        calls: &calls,
+        given_up: abandoned.map(|abandoned| abandoned.end.turn),
+        max_resumes: around.limits.max_resumes,
+    });
+    // Before anything is written: while it waits, nothing of it has happened.
+    let place = match plan.turn {
+        Fate::Ends(_) => None,
+        Fate::GoesOn { .. } => {
+            tokio::select! {
+                place = around.admission.wait(Bound::RunningTurns, door.user()) => Some(place),
+                // It is left to the next start.
+                () = wiring.closing.cancelled() => return Ok(SeenTo::default()),
+            }
+        }
+    };
+    let (at, locale) = (around.clock.now(), open.options.locale);
+    let (lost, rest): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|row| plan.lost.contains(&row.call));
+    let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();
+    let is_unknown = ends.iter().any(|(_, end)| end.effect == Effect::Unknown);
+    let mut news: Vec<_> = lost.iter().map(|row| row.seq).collect();
+    let mut last = stored.row.last_seq;
+    let mut writes = Vec::new();
+    if matches!(plan.turn, Fate::GoesOn { .. }) {
+        let (session, turn, step) = (session.clone(), open.turn, TurnStep::Resumed);
+        writes.push(Write::Turn { session, turn, at, step });
+    }
+    writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
+    // What took its process with it again and again would do it in every turn that reads it.
+    let is_left_out = plan.turn == Fate::Ends(Reason::TooOften);
+    let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
+    let is_kept = wiring.history == History::Stored;
+    for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
+        last += 1;
+        news.push(last);
+        let content = Content::Notice { notice };
+        let message = ChatMessage { seq: last, turn: open.turn, at, content };
+        writes.push(Write::Message { session: session.clone(), message });
+    }
+    match (plan.turn, place) {
+        (Fate::Ends(reason), _) => {
+            let (end, at, told_behind) = match (reason, abandoned) {
+                (Reason::ActorLost, Some(abandoned)) => {
+                    (abandoned.end.clone(), abandoned.at, abandoned.told_behind)
+                }
+                (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
+                    let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
+                    let error = Some(TurnError::CutOff);
+                    (TurnEnd { turn, ending, error, usage }, at, None)
+                }
+            };
+            writes.push(end.write(session, at, told_behind.unwrap_or(last)));
+            wiring.store.write(writes).await?;
+            info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
+            Ok(SeenTo { resumption: None, has_ended: true, news })
+        }
+        (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
+        (Fate::GoesOn { again, stops_loop }, Some(place)) => {
+            wiring.store.write(writes).await?;
+            info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
+            let of = |call| rest.iter().find(|row| row.call == call).cloned();
+            let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();
+            let resumption = Resumption { open, calls, stops_loop, place, news: Vec::new() };
+            Ok(SeenTo { resumption: Some(Box::new(resumption)), has_ended: false, news })
+        }
+    }
+}
+
+/// The end of a call that nobody brings to its end any more.
+fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
+    let (session, call) = (row.session.clone(), row.call);
+    Write::Call { session, call, at, transition: Transition::Ended(end) }
+}

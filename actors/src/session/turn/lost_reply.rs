@@ -1,0 +1,146 @@
+//! What becomes of a call, or of a write, whose reply was lost. Only the store decides.
+
+use std::sync::Arc;
+
+use tokio::time::sleep;
+use tracing::warn;
+
+use crate::session::Wiring;
+use crate::{
+    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    ledger::CallState,
+    mailbox::Reply,
+    port::{LedgerFilter, Store, TurnStep, Write},
+    protocol::{ChatMessage, Fault, SessionId, TurnId},
+};
+
+/// Dispatches the call again if the ledger knows no more of it than its proposal, else brings it to the end that the
+/// ledger knows.
+///
+/// Such a call has not begun: a reply is lost with a dispatcher's mailbox, or with a call's actors, and with those
+/// whatever they had not yet committed. Where a commit is on its way all the same, the ledger refuses the second run.
+pub(crate) async fn recover(
+    request: Arc<DispatchRequest>,
+    wiring: Arc<Wiring>,
+    mut reply: Reply<DispatcherEvent>,
+) {
+    let call = request.call.id;
+    warn!(%call, "the reply about a call was lost");
+    let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
+    let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
+    // What the ledger has was let in before: its place is waited for, and it is not proposed again.
+    let standing = match &row {
+        Ok(row) => row.clone().map(Box::new),
+        Err(_) => request.standing.clone(),
+    };
+    let request = Arc::new(DispatchRequest { standing, ..Arc::unwrap_or_clone(request) });
+    let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
+    if has_not_begun {
+        let gone = wiring.dispatcher.actor();
+        let again = DispatcherMsg::Dispatch { request: request.clone(), reply };
+        let Err(back) = wiring.dispatcher.send(again) else { return };
+        let wait = wiring.around.limits.ask_timeout;
+        let came_back = tokio::select! {
+            _ = wiring.dispatcher.after(&gone) => true,
+            () = wiring.dispatcher.given_up() => false,
+            () = sleep(wait) => false,
+        };
+        match back {
+            Some(DispatcherMsg::Dispatch { reply: unused, .. }) if !came_back => reply = unused,
+            // Dropping the message says "lost" once more, and that leads here again, to a dispatcher that lives.
+            Some(_) | None => return,
+        }
+    }
+    let end = settle(&wiring.around, request, &Fault::REPLY_LOST).await;
+    reply.send(DispatcherEvent::Ended(end));
+}
+
+/// By what it is seen that a job of a session was written. All of a job was, or none.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Sign {
+    TurnStarted(TurnId),
+    TurnEnded(TurnId),
+    Called {
+        turn: TurnId,
+        round: u32,
+    },
+    Dismissed(TurnId),
+    /// A step that is counted, which need not be exact.
+    Counted,
+    Said(Box<ChatMessage>),
+    Revoked,
+}
+
+impl Sign {
+    /// That of this job; `None`: it leaves none.
+    pub(crate) fn of(job: &[Write]) -> Option<Self> {
+        // A revocation says least: it changes nothing where there is nothing to revoke.
+        let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
+        match job.iter().find(is_telling).or(job.first())? {
+            Write::TurnStarted { turn, .. } => Some(Self::TurnStarted(*turn)),
+            Write::TurnEnded { turn, .. } => Some(Self::TurnEnded(*turn)),
+            Write::Turn { turn, step, .. } => Some(match step {
+                TurnStep::Called { round, .. } => Self::Called { turn: *turn, round: *round },
+                TurnStep::Dismissed => Self::Dismissed(*turn),
+                TurnStep::Resumed | TurnStep::Suspended => Self::Counted,
+            }),
+            Write::Message { message, .. } => Some(Self::Said(Box::new(message.clone()))),
+            Write::Revoke { .. } => Some(Self::Revoked),
+            Write::Session { .. } | Write::Call { .. } => None,
+        }
+    }
+
+    /// Whether the store shows it.
+    pub(crate) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
+        let Ok(Some(stored)) = store.session(session).await else { return false };
+        let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);
+        match self {
+            Self::TurnStarted(turn) => open(*turn).is_some(),
+            Self::TurnEnded(turn) => open(*turn).is_none(),
+            Self::Called { turn, round } => open(*turn).is_some_and(|open| open.round >= *round),
+            Self::Dismissed(turn) => open(*turn).is_some_and(|open| open.is_dismissed),
+            Self::Counted => true,
+            Self::Said(message) => stored.messages.contains(message),
+            Self::Revoked => {
+                let filter = LedgerFilter {
+                    session: Some(session.clone()),
+                    only_grants: true,
+                    ..LedgerFilter::default()
+                };
+                store.calls(&filter).await.is_ok_and(|grants| grants.is_empty())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        protocol::{Content, Timestamp, UserId},
+        yard::{kim, session},
+    };
+
+    #[test]
+    fn a_job_is_known_by_the_first_fact_that_tells_anything() {
+        let (at, turn) = (Timestamp::from_millis(1), TurnId::new(Uuid::from_u128(1)));
+        let user: UserId = kim();
+        let revoke = || Write::Revoke { session: session("s"), tool: None, by: user.clone(), at };
+        let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
+        let said = || Write::Message { session: session("s"), message: message.clone() };
+        let step = |step| Write::Turn { session: session("s"), turn, at, step };
+        let opened = Write::Session { session: session("s"), user: user.clone(), at };
+        for (job, sign) in [
+            (vec![], None),
+            (vec![opened, said()], None),
+            (vec![revoke()], Some(Sign::Revoked)),
+            (vec![revoke(), said()], Some(Sign::Said(Box::new(message.clone())))),
+            (vec![step(TurnStep::Dismissed), said()], Some(Sign::Dismissed(turn))),
+            (vec![step(TurnStep::Suspended)], Some(Sign::Counted)),
+        ] {
+            assert_eq!(Sign::of(&job), sign, "{job:?}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! One turn as a pure state machine: what came in, what is to be done (spec, section 3).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::{
+    port::ModelError,
+    protocol::{Ending, FinishReason, OnDismiss, TurnEnding, TurnError, Usage, WantedCall},
+};
+
+/// One turn, from the stored user message to its end.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    max_rounds: u32,
+    on_dismiss: OnDismiss,
+    round: u32,
+    usage: Usage,
+    is_stopped: bool,
+    phase: Phase,
+}
+
+/// How far a turn came that goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Progress {
+    /// Rounds whose completion asked for tools.
+    pub(crate) round: u32,
+    /// What they have cost.
+    pub(crate) usage: Usage,
+    /// The screen was dismissed.
+    pub(crate) is_dismissed: bool,
+    /// A call of the last of these rounds asked for the end.
+    pub(crate) stops_loop: bool,
+    /// The calls of that round that have not ended, in order.
+    pub(crate) waiting: Vec<Sharing>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The user's message is being stored.
+    Opening,
+    /// The turn goes on in mid-round.
+    Reopening(Calls),
+    /// The model is asked.
+    Completing,
+    /// Calls run.
+    Calling(Calls),
+    /// The runtime ends before the turn does.
+    Suspended,
+    /// The end was decided.
+    Ended,
+}
+
+/// The calls of one round, numbered in the order in which the model asked for them.
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: VecDeque<(usize, Sharing)>,
+    running: BTreeSet<usize>,
+    runs_alone: bool,
+    stops_loop: bool,
+}
+
+/// Whether a call may run beside others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// It only reads: beside other readers.
+    Shared,
+    /// It writes: after all before it, before all after it.
+    Alone,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub(crate) enum TurnInput {
+    /// The user's message is stored, or the turn goes on.
+    Opened,
+    /// The model came to its end.
+    Completed {
+        text: String,
+        calls: Vec<(WantedCall, Sharing)>,
+        usage: Usage,
+        finish: FinishReason,
+    },
+    /// The model failed; this had been spoken.
+    CompletionFailed { error: TurnError, spoken: String },
+    /// A call has its outcome in the store.
+    CallEnded { index: usize, stops_loop: bool },
+    /// The screen was dismissed; this had been spoken.
+    Dismissed { spoken: String },
+    /// The runtime ends: the turn is left as it is, to go on after the next start.
+    Suspended,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub(crate) enum TurnEffect {
+    /// Ask the model.
+    Complete,
+    /// Nobody wants the completion any more.
+    CancelCompletion,
+    /// Append a text of the model.
+    Say { text: String, ending: Ending },
+    /// Record what this round's completion asked for, and what it said before.
+    Propose { round: u32, usage: Usage, text: Option<String>, calls: Vec<WantedCall> },
+    /// Bring this call of the round to its end.
+    Dispatch { index: usize },
+    /// Record that this call of the round does not begin any more.
+    Withdraw { index: usize },
+    /// Store and tell the end of the turn.
+    End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
+}
+
+impl Turn {
+    /// A turn whose user message is being stored.
+    pub(crate) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
+        Self {
+            max_rounds,
+            on_dismiss,
+            round: 0,
+            usage: Usage::default(),
+            is_stopped: false,
+            phase: Phase::Opening,
+        }
+    }
+
+    /// A turn that came so far; [`TurnInput::Opened`] lets it go on.
+    pub(crate) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
+        let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
+        let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
+        let waiting: VecDeque<_> = waiting.into_iter().enumerate().collect();
+        let phase = if round == 0 && waiting.is_empty() {
+            Phase::Opening
+        } else {
+            Phase::Reopening(Calls { waiting, stops_loop, ..Calls::default() })
+        };
+        Self { max_rounds, on_dismiss, round, usage, is_stopped, phase }
+    }
+
+    /// The screen shows that the model is answering.
+    pub(crate) const fn is_streaming(&self) -> bool {
+        !self.is_stopped && !self.is_over()
+    }
+
+    /// It is left as it is, to go on after the next start.
+    pub(crate) const fn is_suspended(&self) -> bool {
+        matches!(self.phase, Phase::Suspended)
+    }
+
+    /// What its completions have cost so far.
+    pub(crate) const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The end was decided.
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
+    }
+
+    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down, and the chat with it.
+    pub(crate) const fn stop_on_dismiss(&mut self) {
+        self.on_dismiss = OnDismiss::Stop;
+    }
+
+    /// Takes what happened and says what is to be done, in order.
+    pub(crate) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
+        match (input, &mut self.phase) {
+            (_, Phase::Ended | Phase::Suspended) => Vec::new(),
+            (TurnInput::Suspended, phase) => {
+                let was = std::mem::replace(phase, Phase::Suspended);
+                matches!(was, Phase::Completing)
+                    .then_some(TurnEffect::CancelCompletion)
+                    .into_iter()
+                    .collect()
+            }
+            (TurnInput::Opened, Phase::Opening) if self.is_stopped => {
+                vec![self.end(TurnEnding::Dismissed, None)]
+            }
+            (TurnInput::Opened, Phase::Opening) => self.next_round(),
+            (TurnInput::Opened, Phase::Reopening(calls)) => {
+                self.phase = Phase::Calling(std::mem::take(calls));
+                if self.is_stopped { self.stop_calling() } else { self.go_on_calling() }
+            }
+            (TurnInput::Completed { text, calls, usage, finish }, Phase::Completing) => {
+                add(&mut self.usage.prompt_tokens, usage.prompt_tokens);
+                add(&mut self.usage.cached_tokens, usage.cached_tokens);
+                add(&mut self.usage.completion_tokens, usage.completion_tokens);
+                if calls.is_empty() { self.answer(text, finish) } else { self.call(text, calls) }
+            }
+            (TurnInput::CompletionFailed { error, spoken }, Phase::Completing) => {
+                let end = self.end(TurnEnding::Failed, Some(error));
+                interrupted(spoken).into_iter().chain([end]).collect()
+            }
+            (TurnInput::CallEnded { index, stops_loop }, Phase::Calling(calls)) => {
+                calls.ended(index, stops_loop);
+                self.go_on_calling()
+            }
+            (TurnInput::Dismissed { .. }, _) if self.on_dismiss == OnDismiss::Finish => Vec::new(),
+            (TurnInput::Dismissed { spoken }, Phase::Completing) => {
+                let end = self.end(TurnEnding::Dismissed, None);
+                [TurnEffect::CancelCompletion]
+                    .into_iter()
+                    .chain(interrupted(spoken))
+                    .chain([end])
+                    .collect()
+            }
+            (TurnInput::Dismissed { .. }, Phase::Calling(_)) => {
+                self.is_stopped = true;
+                self.stop_calling()
+            }
+            (TurnInput::Dismissed { .. }, Phase::Opening | Phase::Reopening(_)) => {
+                self.is_stopped = true;
+                Vec::new()
+            }
+            // What answers a phase that is over comes too late.
+            (
+                TurnInput::Opened
+                | TurnInput::Completed { .. }
+                | TurnInput::CompletionFailed { .. }
+                | TurnInput::CallEnded { .. },
+                Phase::Opening | Phase::Reopening(_) | Phase::Completing | Phase::Calling(_),
+            ) => Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, text: String, finish: FinishReason) -> Vec<TurnEffect> {
+        if text.trim().is_empty() {
+            let kind = match finish {
+                FinishReason::Length => ModelError::TOO_LONG,
+                FinishReason::Stop | FinishReason::ToolCalls => ModelError::BAD_OUTPUT,
+            };
+            return vec![self.end(TurnEnding::Failed, Some(TurnError::model(kind)))];
+        }
+        let end = self.end(TurnEnding::Answered, None);
+        vec![TurnEffect::Say { text, ending: Ending::Complete }, end]
+    }
+
+    fn call(&mut self, text: String, calls: Vec<(WantedCall, Sharing)>) -> Vec<TurnEffect> {
+        let (calls, sharing): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
+        let waiting = sharing.into_iter().enumerate().collect();
+        self.phase = Phase::Calling(Calls { waiting, ..Calls::default() });
+        let text = (!text.trim().is_empty()).then_some(text);
+        let proposed = TurnEffect::Propose { round: self.round, usage: self.usage, text, calls };
+        std::iter::once(proposed).chain(self.go_on_calling()).collect()
+    }
+
+    /// What has not begun does not begin any more; the turn ends with what has.
+    fn stop_calling(&mut self) -> Vec<TurnEffect> {
+        let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
+        let withdrawn: Vec<_> = calls.withdraw().collect();
+        if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
+    }
+
+    /// Starts the calls whose turn it is; when all have ended, the next round or the end.
+    fn go_on_calling(&mut self) -> Vec<TurnEffect> {
+        let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
+        let begun = calls.start();
+        if !calls.running.is_empty() {
+            return begun;
+        }
+        let stops_loop = calls.stops_loop;
+        if self.is_stopped {
+            vec![self.end(TurnEnding::Dismissed, None)]
+        } else if stops_loop {
+            vec![self.end(TurnEnding::Stopped, None)]
+        } else {
+            self.next_round()
+        }
+    }
+
+    fn next_round(&mut self) -> Vec<TurnEffect> {
+        if self.round >= self.max_rounds {
+            return vec![self.end(TurnEnding::Failed, Some(TurnError::TooManyRounds))];
+        }
+        self.round += 1;
+        self.phase = Phase::Completing;
+        vec![TurnEffect::Complete]
+    }
+
+    fn end(&mut self, ending: TurnEnding, error: Option<TurnError>) -> TurnEffect {
+        self.phase = Phase::Ended;
+        TurnEffect::End { ending, error, usage: self.usage }
+    }
+}
+
+/// A model that counts to the end of the numbers ends no turn.
+const fn add(sum: &mut u32, more: u32) {
+    *sum = sum.saturating_add(more);
+}
+
+fn interrupted(spoken: String) -> Option<TurnEffect> {
+    (!spoken.trim().is_empty())
+        .then_some(TurnEffect::Say { text: spoken, ending: Ending::Interrupted })
+}
+
+impl Calls {
+    fn start(&mut self) -> Vec<TurnEffect> {
+        let mut begun = Vec::new();
+        while !self.runs_alone
+            && let Some((index, sharing)) = self.waiting.pop_front()
+        {
+            if sharing == Sharing::Alone && !self.running.is_empty() {
+                self.waiting.push_front((index, sharing));
+                break;
+            }
+            self.runs_alone = sharing == Sharing::Alone;
+            self.running.insert(index);
+            begun.push(TurnEffect::Dispatch { index });
+        }
+        begun
+    }
+
+    fn withdraw(&mut self) -> impl Iterator<Item = TurnEffect> {
+        let running = &mut self.running;
+        self.waiting.drain(..).map(|(index, _)| {
+            running.insert(index);
+            TurnEffect::Withdraw { index }
+        })
+    }
+
+    fn ended(&mut self, index: usize, stops_loop: bool) {
+        self.running.remove(&index);
+        self.stops_loop |= stops_loop;
+        if self.running.is_empty() {
+            self.runs_alone = false;
+        }
+    }
+}

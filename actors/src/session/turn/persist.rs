@@ -1,0 +1,382 @@
+//! What a session gives to the store, and shows when it is there.
+
+use std::sync::Arc;
+
+use ractor::ActorRef;
+use tokio::{runtime::Handle, sync::oneshot, time::Instant};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::{debug, error};
+
+use crate::session::{
+    context::History,
+    events::feed::Told,
+    events::replay::{kind_of, kinds_of_end},
+    lifecycle::handover::AbandonedTurn,
+    lifecycle::slot::Begun,
+    msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
+    state::{Awake, Running, RunningCall, wake_again},
+    turn::lost_reply::Sign,
+    turn::machine::TurnInput,
+};
+use crate::{
+    failpoint::armed_failpoint,
+    mailbox::answer,
+    port::{Store, StoreError, Write},
+    protocol::{ChatMessage, Content, EventKind, Locale, Refusal, Timestamp, TurnError, TurnId},
+    store::Asker,
+    telemetry::refused,
+};
+
+impl Awake {
+    /// Gives something to the store; it is shown when it comes back. The order of writes is the order of these calls.
+    pub(crate) fn store(
+        &self,
+        me: &ActorRef<SessionMsg>,
+        facts: impl IntoIterator<Item = Write>,
+        outgoing: Outgoing,
+    ) {
+        let session = self.place.door.session();
+        let says = |message: &ChatMessage| Write::Message {
+            session: session.clone(),
+            message: message.clone(),
+        };
+        let messages = match self.wiring.history {
+            History::Stored => &*outgoing.messages,
+            History::InMemory => &[],
+        };
+        let writes = facts.into_iter().chain(messages.iter().map(says)).collect();
+        self.send(me, writes, outgoing);
+    }
+
+    fn send(&self, me: &ActorRef<SessionMsg>, writes: Vec<Write>, outgoing: Outgoing) {
+        let report = Report {
+            to: me.clone(),
+            outgoing,
+            result: Err(StoreError::Silent),
+            sign: Sign::of(&writes),
+            begun: Some(self.place.door.begins()),
+            store: self.wiring.store.store().clone(),
+            running: self.wiring.tasks.token(),
+        };
+        self.wiring.store.begin_write_for(report, writes);
+    }
+
+    pub(crate) fn stored(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        written: Outgoing,
+        result: Result<(), StoreError>,
+    ) {
+        let Outgoing { messages, end, clear } = written;
+        match result {
+            Ok(()) => {
+                let opens =
+                    messages.iter().any(|message| matches!(message.content, Content::User { .. }));
+                for message in messages {
+                    self.show(me, message);
+                }
+                if let Some((end, at)) = end {
+                    self.ended(&end, at);
+                }
+                if let Some(reply) = clear {
+                    self.is_clearing = false;
+                    answer(reply, Ok(()));
+                }
+                if opens {
+                    self.opened(me);
+                }
+                self.end_if_closing(me);
+            }
+            Err(cause) => {
+                if let Some(turn) = self.turn.as_mut().filter(|_| end.is_some()) {
+                    turn.is_ending = cause.may_have_happened();
+                }
+                self.not_stored(me, clear, &cause);
+            }
+        }
+    }
+
+    /// The store could not keep what this session says: the turn is over, and the session wakes anew, from the store or
+    /// from what is left of a chat in memory, once all that it began has ended.
+    pub(crate) fn not_stored(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+        clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+        cause: &StoreError,
+    ) {
+        let session = self.place.door.session();
+        if matches!(cause, StoreError::TooMuchStored) {
+            debug!(%session, %cause, "a turn is refused");
+        } else {
+            error!(%session, %cause, "failed to store the chat");
+        }
+        if let Some(reply) = clear {
+            answer(reply, Err(ClearError::Store(cause.clone())));
+        }
+        let abandoned = self.turn.take().map(|turn| self.abandoned(turn, cause));
+        self.leave(abandoned);
+        // Whoever comes from now on wakes the next actor, and is not lost with this one.
+        self.place.door.died(me.get_id());
+        wake_again(&self.place.door, &self.wiring);
+        if let Some(reply) = self.closing.take() {
+            answer(reply, ());
+        }
+        me.stop(None);
+    }
+
+    fn abandoned(&mut self, mut turn: Running, cause: &StoreError) -> AbandonedTurn {
+        turn.abandon();
+        let (at, locale) = (self.wiring.around.clock.now(), turn.options.locale);
+        let end = self.failed(&turn, TurnError::Store);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        let told_behind = match turn.began.take() {
+            Some(began) => {
+                let why = self.not_begun(cause);
+                began.into_iter().for_each(|began| answer(began, Err(why.clone())));
+                None
+            }
+            // The store tells which end it is; whoever waits for it hears that this actor is lost.
+            None if self.is_end_on_its_way(&turn) => None,
+            None => {
+                let behind = self.tell_early(&end, at, locale);
+                turn.ended.drain(..).for_each(|ended| answer(ended, end.clone()));
+                Some(behind)
+            }
+        };
+        AbandonedTurn { end, at, told_behind }
+    }
+
+    /// Why a turn did not begin that the store did not take.
+    fn not_begun(&self, cause: &StoreError) -> TurnRefused {
+        if !matches!(cause, StoreError::TooMuchStored) {
+            return TurnRefused::Store(cause.clone());
+        }
+        let refusal = Refusal::of_stored_bytes(&self.wiring.around.limits);
+        refused(&refusal);
+        TurnRefused::Overloaded(refusal)
+    }
+
+    pub(crate) fn opened(&mut self, me: &ActorRef<SessionMsg>) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        turn.bytes = None;
+        for began in turn.began.take().into_iter().flatten() {
+            answer(began, Ok(turn.id));
+        }
+        self.on(me, TurnInput::Opened);
+    }
+
+    fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
+        let Some(mut turn) = self.turn.take() else { return };
+        self.active_at = Instant::now();
+        self.error = self.tell_end(end, at, turn.options.locale);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        for ended in turn.ended {
+            answer(ended, end.clone());
+        }
+    }
+
+    /// Tells how a turn ended, and gives its error in words.
+    pub(crate) fn tell_end(&self, end: &TurnEnd, at: Timestamp, locale: Locale) -> Option<String> {
+        let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
+        let text = match &failed {
+            Some(EventKind::Error { text, .. }) => Some(text.clone()),
+            _ => None,
+        };
+        for kind in failed.into_iter().chain([ended]) {
+            self.place.door.feed().tell(end.turn, at, Told::End, kind);
+        }
+        text
+    }
+
+    /// Shows an entry that the store has, and those that waited for it. The turn hears of a call's end only now: before,
+    /// the model would be asked again without it.
+    pub(crate) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
+        let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
+        let mut ended = Vec::new();
+        let shown = self.chat.arrived(message);
+        for message in &self.chat.messages()[shown] {
+            if let Content::ToolCall(record) = &message.content {
+                ended.push((record.id, record.stops_loop()));
+            }
+            self.tell_message(message, locale);
+        }
+        for (call, stops_loop) in ended {
+            let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
+            if let Some(RunningCall { index, .. }) = running {
+                self.on(me, TurnInput::CallEnded { index, stops_loop });
+            }
+        }
+    }
+
+    /// Tells an entry that the store has.
+    pub(crate) fn tell_message(&self, message: &ChatMessage, locale: Locale) {
+        let kind = kind_of(message, locale);
+        self.place.door.feed().tell(message.turn, message.at, Told::Entry(message.seq), kind);
+    }
+
+    pub(crate) fn tell(&self, kind: EventKind) {
+        if let Some(turn) = &self.turn {
+            let at = self.wiring.around.clock.now();
+            self.place.door.feed().tell(turn.id, at, Told::Progress, kind);
+        }
+    }
+
+    pub(crate) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.wiring.around.clock.now(), content }
+    }
+}
+
+/// Tells the session what became of a write, once, even if it is lost on the way. Shutdown waits for it.
+struct Report {
+    to: ActorRef<SessionMsg>,
+    outgoing: Outgoing,
+    result: Result<(), StoreError>,
+    sign: Option<Sign>,
+    begun: Option<Begun>,
+    store: Arc<dyn Store>,
+    running: TaskTrackerToken,
+}
+
+impl Asker<()> for Report {
+    fn hear(mut self, result: Result<(), StoreError>) {
+        let mishap = result.is_ok().then(|| armed_failpoint("storing.committed")).flatten();
+        let is_doubtful = result.as_ref().is_err_and(StoreError::may_have_happened);
+        // In a task, where there still are any: nearly all that is told is certain, and needs none.
+        if (is_doubtful || mishap.is_some()) && Handle::try_current().is_ok() {
+            let tasks = self.running.task_tracker().clone();
+            drop(tasks.spawn(Box::pin(async move {
+                let lost = match mishap {
+                    Some(mishap) => mishap.await.is_err(),
+                    None => false,
+                };
+                self.result = if lost { Err(StoreError::Silent) } else { result };
+                self.look().await;
+            })));
+        } else {
+            self.result = result;
+        }
+    }
+}
+
+impl Report {
+    /// Asks the store where only that knows.
+    async fn look(&mut self) {
+        let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
+        if is_doubtful
+            && let (Some(sign), Some(begun)) = (&self.sign, &self.begun)
+            && sign.is_seen(begun.session(), &*self.store).await
+        {
+            self.result = Ok(());
+        }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        // The door hears of it first: whoever wakes the session next reads what was written.
+        self.begun = None;
+        let written = std::mem::take(&mut self.outgoing);
+        let result = std::mem::replace(&mut self.result, Ok(()));
+        if self.to.cast(SessionMsg::Stored { written, result }).is_err() {
+            debug!("the session ended before its write came back");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+        task::{Context, Wake, Waker},
+    };
+
+    use ractor::{Actor, ActorProcessingErr};
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::{session::Door, testing::MemoryStore, yard::Yard};
+
+    /// A session that is gone.
+    struct Gone;
+
+    impl Actor for Gone {
+        type Msg = SessionMsg;
+        type State = ();
+        type Arguments = ();
+
+        async fn pre_start(
+            &self,
+            _: ActorRef<SessionMsg>,
+            (): (),
+        ) -> Result<(), ActorProcessingErr> {
+            Ok(())
+        }
+    }
+
+    /// Looks, at the moment in which it is woken, whether the door still waits for a write.
+    struct Looks(Arc<Door>, AtomicBool);
+
+    impl Looks {
+        fn is_settled(&self) -> bool {
+            pin!(self.0.settled()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        }
+    }
+
+    impl Wake for Looks {
+        fn wake(self: Arc<Self>) {
+            self.1.store(self.is_settled(), Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_door_knows_of_a_write_before_the_session_is_told() {
+        let yard = Yard::new([]).await;
+        let door = yard.door("s").await;
+        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
+        to.stop(None);
+        ended.await.unwrap();
+        let (clear, told) = oneshot::channel();
+        let report = Report {
+            to,
+            outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
+            result: Ok(()),
+            sign: None,
+            begun: Some(door.begins()),
+            store: Arc::new(MemoryStore::new()),
+            running: TaskTracker::new().token(),
+        };
+        let looks = Arc::new(Looks(door, AtomicBool::new(false)));
+        let mut told = pin!(told);
+        let waker = Waker::from(looks.clone());
+        assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        assert!(!looks.is_settled(), "the write is on its way");
+        drop(report);
+        assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
+    }
+
+    #[tokio::test]
+    async fn what_the_store_says_behind_the_end_of_all_tasks_is_told_as_it_said_it() {
+        let yard = Yard::new([]).await;
+        let door = yard.door("s").await;
+        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
+        to.stop(None);
+        ended.await.unwrap();
+        for result in [Ok(()), Err(StoreError::Silent)] {
+            let (clear, told) = oneshot::channel();
+            let report = Report {
+                to: to.clone(),
+                outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
+                result: Err(StoreError::Silent),
+                sign: Some(Sign::Counted),
+                begun: Some(door.begins()),
+                store: Arc::new(MemoryStore::new()),
+                running: TaskTracker::new().token(),
+            };
+            // As a thread of the store does whose runtime is gone.
+            std::thread::spawn(move || report.hear(result)).join().expect("it needs no task");
+            told.await.expect_err("nobody is there to answer");
+        }
+        door.settled().await;
+    }
+}

@@ -1,0 +1,94 @@
+//! What becomes of a turn that was left open: pure, from what is stored to what is to be done (spec, section 7.4).
+
+use crate::{
+    ledger::CallState,
+    port::{LedgerRow, OpenTurn},
+    protocol::{CallId, ChatMessage, Content, TurnId},
+};
+
+/// What is stored of a session whose turn is open, and what is known besides.
+#[derive(Debug)]
+pub(crate) struct Left<'a> {
+    /// The turn.
+    pub(crate) open: &'a OpenTurn,
+    /// The transcript of its session.
+    pub(crate) messages: &'a [ChatMessage],
+    /// The calls of its session that have not ended.
+    pub(crate) calls: &'a [LedgerRow],
+    /// The turn in which its actor was lost.
+    pub(crate) given_up: Option<TurnId>,
+    /// How often a turn is resumed that makes no step forward.
+    pub(crate) max_resumes: u32,
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// Calls that nobody brings to their end any more: they end as lost, none of them is run again.
+    pub(crate) lost: Vec<CallId>,
+    /// What becomes of the turn.
+    pub(crate) turn: Fate,
+}
+
+/// What becomes of a turn.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Fate {
+    /// It ends as failed.
+    Ends(Reason),
+    /// It goes on.
+    GoesOn {
+        /// Calls of its last round that are dispatched again under their own ids, in order.
+        again: Vec<CallId>,
+        /// A call of that round asked for the end of the turn.
+        stops_loop: bool,
+    },
+}
+
+/// Why a turn is not gone on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// Its actor was lost.
+    ActorLost,
+    /// It took its process with it too often.
+    TooOften,
+    /// Its chat was kept in memory and is gone.
+    NoChat,
+}
+
+/// Decides. Each call goes one way: one that has ended keeps its end, one whose handler was recorded as begun is lost,
+/// every other goes on where the ledger has it.
+///
+/// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
+/// where it was before, has left nothing behind, and so runs anew: on the same approval, which was not used up.
+pub(crate) fn plan(left: &Left<'_>) -> Plan {
+    let Left { open, messages, calls, given_up, max_resumes } = *left;
+    let of_turn = |message: &&ChatMessage| message.turn == open.turn;
+    let has_chat = messages
+        .iter()
+        .filter(of_turn)
+        .any(|message| matches!(message.content, Content::User { .. }));
+    let reason = if given_up == Some(open.turn) {
+        Some(Reason::ActorLost)
+    } else if !has_chat {
+        Some(Reason::NoChat)
+    } else {
+        (open.resumes >= max_resumes).then_some(Reason::TooOften)
+    };
+    if let Some(reason) = reason {
+        let lost = calls.iter().map(|row| row.call).collect();
+        return Plan { lost, turn: Fate::Ends(reason) };
+    }
+    let goes_on = |row: &&LedgerRow| row.turn == open.turn && row.state != CallState::Running;
+    let (mut again, lost): (Vec<_>, Vec<_>) = calls.iter().partition(goes_on);
+    again.sort_by_key(|row| row.seq);
+    let stops_loop = messages
+        .iter()
+        .filter(|message| message.turn == open.turn && message.seq >= open.from)
+        .any(
+            |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
+        );
+    Plan {
+        lost: lost.into_iter().map(|row| row.call).collect(),
+        turn: Fate::GoesOn { again: again.into_iter().map(|row| row.call).collect(), stops_loop },
+    }
+}

@@ -1,0 +1,90 @@
+//! Going on with a turn that was left open: the same calls under the same ids, the same questions, the model anew.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ractor::ActorRef;
+
+use crate::session::{
+    msg::{Outgoing, SessionMsg},
+    state::{Awake, Resumption, Running},
+    turn::machine::{Progress, Turn, TurnInput},
+};
+use crate::{
+    dispatcher::DispatchRequest,
+    port::{LedgerRow, TurnStep, Write},
+    protocol::{EventKind, ToolCall},
+    telemetry::TurnSpan,
+};
+
+impl Awake {
+    /// Goes on where the store says that the turn was.
+    pub(crate) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
+        if self.is_closing() {
+            // It stays open for the next start, and this one does not count.
+            let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+            let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
+            let suspended = Write::Turn { session, turn, at, step };
+            return self.store(me, [suspended], Outgoing::default());
+        }
+        let Resumption { open, calls, stops_loop, place, news } = resumption;
+        let max_rounds = self.wiring.around.limits.max_rounds;
+        let progress = Progress {
+            round: open.round,
+            usage: open.usage,
+            is_dismissed: open.is_dismissed,
+            stops_loop,
+            waiting: calls
+                .iter()
+                .map(|row| self.sharing_of(row.seq - open.from, &row.name))
+                .collect(),
+        };
+        let mut turn = Running {
+            id: open.turn,
+            span: TurnSpan::begin(
+                self.place.door.session(),
+                self.place.door.user(),
+                open.turn,
+                true,
+            ),
+            core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
+            dismissal: self.dismissal(),
+            cancelled: self.runtime_closes.child_token(),
+            options: open.options,
+            text: open.text,
+            _place: place,
+            bytes: None,
+            began: None,
+            ended: Vec::new(),
+            proposed: Default::default(),
+            is_ending: false,
+            completion: None,
+            calls: BTreeMap::new(),
+            questions: Vec::new(),
+        };
+        if open.is_dismissed {
+            turn.dismiss(self.runtime_closes.child_token());
+        }
+        let from = open.from;
+        let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, me, row)));
+        turn.proposed = requests.map(Some).collect();
+        self.turn = Some(turn);
+        self.error = None;
+        self.tell(EventKind::TurnResumed);
+        news.into_iter().for_each(|event| self.place.door.feed().tell_again(event));
+        self.on(me, TurnInput::Opened);
+    }
+
+    fn again(
+        &self,
+        turn: &Running,
+        from: u64,
+        me: &ActorRef<SessionMsg>,
+        row: LedgerRow,
+    ) -> DispatchRequest {
+        let (standing, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
+        let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
+        let beyond = self.beyond(row.seq - from);
+        let request = self.request_in(turn, me, (row.seq, proposed_at), call);
+        DispatchRequest { standing, beyond, ..request }
+    }
+}

@@ -1,0 +1,4 @@
+//! The pure parts of a turn, input by input.
+
+mod machine;
+mod recovery;

@@ -1,0 +1,179 @@
+//! What becomes of a turn that was left open, as a table: what is stored, what is to be done.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    ledger::{CallState, text_digest},
+    port::{LedgerRow, OpenTurn},
+    protocol::{
+        CallId, CallRecord, CallResult, ChatMessage, Content, Effect, SessionId, Timestamp,
+        ToolOutcome, TurnId, TurnOptions, Usage, UserId,
+    },
+    session::turn::recovery::{Fate, Left, Plan, Reason, plan},
+};
+
+use CallState::{Approved, Awaiting, Proposed, Running};
+
+const AT: Timestamp = Timestamp::from_millis(0);
+
+fn turn(number: u128) -> TurnId {
+    TurnId::new(Uuid::from_u128(number))
+}
+
+fn call(seq: u64) -> CallId {
+    CallId::new(Uuid::from_u128(seq.into()))
+}
+
+fn open(round: u32, from: u64) -> OpenTurn {
+    OpenTurn {
+        turn: turn(1),
+        options: TurnOptions::default(),
+        text: text_digest("hi"),
+        round,
+        from,
+        usage: Usage::default(),
+        is_dismissed: false,
+        resumes: 0,
+    }
+}
+
+fn user() -> ChatMessage {
+    ChatMessage { seq: 1, turn: turn(1), at: AT, content: Content::User { text: "hi".into() } }
+}
+
+fn ended(seq: u64, stops_loop: bool) -> ChatMessage {
+    let outcome = ToolOutcome::ok(json!({})).with_metadata("stop_loop", json!(stops_loop));
+    let record = CallRecord {
+        id: call(seq),
+        name: "t".into(),
+        arguments: json!({}),
+        asked: None,
+        approval: None,
+        outcome: Some(outcome),
+        effect: Effect::Committed,
+        settled_by: None,
+        result: CallResult::Shown,
+        proposed_at: AT,
+        ended_at: AT,
+    };
+    ChatMessage { seq, turn: turn(1), at: AT, content: Content::ToolCall(record.into()) }
+}
+
+fn row_of(number: u128, seq: u64, state: CallState) -> LedgerRow {
+    LedgerRow {
+        session: SessionId::new("s").unwrap(),
+        call: call(seq),
+        turn: turn(number),
+        seq,
+        user: UserId::new("kim").unwrap(),
+        name: "t".into(),
+        arguments: json!({}),
+        asked: None,
+        raw_arguments: "{}".into(),
+        schema: None,
+        shown: None,
+        digest: None,
+        expires_at: None,
+        state,
+        outcome: None,
+        effect: None,
+        result: None,
+        decided_by: None,
+        approval: None,
+        seal: None,
+        approved_at: None,
+        revoked_at: None,
+        settled_by: None,
+        settled_at: None,
+        proposed_at: AT,
+        ended_at: None,
+        unreadable: Vec::new(),
+    }
+}
+
+fn row(seq: u64, state: CallState) -> LedgerRow {
+    row_of(1, seq, state)
+}
+
+fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Plan {
+    plan(&Left { open, messages, calls, given_up: None, max_resumes: 3 })
+}
+
+fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
+    let ids = |seqs: &[u64]| seqs.iter().map(|seq| call(*seq)).collect();
+    Plan { lost: ids(lost), turn: Fate::GoesOn { again: ids(again), stops_loop: false } }
+}
+
+fn ends(reason: Reason, lost: &[u64]) -> Plan {
+    Plan { lost: lost.iter().map(|seq| call(*seq)).collect(), turn: Fate::Ends(reason) }
+}
+
+#[test]
+fn a_call_goes_on_wherever_it_stands_unless_its_handler_was_recorded_as_begun() {
+    let open = open(1, 2);
+    for (state, expected) in [
+        (Proposed, goes_on(&[2], &[])),
+        (Awaiting, goes_on(&[2], &[])),
+        (Approved, goes_on(&[2], &[])),
+        (Running, goes_on(&[], &[2])),
+    ] {
+        assert_eq!(planned(&open, &[user()], &[row(2, state)]), expected, "{state:?}");
+    }
+}
+
+#[test]
+fn what_has_ended_is_not_touched_and_the_rest_goes_on_in_the_order_of_the_calls() {
+    let calls = [row(6, Proposed), row(4, Awaiting), row(5, Running)];
+    let plan = planned(&open(1, 2), &[user(), ended(2, false), ended(3, false)], &calls);
+    assert_eq!(plan, goes_on(&[4, 6], &[5]));
+}
+
+#[test]
+fn without_calls_the_model_is_asked_again() {
+    assert_eq!(planned(&open(0, 0), &[user()], &[]), goes_on(&[], &[]));
+    assert_eq!(planned(&open(1, 2), &[user(), ended(2, false)], &[]), goes_on(&[], &[]));
+}
+
+#[test]
+fn only_a_call_of_the_last_round_ends_the_loop() {
+    let stops = |round, from, messages: &[ChatMessage]| {
+        let Fate::GoesOn { stops_loop, .. } = planned(&open(round, from), messages, &[]).turn
+        else {
+            panic!("it goes on")
+        };
+        stops_loop
+    };
+    assert!(stops(1, 2, &[user(), ended(2, true)]));
+    assert!(stops(2, 3, &[user(), ended(2, false), ended(3, true), ended(4, false)]));
+    assert!(!stops(2, 3, &[user(), ended(2, true), ended(3, false)]));
+}
+
+#[test]
+fn calls_of_another_turn_are_lost_whatever_their_state() {
+    let calls = [row_of(7, 2, Proposed), row_of(7, 3, Running), row(4, Proposed)];
+    assert_eq!(planned(&open(1, 4), &[user()], &calls), goes_on(&[4], &[2, 3]));
+}
+
+#[test]
+fn a_turn_that_cannot_go_on_ends_and_its_calls_with_it() {
+    let calls = [row(2, Approved), row(3, Running)];
+    let too_often = OpenTurn { resumes: 3, ..open(1, 2) };
+    assert_eq!(planned(&too_often, &[user()], &calls), ends(Reason::TooOften, &[2, 3]));
+    let again = OpenTurn { resumes: 2, ..open(1, 2) };
+    assert_eq!(planned(&again, &[user()], &calls), goes_on(&[2], &[3]));
+    // Without what the user typed, no model can be asked.
+    assert_eq!(planned(&open(1, 2), &[], &calls), ends(Reason::NoChat, &[2, 3]));
+    let others = ChatMessage { turn: turn(7), ..user() };
+    assert_eq!(planned(&open(1, 2), &[others], &calls), ends(Reason::NoChat, &[2, 3]));
+}
+
+#[test]
+fn a_turn_that_subscribers_were_told_is_over_stays_over() {
+    let told = |given_up| {
+        let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
+        plan(&Left { open: &open, messages: &messages, calls: &calls, given_up, max_resumes: 3 })
+    };
+    assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
+    assert_eq!(told(Some(turn(7))), goes_on(&[2], &[]));
+}
