@@ -186,6 +186,7 @@ impl Runtime {
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
         let end = loop {
             let event = tokio::select! {
+                biased;
                 event = heard.recv() => event,
                 decision = &mut deciding => {
                     deciding = Box::pin(pending());

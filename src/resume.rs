@@ -1,7 +1,7 @@
 //! After a start: the sessions that were cut off in mid-turn, and the calls that nobody will bring to their end.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -22,7 +22,7 @@ use crate::{
 
 /// The sessions that were cut off in mid-turn before this start and have not woken yet.
 #[derive(Debug)]
-pub(crate) struct Interrupted(Mutex<HashMap<SessionId, UserId>>);
+pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, UserId>>);
 
 impl Interrupted {
     /// Reads them, and ends the calls that stand open though their turn is over: direct ones, whose caller went with
@@ -51,12 +51,10 @@ impl Interrupted {
     }
 
     fn take_any(&self) -> Option<(SessionId, UserId)> {
-        let mut sessions = self.sessions();
-        let session = sessions.keys().next()?.clone();
-        sessions.remove_entry(&session)
+        self.sessions().pop_first()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, UserId>> {
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, UserId>> {
         self.0.lock().expect("no code under this lock panics")
     }
 }
@@ -107,6 +105,7 @@ async fn follow(
     let (Delivery::Sent, Ok(Ok(Some(_)))) = (sent, running.await) else { return };
     loop {
         let item = tokio::select! {
+            biased;
             _ = &mut end => return,
             item = heard.next() => item,
         };

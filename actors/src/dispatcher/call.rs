@@ -100,6 +100,7 @@ async fn place(request: &DispatchRequest, around: &Around) -> Result<Option<Perm
     };
     debug!(call = %request.call.id, %refusal, "a call that goes on waits for its place");
     tokio::select! {
+        biased;
         place = admission.wait(Bound::RunningCalls, user) => Ok(Some(place)),
         () = request.dismissal.stopped() => Ok(None),
         () = request.leave.cancelled() => Ok(None),

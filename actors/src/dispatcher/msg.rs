@@ -170,6 +170,7 @@ impl Dismissal {
     /// Waits until nobody is there any more who could be asked, and says why.
     pub(super) async fn over(&self) -> CancelReason {
         tokio::select! {
+            biased;
             () = self.left.cancelled() => {}
             () = self.stops.cancelled() => {}
         }

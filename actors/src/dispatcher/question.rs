@@ -272,6 +272,7 @@ async fn verdict(
             }
         }
         confirm = tokio::select! {
+            biased;
             confirm = around.confirm.after(&confirm) => confirm,
             // No answer can come any more.
             () = around.confirm.given_up() => {

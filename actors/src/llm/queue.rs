@@ -236,10 +236,11 @@ impl<J> Queue<J> {
         self.take_out_if(|waiting| waiting.due <= now || is_unwanted(&waiting.job))
     }
 
+    /// Gives them in the order in which they came.
     fn take_out_if(&mut self, goes: impl Fn(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         if self.len == 0 {
-            return taken;
+            return Vec::new();
         }
         for User { account, sessions } in self.users.values_mut() {
             if account.waiting == 0 {
@@ -250,7 +251,7 @@ impl<J> Queue<J> {
                 session.jobs = keep;
                 account.waiting -= out.len();
                 account.present -= u64::from(session.is_away());
-                taken.extend(out.into_iter().map(|waiting| waiting.job));
+                taken.extend(out);
             }
             if account.is_away() {
                 self.present -= account.share;
@@ -258,7 +259,8 @@ impl<J> Queue<J> {
         }
         self.len -= taken.len();
         self.forget();
-        taken
+        taken.sort_unstable_by_key(|waiting| waiting.came);
+        taken.into_iter().map(|waiting| waiting.job).collect()
     }
 
     /// Takes out every job.

@@ -1,16 +1,23 @@
 //! Where an actor is found, also after its supervisor had to start it anew.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    pin::pin,
+    sync::{Arc, RwLock, RwLockReadGuard},
+    time::Duration,
+};
 
 use ractor::{ActorRef, Message, MessagingErr};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The address of an actor. Cheap to clone; after a restart every clone leads to the new actor.
 pub struct Address<M>(Arc<Place<M>>);
 
 struct Place<M> {
-    actor: watch::Sender<ActorRef<M>>,
+    actor: RwLock<ActorRef<M>>,
+    /// Wakes those who wait in the order in which they came; a `watch` would wake them in a random one.
+    moves: Notify,
     given_up: CancellationToken,
 }
 
@@ -29,26 +36,41 @@ impl<M: Message> Address<M> {
     /// The address of this actor.
     #[must_use]
     pub fn new(actor: ActorRef<M>) -> Self {
-        let (actor, given_up) = (watch::Sender::new(actor), CancellationToken::new());
-        Self(Arc::new(Place { actor, given_up }))
+        let (actor, moves) = (RwLock::new(actor), Notify::new());
+        Self(Arc::new(Place { actor, moves, given_up: CancellationToken::new() }))
     }
 
     /// The actor that is there now.
     #[must_use]
     pub fn actor(&self) -> ActorRef<M> {
-        self.0.actor.borrow().clone()
+        self.there().clone()
+    }
+
+    fn there(&self) -> RwLockReadGuard<'_, ActorRef<M>> {
+        self.0.actor.read().expect("no code under this lock panics")
     }
 
     /// The actor was started anew.
     pub fn moved(&self, actor: ActorRef<M>) {
-        self.0.actor.send_replace(actor);
+        let mut there = self.0.actor.write().expect("no code under this lock panics");
+        let gone = std::mem::replace(&mut *there, actor);
+        drop(there);
+        drop(gone);
+        self.0.moves.notify_waiters();
     }
 
     /// Waits until another actor than this one is there: for ever, where it was [given up](Self::given_up).
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
-        let mut moves = self.0.actor.subscribe();
-        let there = moves.wait_for(|actor| actor.get_id() != gone.get_id()).await;
-        there.expect("the sender lives in `self`").clone()
+        loop {
+            let mut moves = pin!(self.0.moves.notified());
+            // Before it is looked: a move in between is not missed.
+            moves.as_mut().enable();
+            let there = self.actor();
+            if there.get_id() != gone.get_id() {
+                return there;
+            }
+            moves.await;
+        }
     }
 
     /// No other actor comes after the one that is there.
@@ -73,7 +95,7 @@ impl<M: Message> Address<M> {
     /// # Errors
     /// The message itself.
     pub fn send(&self, msg: M) -> Result<(), Option<M>> {
-        let sent = self.0.actor.borrow().cast(msg);
+        let sent = self.there().cast(msg);
         match sent {
             Ok(()) => Ok(()),
             Err(MessagingErr::SendErr(msg)) => Err(Some(msg)),

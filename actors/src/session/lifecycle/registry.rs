@@ -39,7 +39,9 @@ impl Doors {
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
-        let doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
+        let mut doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
+        // The same order every time, which a simulation repeats.
+        doors.sort_unstable_by(|one, other| one.session().cmp(other.session()));
         let awake = doors.iter().filter_map(|door| door.awake());
         let asked = awake.filter_map(|session| {
             let (reply, closed) = oneshot::channel();

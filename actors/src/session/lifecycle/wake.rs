@@ -117,6 +117,7 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Perm
                 return Err(OpenError::Overloaded(refusal));
             }
             tokio::select! {
+                biased;
                 permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
                 () = wiring.closing.cancelled() => return Ok(None),
                 // One may have come to rest just before this one began to wait.

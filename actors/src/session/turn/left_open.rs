@@ -60,6 +60,7 @@ pub(crate) async fn see_to(
         Fate::Ends(_) => None,
         Fate::GoesOn { .. } => {
             tokio::select! {
+                biased;
                 place = around.admission.wait(Bound::RunningTurns, door.user()) => Some(place),
                 // It is left to the next start.
                 () = wiring.closing.cancelled() => return Ok(SeenTo::default()),

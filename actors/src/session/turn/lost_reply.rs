@@ -41,6 +41,7 @@ pub(crate) async fn recover(
         let Err(back) = wiring.dispatcher.send(again) else { return };
         let wait = wiring.around.limits.ask_timeout;
         let came_back = tokio::select! {
+            biased;
             _ = wiring.dispatcher.after(&gone) => true,
             () = wiring.dispatcher.given_up() => false,
             () = sleep(wait) => false,
