@@ -16,4 +16,4 @@ pub use memory_store::{MemoryConnection, MemoryStore, Paused, ReadOnly};
 pub use model_pair::{HandCompletion, HandDrivenModel, HandScript, model_pair};
 pub use probe::Probe;
 pub use scripted_model::{ScriptError, ScriptedCompletion, ScriptedModel};
-pub use stepped_store::{StepResult, SteppedStore, Steps};
+pub use stepped_store::{Read, StepResult, SteppedStore, Steps};

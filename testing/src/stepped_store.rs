@@ -12,10 +12,74 @@ use madang_actors::{
     protocol::{IdempotencyKey, SessionId, UserId},
 };
 
-/// How the steps of a transaction are taken: as the store takes them, where nothing else is said.
+/// How the steps of a store and of its transactions are taken: as the store takes them, where nothing else is said.
 pub trait Steps: fmt::Debug + Send + Sync + 'static {
-    /// A transaction is about to begin.
-    fn begins(&self) {}
+    /// Begins a transaction.
+    fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
+        of.begin()
+    }
+
+    /// Lends a connection that cannot write.
+    fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
+        of.reader()
+    }
+
+    /// Reads the user of a session.
+    fn owner<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<UserId>>> {
+        of.owner(session)
+    }
+
+    /// Reads a session with its transcript.
+    fn session<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
+        of.session(session)
+    }
+
+    /// Reads a part of a transcript.
+    fn transcript<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Read<TranscriptPart>> {
+        of.transcript(session, from, max)
+    }
+
+    /// Reads the turn of a key.
+    fn submitted<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
+        of.submitted(session, key)
+    }
+
+    /// Reads calls of the ledger.
+    fn calls<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
+        of.calls(filter)
+    }
+
+    /// Reads the chain of a session.
+    fn links<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<(Vec<Link>, ChainEnd)>> {
+        of.links(session)
+    }
 
     /// Begins a part.
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
@@ -64,6 +128,9 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
 /// What comes of a step.
 pub type StepResult = Result<(), StoreError>;
 
+/// What comes of a step that gives something.
+pub type Read<T> = Result<T, StoreError>;
+
 /// Another store, whose transactions take their steps as [`Steps`] says.
 #[derive(Debug)]
 pub struct SteppedStore<S, T> {
@@ -107,28 +174,27 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
         Box::pin(async {
-            self.steps.begins();
-            let (transaction, steps) = (self.store.begin().await?, self.steps.clone());
+            let (transaction, steps) = (self.steps.begin(&self.store).await?, self.steps.clone());
             Ok(Box::new(Stepped { transaction, steps }) as Box<dyn Transaction>)
         })
     }
 
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
-        self.store.reader()
+        self.steps.reader(&self.store)
     }
 
     fn owner<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>> {
-        self.store.owner(session)
+        self.steps.owner(&self.store, session)
     }
 
     fn session<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>> {
-        self.store.session(session)
+        self.steps.session(&self.store, session)
     }
 
     fn transcript<'a>(
@@ -137,7 +203,7 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         from: u64,
         max: usize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>> {
-        self.store.transcript(session, from, max)
+        self.steps.transcript(&self.store, session, from, max)
     }
 
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>> {
@@ -149,21 +215,21 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>> {
-        self.store.submitted(session, key)
+        self.steps.submitted(&self.store, session, key)
     }
 
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>> {
-        self.store.calls(filter)
+        self.steps.calls(&self.store, filter)
     }
 
     fn links<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>> {
-        self.store.links(session)
+        self.steps.links(&self.store, session)
     }
 
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {

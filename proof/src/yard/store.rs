@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use madang::tool::BoxFuture;
-use madang_actors::port::{Transaction, Write};
-use madang_testing::{StepResult, Steps};
+use madang_actors::port::{Store, Transaction, Write};
+use madang_testing::{Read, StepResult, Steps};
 
 use super::point::{Point, Points};
 
@@ -13,8 +13,9 @@ use super::point::{Point, Points};
 pub(super) struct MortalSteps(pub(super) Points);
 
 impl Steps for MortalSteps {
-    fn begins(&self) {
+    fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
         self.0.pass(Point::StoreBegin);
+        of.begin()
     }
 
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
