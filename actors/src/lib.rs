@@ -23,11 +23,11 @@ pub mod store;
 pub mod supervisor;
 pub mod telemetry;
 
+#[cfg(test)]
+mod test_runtime;
 /// The doubles of `madang-testing`, over the very types that these tests see: as a crate it would bring its own.
 #[cfg(test)]
 #[path = "../../testing/src/lib.rs"]
 pub mod testing;
-#[cfg(test)]
-mod yard;
 #[cfg(test)]
 extern crate self as madang_actors;

@@ -73,7 +73,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 ];
 
 /// Doubles for tests: they may import everything, and only tests import them.
-const DOUBLES: [&str; 2] = ["testing", "yard"];
+const DOUBLES: [&str; 2] = ["testing", "test_runtime"];
 
 /// What is wrong with an import of this module, in code for tests or not; `None` if nothing is.
 fn complaint(module: &str, imported: &str, is_test: bool) -> Option<String> {
@@ -228,7 +228,7 @@ fn only_tests_import_the_doubles() {
             "#[cfg(test)] mod tests { mod inner { use crate::testing::MemoryStore; } }",
         ),
         ("confirm/pending.rs", "#[cfg(all(test, unix))] use crate::{testing::MemoryStore};"),
-        ("yard.rs", "use crate::supervisor::Supervisor;"),
+        ("test_runtime.rs", "use crate::supervisor::Supervisor;"),
     ];
     for (path, text) in allowed {
         assert_eq!(complaints(&planted(path, text)), [""; 0], "{text}");

@@ -57,7 +57,7 @@ enum Heard {
 }
 
 struct Turn {
-    house: Skeleton,
+    skeleton: Skeleton,
     reply: Option<oneshot::Sender<()>>,
     has_called: bool,
 }
@@ -70,9 +70,9 @@ impl Actor for Session {
     async fn pre_start(
         &self,
         _: ActorRef<Heard>,
-        house: Skeleton,
+        skeleton: Skeleton,
     ) -> Result<Turn, ActorProcessingErr> {
-        Ok(Turn { house, reply: None, has_called: false })
+        Ok(Turn { skeleton, reply: None, has_called: false })
     }
 
     async fn handle(
@@ -88,11 +88,11 @@ impl Actor for Session {
                 store(me)?;
             }
             Heard::Stored if turn.has_called => turn.reply.take().unwrap().send(()).unwrap(),
-            Heard::Stored | Heard::CallEnded => turn.house.model.cast(Complete(me))?,
+            Heard::Stored | Heard::CallEnded => turn.skeleton.model.cast(Complete(me))?,
             Heard::Completed if turn.has_called => store(me)?,
             Heard::Completed => {
                 turn.has_called = true;
-                turn.house.dispatcher.cast(Dispatch(me))?;
+                turn.skeleton.dispatcher.cast(Dispatch(me))?;
             }
         }
         Ok(())

@@ -184,7 +184,7 @@ mod tests {
         Ok(json!({ "sent": true }))
     }
 
-    async fn house(effect: EffectPolicy) -> (Runtime, MemoryStore, Arc<Gate>) {
+    async fn fixture(effect: EffectPolicy) -> (Runtime, MemoryStore, Arc<Gate>) {
         let store = MemoryStore::new();
         let gate = Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) });
         let runtime = Runtime::builder()
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_program_that_is_not_asked_to_end_prints_what_became_of_the_call() {
-        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        let (runtime, store, gate) = fixture(EffectPolicy::Write).await;
         gate.open.add_permits(1);
         let ended = carry_out(&runtime, None, call(Confirm::Nobody), pending()).await;
         assert_eq!((ended.asked, ended.is_down), (None, Ok(())));
@@ -219,7 +219,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_tool_that_runs_when_the_program_is_asked_to_end_finishes_and_is_recorded() {
-        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        let (runtime, store, gate) = fixture(EffectPolicy::Write).await;
         let (ask, asked) = oneshot::channel();
         let driver = async {
             gate.begun.acquire().await.unwrap().forget();
@@ -236,7 +236,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_open_when_the_program_is_asked_to_end_ends_and_nothing_runs() {
-        let (runtime, store, gate) = house(EffectPolicy::Destructive).await;
+        let (runtime, store, gate) = fixture(EffectPolicy::Destructive).await;
         let (ask, asked) = oneshot::channel();
         let ask = std::sync::Mutex::new(Some(ask));
         let never = Confirm::Ask(Box::new(move |_| {
@@ -256,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_does_not_begin_in_a_program_that_was_asked_to_end_before() {
-        let (runtime, store, gate) = house(EffectPolicy::Write).await;
+        let (runtime, store, gate) = fixture(EffectPolicy::Write).await;
         let ended = carry_out(&runtime, None, call(Confirm::Nobody), ready(Asked::Terminate)).await;
         assert!(ended.report.is_none() && ended.is_down.is_ok());
         assert_eq!((effects(&store).await, gate.begun.available_permits()), (vec![], 0));

@@ -1,4 +1,4 @@
-//! Compares what a database says with the book.
+//! Compares what a database says with the oracle.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,8 +11,8 @@ use madang_actors::ledger::{Transition, verify};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::{
-    book::{Book, Heard, token_of},
-    yard::{Act, DATABASE, LETTERS, PARTS},
+    oracle::{Heard, Oracle, token_of},
+    test_runtime::{Act, DATABASE, LETTERS, PARTS},
 };
 
 /// What is wrong, one sentence each, however often it was found. Empty is what is promised.
@@ -70,11 +70,11 @@ enum AuditError {
     Store(#[from] StoreError),
 }
 
-/// Audits the yard in this folder. The database is opened to read, so that the next process finds it as it was left.
-pub async fn audit(folder: &Path, book: &Book, moment: Moment) -> Findings {
+/// Audits the test runtime in this folder. The database is opened to read, so that the next process finds it as it was left.
+pub async fn audit(folder: &Path, oracle: &Oracle, moment: Moment) -> Findings {
     let mut findings = Findings::default();
     match Facts::read(folder, &mut findings).await {
-        Ok(facts) => facts.compare(book, moment, &mut findings),
+        Ok(facts) => facts.compare(oracle, moment, &mut findings),
         Err(error) => {
             let cause = std::error::Error::source(&error);
             findings.damaged.insert(format!(
@@ -127,7 +127,7 @@ impl Facts {
             let bad = rows.iter().map(says).filter(|text| text != "ok");
             findings.damaged.extend(bad.map(|text| format!("{check}: {text}")));
         }
-        // The tables of tools are made last. Whoever dies before has made no promise yet, or the book knows of it.
+        // The tables of tools are made last. Whoever dies before has made no promise yet, or the oracle knows of it.
         let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'proof_effects'";
         if sqlx::query_scalar::<_, i64>(tables).fetch_one(&mut db).await? == 0 {
             return Ok(Self::default());
@@ -199,21 +199,21 @@ impl Facts {
         Ok(())
     }
 
-    fn compare(&self, book: &Book, moment: Moment, findings: &mut Findings) {
-        for turn in &book.began {
+    fn compare(&self, oracle: &Oracle, moment: Moment, findings: &mut Findings) {
+        for turn in &oracle.began {
             if !self.turns.contains_key(turn) {
                 findings.lost.insert(format!("turn {turn} had begun"));
             }
         }
-        for turn in &book.ended {
+        for turn in &oracle.ended {
             if self.turns.get(turn) != Some(&Ended::Yes) {
                 findings.lost.insert(format!("turn {turn} had ended"));
             }
         }
-        book.heard.values().flatten().for_each(|heard| self.compare_heard(heard, findings));
+        oracle.heard.values().flatten().for_each(|heard| self.compare_heard(heard, findings));
         self.effects
             .iter()
-            .for_each(|(token, rows)| self.compare_effect(token, rows, book, findings));
+            .for_each(|(token, rows)| self.compare_effect(token, rows, oracle, findings));
         self.calls.values().for_each(|row| self.compare_call(row, findings));
         for (token, count) in &self.letters {
             if *count > 1 {
@@ -264,7 +264,7 @@ impl Facts {
     }
 
     /// An effect is there once and whole, belongs to a call that says so, and was allowed.
-    fn compare_effect(&self, token: &str, rows: &[Row], book: &Book, findings: &mut Findings) {
+    fn compare_effect(&self, token: &str, rows: &[Row], oracle: &Oracle, findings: &mut Findings) {
         let act = &rows[0].act;
         let told = |what: &str| format!("{act} {token}: {what}");
         for part in 1..=PARTS {
@@ -289,7 +289,7 @@ impl Facts {
             findings.misreported.insert(told(&format!("the ledger says {says:?}")));
         }
         if act == Act::Erase.name() {
-            if !book.approved.contains(token) {
+            if !oracle.approved.contains(token) {
                 findings.unasked.insert(told("nobody said yes"));
             } else if !self.approved.contains(call) {
                 findings.unasked.insert(told("the ledger has no approval"));
@@ -323,7 +323,7 @@ impl Facts {
     }
 }
 
-/// The name of an outcome in the book.
+/// The name of an outcome in the oracle.
 fn name(outcome: &ToolOutcome) -> &str {
     if outcome.is_ok() { "ok" } else { outcome.code().unwrap_or("cancelled") }
 }

@@ -2,18 +2,18 @@
 //!
 //! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one file.
 //! - [`power`]: what the disk would hold after a power cut is built from recorded writes, and opened.
-//! - [`audit`]: what a database says is compared with a book that was kept elsewhere.
+//! - [`audit`]: what a database says is compared with an oracle that was kept elsewhere.
 //! - [`fuzz`]: bytes that nobody thought of, through dispatch, the parser of tool calls and the envelope.
 
 #[cfg(feature = "sqlite")]
 pub mod audit;
-#[cfg(feature = "sqlite")]
-pub mod book;
 pub mod dice;
 pub mod fuzz;
 #[cfg(feature = "sqlite")]
 pub mod kill;
 #[cfg(feature = "sqlite")]
+pub mod oracle;
+#[cfg(feature = "sqlite")]
 pub mod power;
 #[cfg(feature = "sqlite")]
-pub mod yard;
+pub mod test_runtime;

@@ -1,4 +1,4 @@
-//! Compares the driver's book, the ledger and the world, after a restart.
+//! Compares the driver's oracle, the ledger and the world, after a restart.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 use crate::{
-    book::Book,
-    house::{PATIENCE, builder, effect, outside},
+    evening::{PATIENCE, builder, effect, outside},
+    oracle::Oracle,
     tools::EFFECTS,
 };
 
 /// All that is wrong, one sentence each.
-pub(crate) async fn of(folder: &Path, book: &Book) -> Vec<String> {
-    let Ok(store) = SqliteStore::open(folder.join("house.db"), [&*EFFECTS]).await else {
+pub(crate) async fn of(folder: &Path, oracle: &Oracle) -> Vec<String> {
+    let Ok(store) = SqliteStore::open(folder.join("store.db"), [&*EFFECTS]).await else {
         return vec!["the database does not open".to_owned()];
     };
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Well then.")]);
@@ -25,8 +25,8 @@ pub(crate) async fn of(folder: &Path, book: &Book) -> Vec<String> {
     let calls = woken(&runtime).await;
     let mut wrong = Vec::new();
     integrity(&store, folder, &calls, &mut wrong).await;
-    effects(&store, folder, book, &calls, &mut wrong).await;
-    asked(&store, book, &calls, &mut wrong).await;
+    effects(&store, folder, oracle, &calls, &mut wrong).await;
+    asked(&store, oracle, &calls, &mut wrong).await;
     if let Err(error) = runtime.shutdown().await {
         wrong.push(format!("left running: {error}"));
     }
@@ -60,7 +60,7 @@ async fn integrity(
     calls: &[LedgerRow],
     wrong: &mut Vec<String>,
 ) {
-    let file = SqliteConnectOptions::new().filename(folder.join("house.db")).read_only(true);
+    let file = SqliteConnectOptions::new().filename(folder.join("store.db")).read_only(true);
     let mut db = file.connect().await.expect("it can be read");
     let check = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut db).await;
     let check: String = check.expect("it can be checked");
@@ -80,7 +80,7 @@ async fn integrity(
 async fn effects(
     store: &SqliteStore,
     folder: &Path,
-    book: &Book,
+    oracle: &Oracle,
     calls: &[LedgerRow],
     wrong: &mut Vec<String>,
 ) {
@@ -105,7 +105,7 @@ async fn effects(
             ));
         }
     }
-    for told in book.told.iter().filter(|told| told.token != "read") {
+    for told in oracle.told.iter().filter(|told| told.token != "read") {
         match (written.contains_key(&told.token), &*told.effect) {
             (false, "committed") => wrong.push(format!("lost: {told:?}")),
             (true, "none") => wrong.push(format!("misreported: {told:?} and it is there")),
@@ -124,14 +124,14 @@ async fn effects(
 }
 
 /// What needed a yes and was written: the driver said so, and the ledger has it before the handler began.
-async fn asked(store: &SqliteStore, book: &Book, calls: &[LedgerRow], wrong: &mut Vec<String>) {
+async fn asked(store: &SqliteStore, oracle: &Oracle, calls: &[LedgerRow], wrong: &mut Vec<String>) {
     let mut reader = store.reader().await.expect("it can be read");
     let db = reader.connection().downcast_mut::<SqliteConnection>().expect("a SQLite store");
     let rows: Vec<String> =
         sqlx::query_scalar("SELECT token FROM effects").fetch_all(db).await.unwrap_or_default();
     let known = ["quiet", "closed"];
     for token in rows.iter().filter(|token| !known.contains(&token.as_str())) {
-        if !book.yes.contains(token) {
+        if !oracle.yes.contains(token) {
             wrong.push(format!("unasked: {token}"));
         }
     }
@@ -152,7 +152,7 @@ async fn asked(store: &SqliteStore, book: &Book, calls: &[LedgerRow], wrong: &mu
 async fn written(store: &SqliteStore, folder: &Path) -> BTreeMap<String, usize> {
     let mut reader = store.reader().await.expect("it can be read");
     let db = reader.connection().downcast_mut::<SqliteConnection>().expect("a SQLite store");
-    // Where the house fell before there was a table, there are no rows.
+    // Where the process died before there was a table, there are no rows.
     let rows: Vec<String> =
         sqlx::query_scalar("SELECT token FROM effects").fetch_all(db).await.unwrap_or_default();
     let mails = fs::read_to_string(folder.join("mails")).unwrap_or_default();

@@ -13,8 +13,8 @@ use madang_actors::failpoint::{self, Action};
 
 use crate::{
     afterwards,
-    book::Book,
-    house::{Tell, evening},
+    evening::{Tell, evening},
+    oracle::Oracle,
     sources,
 };
 
@@ -84,7 +84,7 @@ fn does_its_job() {
         "delay" => at_each(Action::Delay(Duration::from_millis(60))),
         "kill" => {
             failpoint::arm(&env::var(POINT).unwrap(), Action::Kill, 0);
-            in_house(Path::new(&env::var(FOLDER).unwrap()), Arc::new(|line: String| say(&line)));
+            in_runtime(Path::new(&env::var(FOLDER).unwrap()), Arc::new(|line: String| say(&line)));
         }
         "plant" => {
             failpoint::plant(Some(&env::var(BUG).unwrap()));
@@ -117,17 +117,17 @@ fn wrong_after(mishap: Option<(&str, Action, u32)>) -> Vec<String> {
         let lines = lines.clone();
         move |line| lines.lock().unwrap().push(line)
     };
-    let played = std::panic::catch_unwind(|| in_house(folder.path(), Arc::new(tell)));
+    let played = std::panic::catch_unwind(|| in_runtime(folder.path(), Arc::new(tell)));
     failpoint::disarm();
-    let mut book = Book::default();
-    lines.lock().unwrap().iter().for_each(|line| book.read(line));
+    let mut oracle = Oracle::default();
+    lines.lock().unwrap().iter().for_each(|line| oracle.read(line));
     let mut wrong: Vec<String> =
         played.err().map(|panic| format!("stuck: {panic:?}")).into_iter().collect();
-    wrong.extend(afterwards(folder.path(), &book));
+    wrong.extend(afterwards(folder.path(), &oracle));
     wrong
 }
 
-fn in_house(folder: &Path, tell: Tell) {
+fn in_runtime(folder: &Path, tell: Tell) {
     let threads =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     threads.block_on(evening(folder, tell));

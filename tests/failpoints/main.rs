@@ -6,19 +6,19 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod audit;
-mod book;
 mod child;
-mod house;
+mod evening;
+mod oracle;
 mod sources;
 mod stages;
 mod tools;
 
 use std::{collections::BTreeSet, path::Path};
 
-use book::Book;
 use child::Child;
+use oracle::Oracle;
 
-/// The steps that the evening of a healthy house comes by must be all that there are.
+/// The steps that the evening of a healthy runtime comes by must be all that there are.
 #[test]
 fn every_failpoint_of_the_sources_is_reached() {
     let in_sources: BTreeSet<String> = sources::failpoints().into_iter().collect();
@@ -55,12 +55,12 @@ fn the_end_of_the_process_at_any_step_breaks_no_promise() {
     let mut broken = Vec::new();
     for name in sources::failpoints() {
         let folder = tempfile::tempdir().unwrap();
-        let mut book = Book::default();
+        let mut oracle = Oracle::default();
         for line in Child::of("kill").at(&name, folder.path()).lines() {
-            book.read(&line);
+            oracle.read(&line);
         }
         broken.extend(
-            afterwards(folder.path(), &book).into_iter().map(|what| format!("{name}: {what}")),
+            afterwards(folder.path(), &oracle).into_iter().map(|what| format!("{name}: {what}")),
         );
     }
     assert_eq!(broken, Vec::<String>::new());
@@ -88,7 +88,7 @@ fn each_planted_bug_is_found() {
     }
 }
 
-fn afterwards(folder: &Path, book: &Book) -> Vec<String> {
+fn afterwards(folder: &Path, oracle: &Oracle) -> Vec<String> {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    threads.block_on(audit::of(folder, book))
+    threads.block_on(audit::of(folder, oracle))
 }

@@ -1,4 +1,4 @@
-//! The tools of the house. Each writes the token that it is given, into a table or outside, without a unique key that
+//! The tools of the evening. Each writes the token that it is given, into a table or outside, without a unique key that
 //! would hide a double.
 
 use std::{
@@ -161,5 +161,5 @@ async fn slow_mail(given: Token, ctx: &ToolContext) -> ToolResult<Value> {
 }
 
 fn outside(ctx: &ToolContext) -> &Outside {
-    ctx.extension::<Arc<Outside>>().expect("every house has an outside")
+    ctx.extension::<Arc<Outside>>().expect("every evening has an outside")
 }

@@ -7,7 +7,7 @@ use madang::{
 use madang_testing::ScriptedModel;
 use serde_json::json;
 
-use crate::support::{Yard, call_then_say, kind};
+use crate::support::{TestRuntime, call_then_say, kind};
 
 fn with(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -20,47 +20,47 @@ async fn a_user_at_a_bound_is_told_which_and_others_are_let_in() {
     let limits = with(|limits| limits.max_running_turns_per_user = 1);
     // It holds no transaction: what others ask meanwhile is stored at once.
     let model = call_then_say("slow_read", &json!({}), "Read.");
-    let yard = Yard::with_limits(model, limits).await;
+    let test = TestRuntime::with_limits(model, limits).await;
     let [first, second] = [
-        yard.runtime.session("kim", "1").await.unwrap(),
-        yard.runtime.session("kim", "2").await.unwrap(),
+        test.runtime.session("kim", "1").await.unwrap(),
+        test.runtime.session("kim", "2").await.unwrap(),
     ];
     let turn = first.ask("go").await.unwrap();
-    yard.gate.begun(1).await;
+    test.gate.begun(1).await;
     let Err(TurnRefused::Overloaded(refusal)) = second.ask("go").await else { panic!("let in") };
     assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::RunningTurns, Scope::User, 1));
     assert_eq!(second.dismiss().await, Err(DismissError::NoTurn), "a dismissal is never refused");
-    let lee = yard.runtime.session("lee", "3").await.unwrap();
+    let lee = test.runtime.session("lee", "3").await.unwrap();
     let other = lee.ask("hi").await.unwrap();
-    yard.gate.open(1);
+    test.gate.open(1);
     turn.ended().await.unwrap();
     other.ended().await.unwrap();
-    assert_eq!(yard.runtime.held(Bound::RunningTurns), 0);
-    yard.shutdown().await;
+    assert_eq!(test.runtime.held(Bound::RunningTurns), 0);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_user_of_whom_too_much_is_stored_is_told_so_and_no_call_of_his_leaves_anything() {
     let limits = with(|limits| limits.max_stored_bytes_per_user = 1);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let note = json!({ "name": "a" });
-    assert_eq!(kind(&yard.call("note", &note, Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("note", &note, Confirm::Nobody).await), "ok");
     let told = "저장된 내용이 한도(1바이트)에 이르렀습니다.";
     // The last would panic if it began.
     for tool in ["note", "search", "save", "panic_mail"] {
         let answer = Confirm::Always(Decision::Approve);
-        let report = yard.call(tool, &json!({ "name": "b" }), answer).await;
+        let report = test.call(tool, &json!({ "name": "b" }), answer).await;
         assert_eq!(kind(&report), "overloaded", "{tool}");
         assert!(report.envelope.contains(told), "{}", report.envelope);
         assert_eq!(report.record.effect, Effect::None, "{tool}");
     }
-    let calls = yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    let calls = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(calls.len(), 1, "nothing of a refused call stays");
-    assert_eq!(yard.rows().into_keys().collect::<Vec<_>>(), ["a"]);
-    let session = yard.runtime.session("kim", "1").await.unwrap();
+    assert_eq!(test.rows().into_keys().collect::<Vec<_>>(), ["a"]);
+    let session = test.runtime.session("kim", "1").await.unwrap();
     let Err(TurnRefused::Overloaded(refusal)) = session.ask("hi").await else { panic!("let in") };
     assert_eq!(refusal.to_string(), "too many stored bytes for this user: 1 are allowed");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
@@ -69,17 +69,18 @@ async fn bytes_on_their_way_to_the_store_are_counted_until_they_are_stored() {
         limits.max_queued_bytes_per_user = 10;
         limits.max_user_text_bytes = 20;
     });
-    let yard = Yard::with_limits(call_then_say("search", &json!({}), "Nothing."), limits).await;
-    let session = yard.runtime.session("kim", "1").await.unwrap();
+    let test =
+        TestRuntime::with_limits(call_then_say("search", &json!({}), "Nothing."), limits).await;
+    let session = test.runtime.session("kim", "1").await.unwrap();
     let Err(TurnRefused::Overloaded(refusal)) = session.ask("eleven chars").await else {
         panic!("let in")
     };
     assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::QueuedBytes, Scope::User, 10));
     let call = madang::Call::new(crate::support::kim(), "search", "{\"a\":\"much\"}");
-    let refused = yard.runtime.dispatch(call).await;
+    let refused = test.runtime.dispatch(call).await;
     assert!(matches!(refused, Err(SessionError::Overloaded(_))), "{refused:?}");
     let turn = session.ask("short").await.unwrap();
-    assert_eq!(yard.runtime.held(Bound::QueuedBytes), 0, "it is stored");
+    assert_eq!(test.runtime.held(Bound::QueuedBytes), 0, "it is stored");
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
 }

@@ -6,7 +6,7 @@ use madang_actors::protocol::FinishReason;
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
-use crate::support::{Yard, call_then_say};
+use crate::support::{TestRuntime, call_then_say};
 
 fn call(name: &str) -> ScriptedCompletion {
     ScriptedCompletion::call(name, &json!({}))
@@ -14,8 +14,8 @@ fn call(name: &str) -> ScriptedCompletion {
 
 #[tokio::test]
 async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
-    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     session.ask("안녕").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
@@ -26,13 +26,14 @@ async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
     .assert_eq(&probe.lines());
     let state = session.state().await.unwrap();
     assert_eq!((state.messages.len(), state.is_streaming, state.streaming_text), (2, false, None));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_001_one_call_and_an_answer_is_three_messages() {
-    let yard = Yard::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test =
+        TestRuntime::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     session.ask("카페인?").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
@@ -43,14 +44,14 @@ async fn seed_001_one_call_and_an_answer_is_three_messages() {
         model: 카페인 프로토콜이 있어요. (Complete)
         turn ended Answered"#]]
     .assert_eq(&probe.lines());
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("저장해줘").await.unwrap();
     script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
@@ -72,26 +73,26 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
         model: 저장하지 않았어요. (Complete)
         turn ended Answered"#]]
     .assert_eq(&probe.lines());
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_001_a_model_that_calls_in_every_round_is_stopped() {
-    let yard = Yard::new(ScriptedModel::repeating([call("search")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     session.ask("계속").await.unwrap().ended().await.unwrap();
     let state = session.state().await.unwrap();
     assert_eq!(state.error.as_deref(), Some("도구 호출 루프가 너무 길어 중단했습니다."));
     assert_eq!((state.messages.len(), state.is_streaming, state.streaming_text), (5, false, None));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("first").await.unwrap();
     let completion = script.next().await;
     let before = session.state().await.unwrap();
@@ -100,23 +101,23 @@ async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() 
     assert_eq!(session.state().await.unwrap(), before);
     completion.say("done");
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_blank_text_does_nothing() {
-    let yard = Yard::without_model().await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::without_model().await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     assert!(matches!(session.ask(" \n\t ").await, Err(TurnRefused::Empty)));
     assert_eq!(session.state().await.unwrap().messages, []);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn streaming_text_is_empty_at_the_start_and_between_rounds_and_none_at_the_end() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("hello").await.unwrap();
     let first = script.next().await;
@@ -130,7 +131,7 @@ async fn streaming_text_is_empty_at_the_start_and_between_rounds_and_none_at_the
     second.say("Nothing there.");
     turn.ended().await.unwrap();
     assert_eq!(session.state().await.unwrap().streaming_text, None);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
@@ -141,8 +142,8 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
         ScriptedCompletion::call("save", &json!({ "name": "b" })),
         ScriptedCompletion::text("Saved b."),
     ]);
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("save b").await.unwrap();
     let question = probe.question().await;
@@ -163,33 +164,33 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
         model: Saved b. (Complete)
         turn ended Answered"#]]
     .assert_eq(&probe.lines());
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_store() {
-    let yard = Yard::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
-    let before = yard.store.commits();
+    let test = TestRuntime::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
+    let before = test.store.commits();
     session.ask("note a").await.unwrap().ended().await.unwrap();
-    assert_eq!(yard.store.commits() - before, 3, "the message, the call, the answer");
-    yard.shutdown().await;
+    assert_eq!(test.store.commits() - before, 3, "the message, the call, the answer");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_tool_may_end_the_turn() {
-    let yard = Yard::new(ScriptedModel::new([call("stop")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::new([call("stop")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let end = session.ask("stop").await.unwrap().ended().await.unwrap();
     assert_eq!((end.ending, end.error), (madang::TurnEnding::Stopped, None));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("hello").await.unwrap();
     let completion = script.next().await;
@@ -204,25 +205,25 @@ async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said(
         error: LLM 응답 실패: Offline
         turn ended Failed"#]]
     .assert_eq(&probe.lines());
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
-    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("  ")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("  ")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     for error in ["LLM 응답 실패: BadOutput", "LLM 응답 실패: ScriptExhausted"] {
         session.ask("hello").await.unwrap().ended().await.unwrap();
         assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
     }
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     for (kind, locale, says) in [
         (ModelError::REPETITION, Locale::Ko, "LLM 응답 실패: Repetition. 같은 말을 되풀이해"),
         (ModelError::REPETITION, Locale::En, "the model failed: Repetition. It repeated itself"),
@@ -244,14 +245,14 @@ async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
         let error = session.state().await.unwrap().error.unwrap();
         assert!(error.starts_with(says), "{error}");
     }
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users_act() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     for number in 0..10 {
         let turn = session.ask(format!("turn {number}")).await.unwrap();
@@ -273,25 +274,29 @@ async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users
     assert_eq!(completion.request().messages.len(), 1, "the model begins after the clearing too");
     completion.say("ok");
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn every_text_speaks_english_where_the_turn_does() {
-    let yard = Yard::new(ScriptedModel::repeating([call("search")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let options = TurnOptions { locale: madang::Locale::En, ..TurnOptions::default() };
     session.ask_with("go on", options).await.unwrap().ended().await.unwrap();
     let error = session.state().await.unwrap().error.unwrap();
     assert_eq!(error, "Stopped, because the chain of tool calls became too long.");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
-    let yard =
-        Yard::new(call_then_say("save", &json!({ "name": "a" }), "I could not ask anybody.")).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(call_then_say(
+        "save",
+        &json!({ "name": "a" }),
+        "I could not ask anybody.",
+    ))
+    .await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
     session.ask_with("save a", options).await.unwrap().ended().await.unwrap();
@@ -301,24 +306,24 @@ async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
         "{}",
         probe.lines()
     );
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_order_of_the_calls()
 {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("look").await.unwrap();
     let mut completion = completion_of(call_to("slow_read", &json!({})));
     completion.tool_calls.push(call_to("search", &json!({})));
     completion.tool_calls.push(call_to("note", &json!({ "name": "after" })));
     script.next().await.finish(completion);
-    yard.gate.begun(1).await;
-    assert!(yard.rows().is_empty(), "a writer waits for the readers before it");
-    yard.gate.open(1);
+    test.gate.begun(1).await;
+    assert!(test.rows().is_empty(), "a writer waits for the readers before it");
+    test.gate.open(1);
     let next = script.next().await;
     let names: Vec<_> = next
         .request()
@@ -332,17 +337,17 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
     assert_eq!(names, ["slow_read", "search", "note"]);
     next.say("done");
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down() {
-    let yard = Yard::new(ScriptedModel::new([ScriptedCompletion::text("Hello Kim.")])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("Hello Kim.")])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     session.ask("hello").await.unwrap().ended().await.unwrap();
     let before = session.state().await.unwrap().messages;
-    let store = yard.store.clone();
-    yard.shutdown().await;
+    let store = test.store.clone();
+    test.shutdown().await;
 
     let runtime = madang::Runtime::builder()
         .model(ScriptedModel::new([]))
@@ -358,8 +363,8 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
 
 #[tokio::test]
 async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
-    let yard = Yard::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("save a").await.unwrap();
     let question = probe.question().await;
@@ -369,17 +374,17 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
         decision: Decision::Approve,
         user: madang::UserId::new("lee").unwrap(),
     };
-    assert_eq!(yard.runtime.answer(foreign).await, Err(madang::AnswerError::NotYours));
+    assert_eq!(test.runtime.answer(foreign).await, Err(madang::AnswerError::NotYours));
     let answers = tokio::join!(
         session.answer(&question, Decision::Approve),
         session.answer(&question, Decision::Approve)
     );
     assert_eq!([answers.0.is_ok(), answers.1.is_ok()].iter().filter(|ok| **ok).count(), 1);
     turn.ended().await.unwrap();
-    assert_eq!(yard.rows().len(), 1);
-    let nobody = yard.call("save", &json!({ "name": "b" }), Confirm::Nobody).await;
+    assert_eq!(test.rows().len(), 1);
+    let nobody = test.call("save", &json!({ "name": "b" }), Confirm::Nobody).await;
     assert_eq!(crate::support::kind(&nobody), "unreachable");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 fn call_to(name: &str, arguments: &serde_json::Value) -> madang::WantedCall {

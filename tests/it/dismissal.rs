@@ -9,10 +9,10 @@ use madang::{
 use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
 
-use crate::support::{Yard, wanted};
+use crate::support::{TestRuntime, wanted};
 
 struct Scene {
-    yard: Yard,
+    test: TestRuntime,
     session: Session,
     script: HandScript,
     probe: Probe,
@@ -21,10 +21,10 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let (model, script) = model_pair();
-        let yard = Yard::new(model).await;
-        let session = yard.runtime.session("kim", "s").await.unwrap();
+        let test = TestRuntime::new(model).await;
+        let session = test.runtime.session("kim", "s").await.unwrap();
         let probe = Probe::new(session.subscribe());
-        Self { yard, session, script, probe }
+        Self { test, session, script, probe }
     }
 
     async fn ask(&self, on_dismiss: OnDismiss) -> Turn {
@@ -59,7 +59,7 @@ async fn dismissed_while_the_model_streams_its_text_stays_as_interrupted_without
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
     assert_eq!(scene.session.state().await.unwrap().error, None);
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
@@ -81,8 +81,8 @@ async fn dismissed_while_a_question_is_open_the_call_is_cancelled_as_dismissed()
     .assert_eq(&scene.probe.lines());
     let late = scene.session.answer(&question, madang::Decision::Approve).await;
     assert_eq!(late, Err(madang::AnswerError::NotOpen));
-    assert!(scene.yard.rows().is_empty());
-    scene.yard.shutdown().await;
+    assert!(scene.test.rows().is_empty());
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
@@ -90,10 +90,10 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
     let mut scene = Scene::new().await;
     let turn = scene.ask(OnDismiss::Stop).await;
     scene.model_calls("slow_note").await;
-    scene.yard.gate.begun(1).await;
+    scene.test.gate.begun(1).await;
     scene.session.dismiss().await.unwrap();
     assert!(!scene.session.state().await.unwrap().is_streaming, "the screen is free at once");
-    scene.yard.gate.open(1);
+    scene.test.gate.open(1);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
     scene.probe.until_turns_ended(1).await;
     expect![[r#"
@@ -102,8 +102,8 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
         call slow_note {"name":"a"} -> discarded effect Committed discarded
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
-    assert_eq!(scene.yard.rows().len(), 1);
-    let rows = scene.yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    assert_eq!(scene.test.rows().len(), 1);
+    let rows = scene.test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(rows[0].effect, Some(Effect::Committed));
 
     // The next turn tells the model that the call took effect, and not what it gave.
@@ -120,7 +120,7 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
     );
     next.say("ok");
     turn.ended().await.unwrap();
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
@@ -131,9 +131,9 @@ async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the
     let calls = ["slow_note", "note", "save"].map(|name| wanted(name, &json!({ "name": name })));
     let completion = Completion { tool_calls: calls.into(), ..Completion::default() };
     scene.script.next().await.finish(completion);
-    scene.yard.gate.begun(1).await;
+    scene.test.gate.begun(1).await;
     scene.session.dismiss().await.unwrap();
-    scene.yard.gate.open(1);
+    scene.test.gate.open(1);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
     scene.probe.until_turns_ended(1).await;
     expect![[r#"
@@ -146,10 +146,10 @@ async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the
         call save "{\"name\":\"save\"}" -> {"status":"cancelled","reason":"withdrawn"} effect None
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
-    let rows = scene.yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    let rows = scene.test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     let effects: Vec<_> = rows.iter().map(|row| row.effect.unwrap()).collect();
     assert_eq!(effects, [Effect::Committed, Effect::None, Effect::None]);
-    assert_eq!(scene.yard.rows().len(), 1);
+    assert_eq!(scene.test.rows().len(), 1);
 
     let turn = scene.ask(OnDismiss::Stop).await;
     let next = scene.script.next().await;
@@ -168,7 +168,7 @@ async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the
         save: {"status":"cancelled","reason":"the turn ended before this began, so it was not run"}"#]].assert_eq(&told.join("\n"));
     next.say("ok");
     turn.ended().await.unwrap();
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
@@ -176,11 +176,11 @@ async fn with_finish_the_loop_goes_on_and_the_closed_screen_hears_nothing() {
     let mut scene = Scene::new().await;
     let turn = scene.ask(OnDismiss::Finish).await;
     scene.model_calls("slow_note").await;
-    scene.yard.gate.begun(1).await;
+    scene.test.gate.begun(1).await;
     scene.session.dismiss().await.unwrap();
     let mut closed = scene.probe;
     let mut opened = Probe::new(scene.session.subscribe());
-    scene.yard.gate.open(1);
+    scene.test.gate.open(1);
 
     // A question after the dismissal counts as dismissed; the loop still goes on.
     let call = wanted("save", &json!({ "name": "b" }));
@@ -200,7 +200,7 @@ async fn with_finish_the_loop_goes_on_and_the_closed_screen_hears_nothing() {
         turn ended Answered"#]]
     .assert_eq(&opened.lines());
     assert!(closed.is_closed().await, "no state update reaches the closed screen");
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
     let turn = scene.ask(OnDismiss::Stop).await;
     drop((turn, scene.probe, scene.session));
     scene.script.next().await.say("Still here.");
-    let session = scene.yard.runtime.session("kim", "s").await.unwrap();
+    let session = scene.test.runtime.session("kim", "s").await.unwrap();
     // The first turn goes on: until it has ended, another is refused.
     let turn = loop {
         match session.ask("again").await {
@@ -221,12 +221,12 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
     turn.ended().await.unwrap();
     let state = session.state().await.unwrap();
     assert_eq!(state.messages.len(), 4);
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }
 
 #[tokio::test]
 async fn without_a_turn_there_is_nothing_to_dismiss() {
     let scene = Scene::new().await;
     assert_eq!(scene.session.dismiss().await, Err(madang::DismissError::NoTurn));
-    scene.yard.shutdown().await;
+    scene.test.shutdown().await;
 }

@@ -6,236 +6,236 @@ use madang::{CallResult, Confirm, Decision, Effect, LedgerFilter, Limits, Text};
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 
-use crate::support::{Yard, kind};
+use crate::support::{TestRuntime, kind};
 
 fn approve() -> Confirm {
     Confirm::Always(Decision::Approve)
 }
 
-async fn reason(yard: &Yard, name: &str, arguments: &Value, confirm: Confirm) -> String {
-    let report = yard.call(name, arguments, confirm).await;
+async fn reason(test: &TestRuntime, name: &str, arguments: &Value, confirm: Confirm) -> String {
+    let report = test.call(name, arguments, confirm).await;
     format!("{}: {}", kind(&report), report.outcome().unwrap())
 }
 
 #[tokio::test]
 async fn seed_000_an_unknown_tool_is_refused_by_name() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     assert_eq!(
-        reason(&yard, "foo", &json!({}), approve()).await,
+        reason(&test, "foo", &json!({}), approve()).await,
         "unknown_tool: 알 수 없는 도구: foo"
     );
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_arguments_that_break_the_schema_are_refused_with_their_place() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("save", &json!({ "name": 123_456 }), approve()).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("save", &json!({ "name": 123_456 }), approve()).await;
     assert_eq!(kind(&report), "validation");
     let reason = report.outcome().unwrap().to_string();
     assert!(reason.starts_with("인자 오류: ") && reason.contains("name"), "{reason}");
     assert!(!reason.contains("123456"), "values are masked: {reason}");
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_a_destructive_call_is_cancelled_where_nobody_can_be_asked() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("save", &json!({ "name": "a" }), Confirm::Nobody).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("save", &json!({ "name": "a" }), Confirm::Nobody).await;
     assert_eq!(kind(&report), "unreachable");
     assert_eq!(
         report.envelope,
         r#"{"status":"cancelled","reason":"nobody could be asked to confirm"}"#
     );
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_a_destructive_call_that_is_approved_gives_the_handlers_result() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("save", &json!({ "name": "a" }), approve()).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("save", &json!({ "name": "a" }), approve()).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"saved":"a"}}"#);
     assert_eq!(
         (report.record.effect, report.record.result),
         (Effect::Committed, CallResult::Shown)
     );
-    assert_eq!(yard.rows().into_keys().collect::<Vec<_>>(), ["a"]);
-    yard.shutdown().await;
+    assert_eq!(test.rows().into_keys().collect::<Vec<_>>(), ["a"]);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_a_destructive_call_that_is_denied_is_cancelled() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("save", &json!({ "name": "a" }), Confirm::Always(Decision::Deny)).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("save", &json!({ "name": "a" }), Confirm::Always(Decision::Deny)).await;
     assert_eq!(kind(&report), "denied");
     assert_eq!(report.envelope, r#"{"status":"cancelled","reason":"user did not confirm"}"#);
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_a_handler_that_fails_is_told_by_its_type_only() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     assert_eq!(
-        reason(&yard, "fail", &json!({}), approve()).await,
+        reason(&test, "fail", &json!({}), approve()).await,
         "handler_error: 도구 실행 실패: Error"
     );
     assert_eq!(
-        reason(&yard, "fail_named", &json!({}), approve()).await,
+        reason(&test, "fail_named", &json!({}), approve()).await,
         "handler_error: 도구 실행 실패: Offline"
     );
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn seed_000_a_reading_call_runs_without_a_question() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("search", &json!({}), Confirm::Nobody).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("search", &json!({}), Confirm::Nobody).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"count":0,"items":[]}}"#);
     assert_eq!(report.record.effect, Effect::None);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_panic_of_any_kind_becomes_a_handler_error_and_the_next_call_runs() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     for name in ["panic_text", "panic_custom", "panic_in_drop", "panic_locked"] {
-        let told = reason(&yard, name, &json!({}), approve()).await;
+        let told = reason(&test, name, &json!({}), approve()).await;
         assert_eq!(told, "handler_error: 도구 실행 실패: Panic", "{name}");
     }
-    assert_eq!(kind(&yard.call("note", &json!({ "name": "after" }), approve()).await), "ok");
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("note", &json!({ "name": "after" }), approve()).await), "ok");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn an_error_a_rule_and_a_panic_leave_none_of_a_transactional_tools_writes() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     for (name, code) in
         [("half_note", "handler_error"), ("rule_note", "r3_quota"), ("panic_note", "handler_error")]
     {
-        let report = yard.call(name, &json!({ "name": "ghost" }), approve()).await;
+        let report = test.call(name, &json!({ "name": "ghost" }), approve()).await;
         assert_eq!((kind(&report).as_str(), report.record.effect), (code, Effect::None), "{name}");
     }
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_broken_rule_is_told_unchanged() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("rule_note", &json!({ "name": "a" }), approve()).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("rule_note", &json!({ "name": "a" }), approve()).await;
     assert_eq!(
         report.envelope,
         r#"{"status":"error","code":"r3_quota","reason":"이미 세 개입니다."}"#
     );
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_panic_after_effects_elsewhere_may_have_taken_effect() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("panic_mail", &json!({}), approve()).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("panic_mail", &json!({}), approve()).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("handler_error", Effect::Unknown));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn arguments_that_are_no_object_too_long_or_too_deep_are_refused() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(10 * 1024 * 1024));
     for arguments in ["[1]", "\"text\"", "{\"name\":", "nonsense", &deep, &long] {
-        let report = yard.call_raw("save", arguments, approve()).await;
+        let report = test.call_raw("save", arguments, approve()).await;
         let begin: String = arguments.chars().take(20).collect();
         assert_eq!(kind(&report), "validation", "{begin}");
         assert!(report.envelope.len() < 2_048, "{begin}");
     }
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn arguments_that_the_schema_does_not_know_are_removed_unless_it_forbids_them() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     let arguments = json!({ "name": "a", "invented": 1 });
-    let report = yard.call("echo", &arguments, Confirm::Nobody).await;
+    let report = test.call("echo", &arguments, Confirm::Nobody).await;
     assert_eq!(report.record.arguments, json!({ "name": "a" }));
     assert_eq!(report.envelope, r#"{"status":"ok","data":{"name":"a"}}"#);
-    assert_eq!(kind(&yard.call("strict", &arguments, Confirm::Nobody).await), "validation");
-    let rows = yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    assert_eq!(kind(&test.call("strict", &arguments, Confirm::Nobody).await), "validation");
+    let rows = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(&*rows[0].raw_arguments, arguments.to_string(), "the raw text stays in the ledger");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn the_predicate_decides_which_arguments_must_be_confirmed() {
-    let yard = Yard::without_model().await;
-    let quiet = yard.call("save", &json!({ "name": "quiet one" }), Confirm::Nobody).await;
+    let test = TestRuntime::without_model().await;
+    let quiet = test.call("save", &json!({ "name": "quiet one" }), Confirm::Nobody).await;
     assert_eq!(kind(&quiet), "ok");
     assert_eq!(
-        kind(&yard.call("save", &json!({ "name": "loud one" }), Confirm::Nobody).await),
+        kind(&test.call("save", &json!({ "name": "loud one" }), Confirm::Nobody).await),
         "unreachable"
     );
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(50);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let silent = Confirm::Ask(Box::new(|_| Box::pin(async { None })));
-    assert_eq!(kind(&yard.call("save", &json!({ "name": "a" }), silent).await), "expired");
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), silent).await), "expired");
+    test.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_although_the_person_never_does() {
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(50);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let thinking = Confirm::Ask(Box::new(|_| Box::pin(std::future::pending())));
-    assert_eq!(kind(&yard.call("save", &json!({ "name": "a" }), thinking).await), "expired");
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), thinking).await), "expired");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn the_answer_to_a_call_outlives_the_actor_that_it_was_given_to() {
-    let yard = Yard::without_model().await;
-    let confirm = yard.runtime.actors().confirm.clone();
+    let test = TestRuntime::without_model().await;
+    let confirm = test.runtime.actors().confirm.clone();
     let kills_first = Confirm::Ask(Box::new(move |_| {
         confirm.actor().kill();
         Box::pin(async { Some(Decision::Approve) })
     }));
-    assert_eq!(kind(&yard.call("save", &json!({ "name": "a" }), kills_first).await), "ok");
-    assert_eq!(yard.rows().len(), 1);
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), kills_first).await), "ok");
+    assert_eq!(test.rows().len(), 1);
+    test.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_transactional_handler_past_its_deadline_is_undone() {
     let mut limits = Limits::default();
     limits.transaction_deadline = Duration::from_millis(50);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
-    let report = yard.call("slow_note", &json!({ "name": "ghost" }), approve()).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
+    let report = test.call("slow_note", &json!({ "name": "ghost" }), approve()).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
-    yard.gate.open(1);
-    assert_eq!(kind(&yard.call("note", &json!({ "name": "after" }), approve()).await), "ok");
-    assert_eq!(yard.rows().into_keys().collect::<Vec<_>>(), ["after"]);
-    yard.shutdown().await;
+    test.gate.open(1);
+    assert_eq!(kind(&test.call("note", &json!({ "name": "after" }), approve()).await), "ok");
+    assert_eq!(test.rows().into_keys().collect::<Vec<_>>(), ["after"]);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_recorded() {
-    let yard = Yard::without_model().await;
-    let report = yard.call("slow_mail", &json!({}), approve()).await;
+    let test = TestRuntime::without_model().await;
+    let report = test.call("slow_mail", &json!({}), approve()).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::Unknown));
     let limits_second = Text::TimedOut { seconds: 0.1, effect: Effect::Unknown };
     assert_eq!(report.outcome().unwrap().to_string(), limits_second.in_locale(madang::Locale::Ko));
-    yard.gate.open(1);
-    let (runtime, store) = (yard.runtime.clone(), yard.store.clone());
-    yard.shutdown().await;
+    test.gate.open(1);
+    let (runtime, store) = (test.runtime.clone(), test.store.clone());
+    test.shutdown().await;
     let rows = runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(rows[0].effect, Some(Effect::Committed), "{store:?}");
 }
@@ -244,70 +244,70 @@ async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_re
 async fn a_reading_handler_past_its_deadline_changes_nothing() {
     let mut limits = Limits::default();
     limits.tool_timeout = Duration::from_millis(50);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
-    let report = yard.call("slow_read", &json!({}), Confirm::Nobody).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
+    let report = test.call("slow_read", &json!({}), Confirm::Nobody).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
-    yard.gate.open(1);
-    yard.shutdown().await;
+    test.gate.open(1);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_bound_that_is_reached_is_overloaded() {
     let mut limits = Limits::default();
     limits.max_running_calls = 1;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
-    let slow = yard.call("slow_read", &nothing, Confirm::Nobody);
+    let slow = test.call("slow_read", &nothing, Confirm::Nobody);
     let refused = async {
-        yard.gate.begun(1).await;
-        let report = yard.call("search", &json!({}), Confirm::Nobody).await;
-        yard.gate.open(1);
+        test.gate.begun(1).await;
+        let report = test.call("search", &json!({}), Confirm::Nobody).await;
+        test.gate.open(1);
         report
     };
     let (slow, refused) = tokio::join!(slow, refused);
     assert_eq!((kind(&slow).as_str(), kind(&refused).as_str()), ("ok", "overloaded"));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_store_that_cannot_be_written_runs_nothing() {
-    let yard = Yard::without_model().await;
-    let store = yard.store.clone();
+    let test = TestRuntime::without_model().await;
+    let store = test.store.clone();
     let fails_meanwhile = Confirm::Ask(Box::new(move |_| {
         store.fail_next_begin();
         Box::pin(async { Some(Decision::Approve) })
     }));
-    let report = yard.call("save", &json!({ "name": "ghost" }), fails_meanwhile).await;
+    let report = test.call("save", &json!({ "name": "ghost" }), fails_meanwhile).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("store", Effect::None));
-    assert!(report.is_recorded && yard.rows().is_empty(), "the next write came through");
-    yard.shutdown().await;
+    assert!(report.is_recorded && test.rows().is_empty(), "the next write came through");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn only_the_ledger_decides_where_the_reply_about_a_commit_is_lost() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     let arguments = json!({ "name": "a" });
-    let call = yard.call("slow_note", &arguments, Confirm::Nobody);
+    let call = test.call("slow_note", &arguments, Confirm::Nobody);
     let lose_the_reply = async {
-        yard.gate.begun(1).await;
-        yard.store.lose_next_commit_reply();
-        yard.gate.open(1);
+        test.gate.begun(1).await;
+        test.store.lose_next_commit_reply();
+        test.gate.open(1);
     };
     let (report, ()) = tokio::join!(call, lose_the_reply);
     assert_eq!((kind(&report).as_str(), report.record.effect), ("ok", Effect::Committed));
-    assert_eq!(yard.rows().len(), 1);
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 1);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn every_call_has_its_entry_in_the_ledger_looked_up_or_not() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     for name in ["foo", "save", "search", "panic_text"] {
-        yard.call(name, &json!({ "name": "a" }), Confirm::Nobody).await;
+        test.call(name, &json!({ "name": "a" }), Confirm::Nobody).await;
     }
-    let rows = yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    let rows = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     let names: Vec<_> = rows.iter().map(|row| row.name.to_string()).collect();
     assert_eq!(names, ["foo", "save", "search", "panic_text"]);
     assert!(rows.iter().all(|row| row.outcome.is_some() && row.effect == Some(Effect::None)));
-    yard.shutdown().await;
+    test.shutdown().await;
 }

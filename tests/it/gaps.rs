@@ -21,7 +21,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::{Yard, watch};
+use crate::support::{TestRuntime, watch};
 
 /// A model that cannot follow one keyword of each tool.
 #[derive(Debug)]
@@ -78,12 +78,12 @@ async fn a_part_of_a_schema_that_calls_may_break_is_in_the_log() {
     let warnings = Warnings::default();
     let subscriber = tracing_subscriber::registry().with(warnings.clone());
     let watching = watch(subscriber);
-    let yard = Yard::new(Gapped(ScriptedModel::new([]))).await;
+    let test = TestRuntime::new(Gapped(ScriptedModel::new([]))).await;
     drop(watching);
     let lines = warnings.0.lock().unwrap().clone();
     assert_eq!(lines.len(), 1, "{lines:?}");
     for part in ["tool=note", "/properties/zip", "pattern", "the model's calls may break"] {
         assert!(lines[0].contains(part), "{part}: {lines:?}");
     }
-    yard.shutdown().await;
+    test.shutdown().await;
 }

@@ -10,24 +10,24 @@ use madang::{
 use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
 
-use crate::support::{PATIENCE, Yard, kind, wanted};
+use crate::support::{PATIENCE, TestRuntime, kind, wanted};
 
 /// A runtime that gives an actor up when it dies for the first time, and in which every wait for one is longer than the
 /// patience of a test.
-async fn yard() -> (Yard, HandScript) {
+async fn test_runtime() -> (TestRuntime, HandScript) {
     let (model, script) = model_pair();
     let mut limits = Limits::default();
     limits.max_restarts = 0;
     limits.ask_timeout = Duration::from_secs(600);
     limits.store_timeout = Duration::from_secs(600);
-    (Yard::with_limits(model, limits).await, script)
+    (TestRuntime::with_limits(model, limits).await, script)
 }
 
-async fn is_given_up(yard: &Yard, actor: &'static str) {
-    let mut health = yard.runtime.actors().health.clone();
+async fn is_given_up(test: &TestRuntime, actor: &'static str) {
+    let mut health = test.runtime.actors().health.clone();
     let given_up = health.wait_for(|health| *health == Health::Unhealthy { actor });
     drop(in_time(given_up).await.unwrap());
-    assert_eq!(yard.runtime.health(), Health::Unhealthy { actor });
+    assert_eq!(test.runtime.health(), Health::Unhealthy { actor });
 }
 
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
@@ -40,58 +40,58 @@ fn call(name: &str) -> Completion {
 }
 
 /// How the calls of the model ended, as the ledger has it.
-async fn ends(yard: &Yard) -> Vec<Option<ToolOutcome>> {
-    let rows = yard.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+async fn ends(test: &TestRuntime) -> Vec<Option<ToolOutcome>> {
+    let rows = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     rows.into_iter().map(|row| row.outcome).collect()
 }
 
 #[tokio::test]
 async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_store_s_error() {
-    let (yard, mut script) = yard().await;
+    let (test, mut script) = test_runtime().await;
     let (running, other) = (
-        yard.runtime.session("kim", "a").await.unwrap(),
-        yard.runtime.session("kim", "b").await.unwrap(),
+        test.runtime.session("kim", "a").await.unwrap(),
+        test.runtime.session("kim", "b").await.unwrap(),
     );
     let turn = running.ask("go").await.unwrap();
     let completion = script.next().await;
-    yard.runtime.actors().store_actor.actor().kill();
-    is_given_up(&yard, "store").await;
+    test.runtime.actors().store_actor.actor().kill();
+    is_given_up(&test, "store").await;
     completion.say("Done.");
     assert_eq!(in_time(turn.ended()).await.unwrap().error, Some(TurnError::Store));
     let refused = in_time(other.ask("go")).await.unwrap_err();
     assert!(matches!(refused, TurnRefused::Store(StoreError::Unavailable { .. })), "{refused:?}");
-    let report = in_time(yard.runtime.session("kim", "new")).await;
+    let report = in_time(test.runtime.session("kim", "new")).await;
     assert!(report.is_err(), "a session that is new must be stored");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
-    let (yard, mut script) = yard().await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let (test, mut script) = test_runtime().await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     let _completion = script.next().await;
-    yard.runtime.actors().llm.actor().kill();
-    is_given_up(&yard, "llm").await;
+    test.runtime.actors().llm.actor().kill();
+    is_given_up(&test, "llm").await;
     let died = Some(TurnError::model("EngineDied"));
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     let turn = in_time(session.ask("again")).await.unwrap();
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     // What needs no model goes on.
-    assert_eq!(kind(&yard.call("note", &json!({ "name": "a" }), Confirm::Nobody).await), "ok");
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("note", &json!({ "name": "a" }), Confirm::Nobody).await), "ok");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn without_a_confirm_actor_nobody_can_be_asked() {
-    let (yard, mut script) = yard().await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let (test, mut script) = test_runtime().await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("go").await.unwrap();
     script.next().await.finish(call("save"));
     let question = probe.question().await;
-    yard.runtime.actors().confirm.actor().kill();
-    is_given_up(&yard, "confirm").await;
+    test.runtime.actors().confirm.actor().kill();
+    is_given_up(&test, "confirm").await;
     // The question that was open, and one that comes later.
     in_time(script.next()).await.finish(call("save"));
     in_time(script.next()).await.say("Nobody was there.");
@@ -115,29 +115,29 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
         "{answered:?}"
     );
     let unreachable = Some(ToolOutcome::cancelled(CancelReason::Unreachable));
-    assert_eq!(ends(&yard).await, [unreachable.clone(), unreachable]);
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert_eq!(ends(&test).await, [unreachable.clone(), unreachable]);
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn without_a_dispatcher_calls_end_with_an_error_and_nothing_runs() {
-    let (yard, mut script) = yard().await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let (test, mut script) = test_runtime().await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     let completion = script.next().await;
-    yard.runtime.actors().dispatcher.actor().kill();
-    is_given_up(&yard, "dispatcher").await;
+    test.runtime.actors().dispatcher.actor().kill();
+    is_given_up(&test, "dispatcher").await;
     completion.finish(call("note"));
     in_time(script.next()).await.say("It did not work.");
     assert_eq!(in_time(turn.ended()).await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(
-        kind(&yard.call("note", &json!({ "name": "a" }), Confirm::Nobody).await),
+        kind(&test.call("note", &json!({ "name": "a" }), Confirm::Nobody).await),
         "handler_error"
     );
     let is_failed = |end: &Option<ToolOutcome>| matches!(end, Some(ToolOutcome::Err(error)) if error.code == "handler_error");
-    let ends = ends(&yard).await;
+    let ends = ends(&test).await;
     assert!(ends.len() == 2 && ends.iter().all(is_failed), "{ends:?}");
-    assert!(yard.rows().is_empty());
-    yard.shutdown().await;
+    assert!(test.rows().is_empty());
+    test.shutdown().await;
 }

@@ -26,7 +26,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::{Yard, kind, watch};
+use crate::support::{TestRuntime, kind, watch};
 
 /// Keeps what the library logs on this thread.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +77,7 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
     // Two calls wait for these, and no other may reach them.
     limits.confirmation_timeout = Duration::from_secs(2);
     limits.transaction_deadline = Duration::from_secs(2);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     log.take();
     let approve = || Confirm::Always(Decision::Approve);
     let silent = || Confirm::Ask(Box::new(|_| Box::pin(async { None })));
@@ -95,7 +95,7 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
         ("slow_mail", json!({}), approve(), "timeout", Level::ERROR),
         ("slow_note", named.clone(), approve(), "timeout", Level::ERROR),
     ] {
-        let report = yard.call(tool, &arguments, confirm).await;
+        let report = test.call(tool, &arguments, confirm).await;
         let said = log.take();
         assert_eq!(kind(&report), end, "{tool} {arguments}");
         assert_eq!(loudest(&said), Some(level), "{tool} {arguments} {end}: {said:?}");
@@ -105,13 +105,13 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
         ("rule_note", named, "r3_quota"),
         ("save", json!({ "name": "quiet" }), "ok"),
     ] {
-        let report = yard.call(tool, &arguments, approve()).await;
+        let report = test.call(tool, &arguments, approve()).await;
         let said = log.take();
         assert_eq!(kind(&report), end);
         assert!(loudest(&said).is_none_or(|level| level >= Level::DEBUG), "{tool}: {said:?}");
     }
-    yard.gate.open(2);
-    yard.shutdown().await;
+    test.gate.open(2);
+    test.shutdown().await;
 }
 
 #[tokio::test]
@@ -119,20 +119,20 @@ async fn a_bound_that_is_reached_is_told_at_info() {
     let (log, _guard) = Log::keep();
     let mut limits = Limits::default();
     limits.max_running_calls = 1;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
-    let slow = yard.call("slow_read", &nothing, Confirm::Nobody);
+    let slow = test.call("slow_read", &nothing, Confirm::Nobody);
     let refused = async {
-        yard.gate.begun(1).await;
+        test.gate.begun(1).await;
         log.take();
-        let report = yard.call("search", &json!({}), Confirm::Nobody).await;
+        let report = test.call("search", &json!({}), Confirm::Nobody).await;
         let said = log.take();
-        yard.gate.open(1);
+        test.gate.open(1);
         (kind(&report), loudest(&said))
     };
     let (_, refused) = tokio::join!(slow, refused);
     assert_eq!(refused, ("overloaded".to_owned(), Some(Level::INFO)));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
@@ -140,19 +140,19 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
     let (log, _guard) = Log::keep();
     let mut limits = Limits::default();
     limits.max_stored_bytes_per_user = 1;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let named = json!({ "name": "a" });
-    assert_eq!(kind(&yard.call("note", &named, Confirm::Nobody).await), "ok");
+    assert_eq!(kind(&test.call("note", &named, Confirm::Nobody).await), "ok");
     log.take();
     for tool in ["note", "search", "save"] {
-        let report = yard.call(tool, &named, Confirm::Always(Decision::Approve)).await;
+        let report = test.call(tool, &named, Confirm::Always(Decision::Approve)).await;
         let said = log.take();
         assert_eq!(kind(&report), "overloaded", "{tool}");
         assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
     }
-    let session = yard.runtime.session("kim", "1").await.unwrap();
+    let session = test.runtime.session("kim", "1").await.unwrap();
     assert!(matches!(session.ask("hi").await, Err(TurnRefused::Overloaded(_))));
-    yard.shutdown().await;
+    test.shutdown().await;
     let said = log.take();
     assert!(loudest(&said).is_none_or(|level| level >= Level::INFO), "{said:?}");
 }
@@ -160,19 +160,19 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
 /// A call that needs nobody takes a handler's time and little more: the least of many, for others use the machine.
 #[tokio::test]
 async fn a_call_ends_within_100_ms() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     let mut least = [Duration::MAX; 2];
     for _ in 0..50 {
         for (least, (tool, arguments)) in
             least.iter_mut().zip([("search", json!({})), ("note", json!({ "name": "a" }))])
         {
             let began = Instant::now();
-            assert_eq!(kind(&yard.call(tool, &arguments, Confirm::Nobody).await), "ok");
+            assert_eq!(kind(&test.call(tool, &arguments, Confirm::Nobody).await), "ok");
             *least = began.elapsed().min(*least);
         }
     }
     assert!(least.iter().all(|time| *time < Duration::from_millis(100)), "{least:?}");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 /// Set where this program is to panic.

@@ -8,7 +8,7 @@ use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::timeout};
 
-use crate::support::{PATIENCE, Yard, kim, kind};
+use crate::support::{PATIENCE, TestRuntime, kim, kind};
 
 fn named(session: &str, tool: &str) -> Call {
     Call::new(kim(), tool, json!({ "name": tool }).to_string())
@@ -19,8 +19,8 @@ fn says(texts: &[&str]) -> ScriptedModel {
     ScriptedModel::new(texts.iter().map(|text| ScriptedCompletion::text(*text)))
 }
 
-fn in_background(yard: &Yard, call: Call) -> JoinHandle<Result<CallReport, SessionError>> {
-    let runtime = yard.runtime.clone();
+fn in_background(test: &TestRuntime, call: Call) -> JoinHandle<Result<CallReport, SessionError>> {
+    let runtime = test.runtime.clone();
     tokio::spawn(async move { runtime.dispatch(call).await })
 }
 
@@ -29,8 +29,8 @@ async fn joined<T>(task: JoinHandle<T>) -> T {
 }
 
 /// The transcript in words.
-async fn transcript(yard: &Yard, session: &str) -> Vec<(u64, String)> {
-    let stored = yard.store.session(&SessionId::new(session).unwrap()).await.unwrap().unwrap();
+async fn transcript(test: &TestRuntime, session: &str) -> Vec<(u64, String)> {
+    let stored = test.store.session(&SessionId::new(session).unwrap()).await.unwrap().unwrap();
     let words = |content| match content {
         Content::User { text } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => record.name.to_string(),
@@ -41,16 +41,16 @@ async fn transcript(yard: &Yard, session: &str) -> Vec<(u64, String)> {
 
 #[tokio::test]
 async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on_behind_it() {
-    let yard = Yard::new(says(&["Hello.", "Noted."])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(says(&["Hello.", "Noted."])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut heard = session.subscribe();
     session.ask("hi").await.unwrap().ended().await.unwrap();
-    let report = yard.runtime.dispatch(named("s", "note")).await.unwrap();
+    let report = test.runtime.dispatch(named("s", "note")).await.unwrap();
     assert_eq!((kind(&report).as_str(), report.session.as_str()), ("ok", "s"));
     session.ask("and now?").await.unwrap().ended().await.unwrap();
     let entries = ["hi", "Hello.", "note", "and now?", "Noted."];
     let expected: Vec<_> = (1..).zip(entries.map(str::to_owned)).collect();
-    assert_eq!(transcript(&yard, "s").await, expected);
+    assert_eq!(transcript(&test, "s").await, expected);
     let ended = async {
         loop {
             let Some(Item::Event(event)) = heard.next().await else { panic!("nothing is missed") };
@@ -61,88 +61,89 @@ async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on
     };
     let name = timeout(PATIENCE, ended).await.expect("who reads the chat hears of it");
     assert_eq!(&*name, "note");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_session_that_does_not_exist_is_opened_for_the_call() {
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     for _ in 0..2 {
-        assert_eq!(kind(&yard.runtime.dispatch(named("new", "note")).await.unwrap()), "ok");
+        assert_eq!(kind(&test.runtime.dispatch(named("new", "note")).await.unwrap()), "ok");
     }
     let expected = [(1, "note".to_owned()), (2, "note".to_owned())];
-    assert_eq!(transcript(&yard, "new").await, expected);
+    assert_eq!(transcript(&test, "new").await, expected);
     let lee = UserId::new("lee").unwrap();
     let foreign = Call::new(lee, "search", "{}").session(SessionId::new("new").unwrap());
-    let refused = yard.runtime.dispatch(foreign).await;
+    let refused = test.runtime.dispatch(foreign).await;
     assert!(matches!(refused, Err(SessionError::Foreign(_))), "{refused:?}");
-    assert_eq!(transcript(&yard, "new").await, expected);
-    yard.shutdown().await;
+    assert_eq!(transcript(&test, "new").await, expected);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is_refused() {
-    let yard = Yard::new(says(&["Hello."])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
-    let slow = in_background(&yard, named("s", "slow_note"));
-    yard.gate.begun(1).await;
+    let test = TestRuntime::new(says(&["Hello."])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
+    let slow = in_background(&test, named("s", "slow_note"));
+    test.gate.begun(1).await;
     let asking = tokio::spawn({
         let session = session.clone();
         async move { session.ask("hi").await.unwrap().ended().await.unwrap().ending }
     });
-    let refused = yard.runtime.dispatch(named("s", "note")).await;
+    let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
-    yard.gate.open(1);
+    test.gate.open(1);
     assert_eq!(kind(&joined(slow).await.unwrap()), "ok");
     assert_eq!(joined(asking).await, TurnEnding::Answered);
     let expected = [(1, "slow_note"), (2, "hi"), (3, "Hello.")];
-    assert_eq!(transcript(&yard, "s").await, expected.map(|(seq, text)| (seq, text.to_owned())));
-    yard.shutdown().await;
+    assert_eq!(transcript(&test, "s").await, expected.map(|(seq, text)| (seq, text.to_owned())));
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_call_that_nobody_waits_for_any_more_keeps_its_session_until_it_has_ended() {
-    let yard = Yard::new(says(&["Hello."])).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
-    let slow = in_background(&yard, named("s", "slow_note"));
-    yard.gate.begun(1).await;
+    let test = TestRuntime::new(says(&["Hello."])).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
+    let slow = in_background(&test, named("s", "slow_note"));
+    test.gate.begun(1).await;
     slow.abort();
     assert!(slow.await.unwrap_err().is_cancelled());
-    let refused = yard.runtime.dispatch(named("s", "note")).await;
+    let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
-    yard.gate.open(1);
+    test.gate.open(1);
     session.ask("hi").await.unwrap().ended().await.unwrap();
-    let entries: Vec<_> = transcript(&yard, "s").await.into_iter().map(|(_, text)| text).collect();
+    let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["slow_note", "hi", "Hello."]);
-    assert_eq!(yard.rows().len(), 1, "what it wrote is kept");
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 1, "what it wrote is kept");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     let arguments = json!({ "name": "a" });
-    let yard = Yard::new(crate::support::call_then_say("slow_note", &arguments, "Noted.")).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test =
+        TestRuntime::new(crate::support::call_then_say("slow_note", &arguments, "Noted.")).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
-    yard.gate.begun(1).await;
-    let refused = yard.runtime.dispatch(named("s", "note")).await;
+    test.gate.begun(1).await;
+    let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
-    yard.gate.open(1);
+    test.gate.open(1);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(kind(&yard.runtime.dispatch(named("s", "note")).await.unwrap()), "ok");
-    assert_eq!(yard.rows().len(), 2);
-    yard.shutdown().await;
+    assert_eq!(kind(&test.runtime.dispatch(named("s", "note")).await.unwrap()), "ok");
+    assert_eq!(test.rows().len(), 2);
+    test.shutdown().await;
 }
 
 /// Its question was asked of nobody, and who named the session hears the same as without.
 #[tokio::test]
 async fn a_call_that_nobody_confirms_is_an_entry_as_well_and_lets_the_session_go() {
-    let yard = Yard::with_limits(says(&["Hello."]), Limits::default()).await;
-    let report = yard.runtime.dispatch(named("s", "save").confirm(Confirm::Nobody)).await.unwrap();
+    let test = TestRuntime::with_limits(says(&["Hello."]), Limits::default()).await;
+    let report = test.runtime.dispatch(named("s", "save").confirm(Confirm::Nobody)).await.unwrap();
     assert_eq!(kind(&report), "unreachable");
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.session("kim", "s").await.unwrap();
     session.ask("hi").await.unwrap().ended().await.unwrap();
-    let entries: Vec<_> = transcript(&yard, "s").await.into_iter().map(|(_, text)| text).collect();
+    let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["save", "hi", "Hello."]);
-    yard.shutdown().await;
+    test.shutdown().await;
 }

@@ -32,7 +32,7 @@ static SONGS: LazyLock<Migrator> = LazyLock::new(|| {
 });
 
 /// A runtime on a database file with a table of the embedder's.
-struct House {
+struct StoreFixture {
     runtime: Runtime,
     folder: TempDir,
 }
@@ -43,7 +43,7 @@ struct Titles {
     titles: Vec<String>,
 }
 
-impl House {
+impl StoreFixture {
     async fn new(limits: Limits) -> Self {
         Self::with_model(ScriptedModel::new([]), limits).await
     }
@@ -159,11 +159,11 @@ async fn endless(_: NoArguments, db: &mut SqliteConnection, _: &ToolContext) -> 
 async fn a_tools_rows_ledger_entry_outcome_and_transcript_entry_are_there_together() {
     let script =
         [ScriptedCompletion::call("add", &titles(&["아리랑"])), ScriptedCompletion::text("Added.")];
-    let house = House::with_model(ScriptedModel::new(script), Limits::default()).await;
-    let session = house.runtime.session("kim", "s").await.unwrap();
+    let fixture = StoreFixture::with_model(ScriptedModel::new(script), Limits::default()).await;
+    let session = fixture.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("add it").await.unwrap();
     // Whenever somebody else looks, all four are there, or none of them.
-    let mut db = own_connection(&house.folder).await;
+    let mut db = own_connection(&fixture.folder).await;
     let look = "SELECT (SELECT count(*) FROM songs), \
         (SELECT count(*) FROM madang_transitions WHERE step = 'ended'), \
         (SELECT count(*) FROM madang_calls WHERE outcome IS NOT NULL), \
@@ -179,7 +179,7 @@ async fn a_tools_rows_ledger_entry_outcome_and_transcript_entry_are_there_togeth
     };
     tokio::time::timeout(PATIENCE, both).await.expect("the tool commits");
     turn.ended().await.unwrap();
-    house.shutdown().await;
+    fixture.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,18 +187,18 @@ async fn a_hanging_handler_makes_others_wait_no_longer_than_its_deadline() {
     let limits = Limits::default();
     let deadline = limits.transaction_deadline;
     for name in ["hang", "spin"] {
-        let house = House::new(limits.clone()).await;
+        let fixture = StoreFixture::new(limits.clone()).await;
         let arguments = json!({});
-        let hanging = house.call(name, &arguments);
+        let hanging = fixture.call(name, &arguments);
         let others = async {
-            while house.runtime.running_tasks() < 2 {
+            while fixture.runtime.running_tasks() < 2 {
                 tokio::task::yield_now().await;
             }
             let begin = Instant::now();
             let song = titles(&["song"]);
             let (tool, own) = tokio::join!(
-                house.call("add", &song),
-                house
+                fixture.call("add", &song),
+                fixture
                     .runtime
                     .transaction(async |db: &mut SqliteConnection| insert(db, "own").await),
             );
@@ -210,19 +210,19 @@ async fn a_hanging_handler_makes_others_wait_no_longer_than_its_deadline() {
         assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
         // Two commits come on top, on a machine that may be busy with other tests.
         assert!(waited < deadline + Duration::from_secs(10), "{name}: {waited:?}");
-        assert_eq!(house.titles().await, ["own", "song"]);
-        house.shutdown().await;
+        assert_eq!(fixture.titles().await, ["own", "song"]);
+        fixture.shutdown().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_types_commit_is_refused_that_and_costs_nobody_anything() {
-    let house = House::new(Limits::default()).await;
+    let fixture = StoreFixture::new(Limits::default()).await;
     let (song, nothing) = (titles(&["song"]), json!({}));
     let (before, commits, own) = tokio::join!(
-        house.call("add", &song),
-        house.call("commit", &nothing),
-        house.runtime.transaction(async |db: &mut SqliteConnection| insert(db, "own").await),
+        fixture.call("add", &song),
+        fixture.call("commit", &nothing),
+        fixture.runtime.transaction(async |db: &mut SqliteConnection| insert(db, "own").await),
     );
     own.unwrap();
     // It goes on in the transaction that it did not end.
@@ -230,28 +230,29 @@ async fn a_tool_that_types_commit_is_refused_that_and_costs_nobody_anything() {
         assert_eq!((kind(&report).as_str(), report.record.effect), ("ok", Effect::Committed));
     }
     let there = ["ghost", "own", "second ghost", "song"];
-    assert_eq!(house.titles().await, there);
-    let rows = house.runtime.ledger(&LedgerFilter::default()).await.unwrap();
+    assert_eq!(fixture.titles().await, there);
+    let rows = fixture.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert!(rows.len() == 2 && rows.iter().all(|row| row.outcome.is_some()), "{rows:?}");
 
-    let typed = house.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
-        insert(db, "third ghost").await?;
-        drop(sqlx::query("ROLLBACK").execute(db).await);
-        Ok(())
-    });
+    let typed =
+        fixture.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
+            insert(db, "third ghost").await?;
+            drop(sqlx::query("ROLLBACK").execute(db).await);
+            Ok(())
+        });
     assert!(matches!(typed.await, Err(TransactionError::NotWritten(_))));
-    assert_eq!(house.titles().await, there);
-    house.shutdown().await;
+    assert_eq!(fixture.titles().await, there);
+    fixture.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_keeps_the_parts_that_went_well() {
-    let house = House::new(Limits::default()).await;
-    let report = house.call("import", &titles(&["a", "", "b", "a"])).await;
+    let fixture = StoreFixture::new(Limits::default()).await;
+    let report = fixture.call("import", &titles(&["a", "", "b", "a"])).await;
     assert_eq!(report.envelope, r#"{"status":"ok","data":2}"#);
-    assert_eq!(house.titles().await, ["a", "a (score)", "b", "b (score)"]);
+    assert_eq!(fixture.titles().await, ["a", "a (score)", "b", "b (score)"]);
 
-    let own = house.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
+    let own = fixture.runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
         insert(db, "c").await?;
         let part = savepoint(db, async |db| {
             insert(db, "d").await?;
@@ -261,20 +262,20 @@ async fn a_tool_keeps_the_parts_that_went_well() {
         Ok(())
     });
     own.await.unwrap();
-    assert_eq!(house.titles().await, ["a", "a (score)", "b", "b (score)", "c"]);
-    house.shutdown().await;
+    assert_eq!(fixture.titles().await, ["a", "a (score)", "b", "b (score)", "c"]);
+    fixture.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_reads_end_at_their_deadline_and_keep_no_connection() {
-    let house = House::new(Limits::default()).await;
+    let fixture = StoreFixture::new(Limits::default()).await;
     // More of them than there are connections to read with.
     for _ in 0..6 {
-        let report = house.call("endless", &json!({})).await;
+        let report = fixture.call("endless", &json!({})).await;
         assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
     }
     for _ in 0..6 {
-        assert_eq!(house.call("count", &json!({})).await.envelope, r#"{"status":"ok","data":0}"#);
+        assert_eq!(fixture.call("count", &json!({})).await.envelope, r#"{"status":"ok","data":0}"#);
     }
-    house.shutdown().await;
+    fixture.shutdown().await;
 }

@@ -9,7 +9,7 @@ use madang::{
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
-use crate::support::{PATIENCE, Yard, kind, wanted};
+use crate::support::{PATIENCE, TestRuntime, kind, wanted};
 
 fn call(name: &str) -> Completion {
     let call = wanted(name, &json!({ "name": "a" }));
@@ -19,47 +19,47 @@ fn call(name: &str) -> Completion {
 #[tokio::test]
 async fn the_dispatcher_is_killed_in_mid_call_and_the_call_still_ends() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     script.next().await.finish(call("slow_note"));
-    yard.gate.begun(1).await;
-    yard.runtime.actors().dispatcher.actor().kill();
-    yard.gate.open(1);
+    test.gate.begun(1).await;
+    test.runtime.actors().dispatcher.actor().kill();
+    test.gate.open(1);
     script.next().await.say("Done.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(yard.rows().len(), 1);
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 1);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn calls_that_the_dispatcher_takes_into_its_grave_are_dispatched_again() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
+    let test = TestRuntime::new(model).await;
     // Restart intensity is bounded, so there are few of these kills.
     for number in 0..4 {
-        let session = yard.runtime.session("kim", &format!("s{number}")).await.unwrap();
+        let session = test.runtime.session("kim", &format!("s{number}")).await.unwrap();
         let turn = session.ask("go").await.unwrap();
         let completion = script.next().await;
-        yard.runtime.actors().dispatcher.actor().kill();
+        test.runtime.actors().dispatcher.actor().kill();
         completion.finish(call("note"));
         script.next().await.say("Done.");
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     }
-    assert_eq!(yard.rows().len(), 1);
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 1);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("go").await.unwrap();
     script.next().await.finish(call("save"));
     let question = probe.question().await;
-    let confirm = yard.runtime.actors().confirm.clone();
+    let confirm = test.runtime.actors().confirm.clone();
     let gone = confirm.actor();
     gone.kill();
     confirm.after(&gone).await;
@@ -72,21 +72,21 @@ async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
     tokio::time::timeout(PATIENCE, answered).await.unwrap();
     script.next().await.say("Saved.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(yard.rows().len(), 1);
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 1);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.ask("go").await.unwrap();
     let completion = script.next().await;
     completion.delta("Hel");
     probe.until_streamed("Hel").await;
-    let llm = yard.runtime.actors().llm.clone();
+    let llm = test.runtime.actors().llm.clone();
     let gone = llm.actor();
     gone.kill();
     let end = turn.ended().await.unwrap();
@@ -95,14 +95,14 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let turn = session.ask("again").await.unwrap();
     script.next().await.say("Hello again.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_model_that_panics_ends_one_turn() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     script.next().await.panic("inside the model");
     let end = turn.ended().await.unwrap();
@@ -110,19 +110,19 @@ async fn a_model_that_panics_ends_one_turn() {
     let turn = session.ask("again").await.unwrap();
     script.next().await.say("Hello again.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     script.next().await.finish(call("note"));
     script.next().await.say("Noted.");
     turn.ended().await.unwrap();
-    let store = yard.runtime.actors().store_actor.clone();
+    let store = test.runtime.actors().store_actor.clone();
     let gone = store.actor();
     gone.kill();
     store.after(&gone).await;
@@ -130,26 +130,26 @@ async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
     script.next().await.say("Still here.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(session.state().await.unwrap().messages.len(), 5);
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn an_actor_that_dies_again_and_again_makes_the_runtime_unhealthy() {
     let mut limits = Limits::default();
     limits.max_restarts = 2;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
-    let confirm = yard.runtime.actors().confirm.clone();
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
+    let confirm = test.runtime.actors().confirm.clone();
     for _ in 0..2 {
         let gone = confirm.actor();
         gone.kill();
         confirm.after(&gone).await;
     }
-    assert_eq!(yard.runtime.health(), Health::Healthy);
+    assert_eq!(test.runtime.health(), Health::Healthy);
     confirm.actor().kill();
-    let mut health = yard.runtime.actors().health.clone();
+    let mut health = test.runtime.actors().health.clone();
     let unhealthy = health.wait_for(|health| *health == Health::Unhealthy { actor: "confirm" });
     drop(tokio::time::timeout(PATIENCE, unhealthy).await.unwrap().unwrap());
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 /// Panics of all kinds, dismissals and kills in other sessions, while one session talks on.
@@ -171,17 +171,17 @@ async fn a_healthy_session_beside_all_of_it_never_notices() {
             std::iter::repeat_n(script, 20).flatten(),
         );
     }
-    let yard = Yard::new(model).await;
+    let test = TestRuntime::new(model).await;
     let others: Vec<_> =
-        unhealthy.map(|name| tokio::spawn(talk(yard.runtime.clone(), name, 20))).into();
-    let healthy = talk(yard.runtime.clone(), "healthy", 40);
+        unhealthy.map(|name| tokio::spawn(talk(test.runtime.clone(), name, 20))).into();
+    let healthy = talk(test.runtime.clone(), "healthy", 40);
     let endings = tokio::time::timeout(Duration::from_secs(60), healthy).await.unwrap();
     assert_eq!(endings, vec![TurnEnding::Answered; 40]);
     for other in others {
         assert_eq!(other.await.unwrap(), vec![TurnEnding::Answered; 20]);
     }
-    assert_eq!(kind(&yard.call("search", &json!({}), Confirm::Nobody).await), "ok");
-    yard.shutdown().await;
+    assert_eq!(kind(&test.call("search", &json!({}), Confirm::Nobody).await), "ok");
+    test.shutdown().await;
 }
 
 async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> {

@@ -24,7 +24,7 @@ use tracing_subscriber::registry;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runtime on the memory store, with its store and the gate of its slow tools.
-pub(crate) struct Yard {
+pub(crate) struct TestRuntime {
     pub(crate) runtime: Runtime,
     pub(crate) store: MemoryStore,
     pub(crate) gate: Arc<Gate>,
@@ -54,7 +54,7 @@ impl Gate {
     }
 }
 
-impl Yard {
+impl TestRuntime {
     pub(crate) async fn new(model: impl ChatModel) -> Self {
         // Handlers at the gate hold the writer's transaction for as long as the test wants.
         let mut limits = Limits::default();
@@ -166,7 +166,7 @@ struct Named {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-/// The tools of the yard. `save` asks unless the name begins with `quiet`; `note` never asks.
+/// The tools of the test runtime. `save` asks unless the name begins with `quiet`; `note` never asks.
 fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(tool::reading("search", "Lists the rows.", search)),
@@ -338,11 +338,11 @@ async fn panic_in_drop(_: Nothing, _: &ToolContext) -> ToolResult<Value> {
 }
 
 async fn panic_locked(_: Nothing, ctx: &ToolContext) -> ToolResult<Value> {
-    let lock = ctx.extension::<Arc<Mutex<u32>>>().expect("every yard has the lock");
+    let lock = ctx.extension::<Arc<Mutex<u32>>>().expect("every test runtime has the lock");
     let _held = lock.lock();
     panic!("holding a lock")
 }
 
 fn gate(ctx: &ToolContext) -> &Gate {
-    ctx.extension::<Arc<Gate>>().expect("every yard has a gate")
+    ctx.extension::<Arc<Gate>>().expect("every test runtime has a gate")
 }

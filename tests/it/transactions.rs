@@ -8,76 +8,76 @@ use madang_testing::{MemoryConnection, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 
-use crate::support::{Yard, call_then_say, kind};
+use crate::support::{TestRuntime, call_then_say, kind};
 
 /// Writes a row, as a handler of the embedder's own.
 fn put(db: &mut MemoryConnection, name: &str) -> io::Result<()> {
     db.put(name, json!(1)).map_err(io::Error::other)
 }
 
-async fn names(yard: &Yard) -> Vec<String> {
-    yard.rows().into_keys().collect()
+async fn names(test: &TestRuntime) -> Vec<String> {
+    test.rows().into_keys().collect()
 }
 
 #[tokio::test]
 async fn its_result_is_given_only_after_the_commit() {
-    let yard = Yard::without_model().await;
-    let paused = yard.store.pause().await;
+    let test = TestRuntime::without_model().await;
+    let paused = test.store.pause().await;
     let (ran, has_run) = tokio::sync::oneshot::channel();
-    let transaction = yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+    let transaction = test.runtime.transaction(async move |db: &mut MemoryConnection| {
         put(db, "a")?;
         ran.send(()).unwrap();
         io::Result::Ok(7)
     });
     let told = tokio::spawn(transaction);
     has_run.await.unwrap();
-    assert_eq!(yard.runtime.actors().store.waiting().await.unwrap(), 0);
-    assert!(!told.is_finished() && yard.rows().is_empty(), "nobody sees it before the commit");
+    assert_eq!(test.runtime.actors().store.waiting().await.unwrap(), 0);
+    assert!(!told.is_finished() && test.rows().is_empty(), "nobody sees it before the commit");
     drop(paused);
     assert_eq!(told.await.unwrap().unwrap(), 7);
-    assert_eq!(names(&yard).await, ["a"]);
-    yard.shutdown().await;
+    assert_eq!(names(&test).await, ["a"]);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn transactions_and_tools_share_one_commit() {
-    let yard = Yard::without_model().await;
-    let paused = yard.store.pause().await;
-    let first = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "first"));
+    let test = TestRuntime::without_model().await;
+    let paused = test.store.pause().await;
+    let first = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "first"));
     let first = tokio::spawn(first);
-    while yard.runtime.running_tasks() < 2 {
+    while test.runtime.running_tasks() < 2 {
         tokio::task::yield_now().await;
     }
     let mut others = JoinSet::new();
     for number in 0..50 {
         let put = async move |db: &mut MemoryConnection| put(db, &format!("t{number}"));
-        let transaction = yard.runtime.transaction(put);
+        let transaction = test.runtime.transaction(put);
         others.spawn(async move { transaction.await.unwrap() });
     }
     let note = json!({ "name": "note" });
-    let tool = yard.call("note", &note, Confirm::Nobody);
+    let tool = test.call("note", &note, Confirm::Nobody);
     let go = async {
-        yard.waiting(51).await;
-        let before = yard.store.commits();
+        test.waiting(51).await;
+        let before = test.store.commits();
         drop(paused);
         others.join_all().await;
-        yard.store.commits() - before
+        test.store.commits() - before
     };
     let (report, commits) = tokio::join!(tool, go);
     first.await.unwrap().unwrap();
     assert_eq!(kind(&report), "ok");
     assert!(commits <= 2, "{commits} commits for the first and 51 that waited behind it");
-    assert_eq!(yard.rows().len(), 52);
-    yard.shutdown().await;
+    assert_eq!(test.rows().len(), 52);
+    test.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
     let mut limits = Limits::default();
     limits.transaction_deadline = Duration::from_millis(50);
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
-    let paused = yard.store.pause().await;
-    let runtime = &yard.runtime;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
+    let paused = test.store.pause().await;
+    let runtime = &test.runtime;
     // The writer takes all that waits when it begins: this one keeps it busy until the others are there.
     let first = runtime.transaction(async |db: &mut MemoryConnection| put(db, "first"));
     let first = tokio::spawn(first);
@@ -106,7 +106,7 @@ async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
         )
     };
     let go = async {
-        yard.waiting(5).await;
+        test.waiting(5).await;
         drop(paused);
     };
     let ((before, given_up, panicked, late, after), ()) = tokio::join!(work, go);
@@ -117,8 +117,8 @@ async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
     assert_eq!(own.to_string(), "changed my mind");
     assert!(matches!(panicked, Err(TransactionError::Panicked)), "{panicked:?}");
     assert!(matches!(late, Err(TransactionError::Deadline(_))), "{late:?}");
-    assert_eq!(names(&yard).await, ["after", "before", "first"]);
-    yard.shutdown().await;
+    assert_eq!(names(&test).await, ["after", "before", "first"]);
+    test.shutdown().await;
 }
 
 /// A payload of a panic that panics when it is dropped.
@@ -134,9 +134,9 @@ impl Drop for Bomb {
 async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline() {
     let limits = Limits::default();
     let deadline = limits.transaction_deadline;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let (began, has_begun) = tokio::sync::oneshot::channel();
-    let hanging = yard.runtime.transaction(async move |_: &mut MemoryConnection| {
+    let hanging = test.runtime.transaction(async move |_: &mut MemoryConnection| {
         began.send(()).unwrap();
         std::future::pending::<io::Result<()>>().await
     });
@@ -145,47 +145,47 @@ async fn a_transaction_that_hangs_makes_others_wait_no_longer_than_its_deadline(
     let begin = Instant::now();
     let note = json!({ "name": "note" });
     let (report, own) = tokio::join!(
-        yard.call("note", &note, Confirm::Nobody),
-        yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own")),
+        test.call("note", &note, Confirm::Nobody),
+        test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own")),
     );
     assert!(begin.elapsed() <= deadline + Duration::from_millis(5), "{:?}", begin.elapsed());
     own.unwrap();
     assert_eq!(kind(&report), "ok");
     assert!(matches!(hanging.await.unwrap(), Err(TransactionError::Deadline(_))));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_future_that_nobody_polls_does_not_keep_the_transaction() {
-    let yard = Yard::with_limits(ScriptedModel::new([]), Limits::default()).await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), Limits::default()).await;
     let mut forgotten =
-        yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
+        test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "forgotten"));
     std::future::poll_fn(|cx| {
         assert!(forgotten.as_mut().poll(cx).is_pending());
         std::task::Poll::Ready(())
     })
     .await;
-    let own = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own"));
+    let own = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "own"));
     tokio::time::timeout(Duration::from_millis(10), own).await.expect("nothing is held").unwrap();
-    assert_eq!(names(&yard).await, ["forgotten", "own"]);
-    yard.shutdown().await;
+    assert_eq!(names(&test).await, ["forgotten", "own"]);
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn dropping_the_future_cancels_nothing_and_shutdown_waits_for_it() {
-    let yard = Yard::without_model().await;
-    let paused = yard.store.pause().await;
+    let test = TestRuntime::without_model().await;
+    let paused = test.store.pause().await;
     let (ran, has_run) = tokio::sync::oneshot::channel();
     let transaction =
-        tokio::spawn(yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+        tokio::spawn(test.runtime.transaction(async move |db: &mut MemoryConnection| {
             ran.send(()).unwrap();
             put(db, "a")
         }));
     has_run.await.unwrap();
     transaction.abort();
     assert!(transaction.await.unwrap_err().is_cancelled());
-    let (runtime, store) = (yard.runtime.clone(), yard.store.clone());
-    let shutdown = tokio::spawn(async move { yard.shutdown().await });
+    let (runtime, store) = (test.runtime.clone(), test.store.clone());
+    let shutdown = tokio::spawn(async move { test.shutdown().await });
     tokio::task::yield_now().await;
     assert!(!shutdown.is_finished());
     drop(paused);
@@ -197,62 +197,62 @@ async fn dropping_the_future_cancels_nothing_and_shutdown_waits_for_it() {
 
 #[tokio::test]
 async fn a_commit_that_fails_wrote_nothing_and_a_lost_answer_is_not_known() {
-    let yard = Yard::without_model().await;
-    yard.store.fail_next_begin();
-    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
+    let test = TestRuntime::without_model().await;
+    test.store.fail_next_begin();
+    let told = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
     assert!(matches!(told, Err(TransactionError::NotWritten(_))), "{told:?}");
-    yard.store.fail_next_commit();
-    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "b")).await;
+    test.store.fail_next_commit();
+    let told = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "b")).await;
     assert!(matches!(told, Err(TransactionError::NotWritten(_))), "{told:?}");
-    assert!(yard.rows().is_empty());
-    yard.store.lose_next_commit_reply();
-    let told = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "c")).await;
+    assert!(test.rows().is_empty());
+    test.store.lose_next_commit_reply();
+    let told = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "c")).await;
     assert!(matches!(told, Err(TransactionError::Unknown(_))), "{told:?}");
-    assert_eq!(names(&yard).await, ["c"], "only the tables know");
-    yard.shutdown().await;
+    assert_eq!(names(&test).await, ["c"], "only the tables know");
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn more_transactions_than_may_wait_are_refused() {
     let mut limits = Limits::default();
     limits.max_waiting_writes = 1;
-    let yard = Yard::with_limits(ScriptedModel::new([]), limits).await;
-    let paused = yard.store.pause().await;
+    let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
+    let paused = test.store.pause().await;
     let (ran, has_run) = tokio::sync::oneshot::channel();
-    let first = yard.runtime.transaction(async move |db: &mut MemoryConnection| {
+    let first = test.runtime.transaction(async move |db: &mut MemoryConnection| {
         put(db, "first")?;
         ran.send(()).unwrap();
         std::future::pending::<io::Result<()>>().await
     });
     let first = tokio::spawn(first);
     has_run.await.unwrap();
-    let refused = yard.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
+    let refused = test.runtime.transaction(async |db: &mut MemoryConnection| put(db, "a")).await;
     assert!(
         matches!(refused, Err(TransactionError::NotWritten(StoreError::Overloaded))),
         "{refused:?}"
     );
     drop(paused);
     assert!(matches!(first.await.unwrap(), Err(TransactionError::Deadline(_))));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn another_connection_than_the_stores_is_refused_before_it_waits() {
-    let yard = Yard::without_model().await;
-    let told = yard.runtime.transaction(async |_: &mut String| io::Result::Ok(())).await;
+    let test = TestRuntime::without_model().await;
+    let told = test.runtime.transaction(async |_: &mut String| io::Result::Ok(())).await;
     let Err(refused @ TransactionError::OtherConnection { .. }) = told else { panic!("{told:?}") };
     assert!(refused.to_string().contains("needs a alloc::string::String"), "{refused}");
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_turn_with_one_unasked_transactional_call_takes_three_durable_waits() {
     let model = call_then_say("note", &json!({ "name": "a" }), "Written.");
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
-    let before = yard.store.commits();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
+    let before = test.store.commits();
     session.ask("write it down").await.unwrap().ended().await.unwrap();
-    assert_eq!(yard.store.commits() - before, 3);
-    assert_eq!(names(&yard).await, ["a"]);
-    yard.shutdown().await;
+    assert_eq!(test.store.commits() - before, 3);
+    assert_eq!(names(&test).await, ["a"]);
+    test.shutdown().await;
 }

@@ -298,19 +298,19 @@ mod tests {
     use super::{super::check::check, *};
     use crate::{
         protocol::{Decision, Digest},
+        test_runtime::TestRuntime,
         testing::FakeTool,
-        yard::Yard,
     };
 
     #[tokio::test]
     async fn what_the_store_gives_back_is_asked_only_where_it_is_what_was_written() {
-        let yard = Yard::new([FakeTool::destructive("mail")]).await;
-        let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+        let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+        let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
         let told = call.question().await;
-        let stored = yard.ledger().await.remove(0);
-        yard.answer(&told, Decision::Deny).await.unwrap();
+        let stored = test.ledger().await.remove(0);
+        test.answer(&told, Decision::Deny).await.unwrap();
         call.end().await;
-        let mut checked = check(call.request.clone(), &yard.tree.around).unwrap();
+        let mut checked = check(call.request.clone(), &test.tree.around).unwrap();
         checked.asked_with(stored.shown.as_deref().unwrap().clone());
         assert_eq!(question(stored.clone(), &checked).unwrap(), told);
 

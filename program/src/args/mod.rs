@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Notes(Notes),
     /// Drive many chats at once, let much go wrong, and count what was promised.
     ///
-    /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. A book that is kept apart
+    /// Each chat asks, is asked, answers, leaves; tools panic, fail, dawdle; actors are killed. An oracle that is kept apart
     /// from the store is compared with the ledger and the table of effects at the end: effects lost, doubled, unasked or
     /// misreported, and chats disturbed by another's failure. All must be 0, or the exit code is 1.
     Stress(Stress),

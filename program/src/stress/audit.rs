@@ -1,4 +1,4 @@
-//! Compares the driver's book with the ledger and the table of effects, call by call.
+//! Compares the driver's oracle with the ledger and the table of effects, call by call.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -9,15 +9,15 @@ use madang::{CallId, CallResult, Effect, LedgerRow, TurnEnding};
 use tokio::time::Instant;
 
 use super::{
-    book::{ChatBook, Told, TurnNote, Word},
+    oracle::{ChatOracle, Told, TurnNote, Word},
     snapshot::Snapshot,
     world::Handled,
 };
 
 /// What the driver knows.
 #[derive(Debug, Default)]
-pub(crate) struct Books {
-    pub(crate) chats: Vec<ChatBook>,
+pub(crate) struct Oracles {
+    pub(crate) chats: Vec<ChatOracle>,
     pub(crate) handled: HashMap<CallId, Handled>,
     /// While an actor that serves everybody was gone.
     pub(crate) kills: Vec<RangeInclusive<Instant>>,
@@ -40,18 +40,18 @@ pub(crate) struct Findings {
 }
 
 /// Compares.
-pub(crate) fn audit(books: &Books, snapshot: &Snapshot) -> Findings {
+pub(crate) fn audit(oracles: &Oracles, snapshot: &Snapshot) -> Findings {
     let mut findings = Findings::default();
     findings.misreported.extend(snapshot.damaged.iter().cloned());
     let rows: HashMap<CallId, &LedgerRow> =
         snapshot.ledger.iter().map(|row| (row.call, row)).collect();
     for row in &snapshot.ledger {
-        let handled = books.handled.get(&row.call).cloned().unwrap_or_default();
+        let handled = oracles.handled.get(&row.call).cloned().unwrap_or_default();
         findings.call(row, &handled, snapshot.effects_of(row.call));
     }
     let recorded: HashSet<_> = snapshot.ledger.iter().map(|row| row.call.to_string()).collect();
     for (call, handled) in
-        books.handled.iter().filter(|(call, _)| !recorded.contains(&call.to_string()))
+        oracles.handled.iter().filter(|(call, _)| !recorded.contains(&call.to_string()))
     {
         findings.lost.push(format!("call {call} was run and is not in the ledger: {handled:?}"));
     }
@@ -59,8 +59,8 @@ pub(crate) fn audit(books: &Books, snapshot: &Snapshot) -> Findings {
         findings.lost.push(format!("call {call} took effect and is not in the ledger"));
     }
     let mut told = HashMap::new();
-    for chat in &books.chats {
-        findings.chat(chat, books);
+    for chat in &oracles.chats {
+        findings.chat(chat, oracles);
         for outcome in &chat.told {
             *told.entry(outcome.call).or_insert(0_u32) += 1;
             findings.told(outcome, rows.get(&outcome.call).copied());
@@ -71,7 +71,7 @@ pub(crate) fn audit(books: &Books, snapshot: &Snapshot) -> Findings {
             findings.misreported.push(format!("the end of call {call} was told {times} times"));
         }
     }
-    findings.unasked(books);
+    findings.unasked(oracles);
     findings
 }
 
@@ -146,21 +146,21 @@ impl Findings {
         }
     }
 
-    fn chat(&mut self, chat: &ChatBook, books: &Books) {
+    fn chat(&mut self, chat: &ChatOracle, oracles: &Oracles) {
         if chat.counted_twice > 0 {
             let (name, times) = (&chat.session, chat.counted_twice);
             self.doubled
                 .push(format!("{name}: an answer or a submit counted twice, {times} times"));
         }
-        if chat.turns.len() < books.turns {
+        if chat.turns.len() < oracles.turns {
             self.lost.push(format!("{}: it could not be opened", chat.session));
         }
         for turn in &chat.turns {
-            self.turn(chat, turn, &books.kills);
+            self.turn(chat, turn, &oracles.kills);
         }
     }
 
-    fn turn(&mut self, chat: &ChatBook, turn: &TurnNote, kills: &[RangeInclusive<Instant>]) {
+    fn turn(&mut self, chat: &ChatOracle, turn: &TurnNote, kills: &[RangeInclusive<Instant>]) {
         let name = &chat.session;
         let Some(end) = turn.ended else {
             self.lost.push(format!("{name}: turn {:?} never ended", turn.id));
@@ -183,10 +183,10 @@ impl Findings {
     }
 
     /// Whatever must be asked about ran after a yes only.
-    fn unasked(&mut self, books: &Books) {
+    fn unasked(&mut self, oracles: &Oracles) {
         let must_be = |handled: &Handled| handled.must_be_asked && handled.entered > 0;
-        let approved: HashSet<_> = books.chats.iter().flat_map(|chat| &chat.approved).collect();
-        for (call, _) in books.handled.iter().filter(|(_, handled)| must_be(handled)) {
+        let approved: HashSet<_> = oracles.chats.iter().flat_map(|chat| &chat.approved).collect();
+        for (call, _) in oracles.handled.iter().filter(|(_, handled)| must_be(handled)) {
             if !approved.contains(call) {
                 self.unasked.push(format!("call {call} ran, and nobody said yes"));
             }

@@ -11,7 +11,7 @@ use madang::{
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    book::{ChatBook, End, Expected, TurnNote},
+    oracle::{ChatOracle, End, Expected, TurnNote},
     plan::{Disturbance, Reply, TurnPlan},
     run::{Run, Talk},
     world::Bug,
@@ -29,37 +29,37 @@ struct Chat {
     number: usize,
     session: Session,
     events: Subscription,
-    book: ChatBook,
+    oracle: ChatOracle,
     rng: Rng,
 }
 
-/// Has a chat of so many turns. Gives the book of it.
-pub(crate) async fn chat(run: Arc<Run>, number: usize) -> ChatBook {
+/// Has a chat of so many turns. Gives the oracle of it.
+pub(crate) async fn chat(run: Arc<Run>, number: usize) -> ChatOracle {
     let mut rng = Rng::with_seed(number as u64);
     let name = SessionId::new(format!("chat {number}")).expect("a short name");
-    let mut book = ChatBook::new(name);
+    let mut oracle = ChatOracle::new(name);
     let opened = timeout(PATIENCE, async {
         loop {
             match run.session(number).await {
                 Ok(session) => return session,
-                Err(_) => book.refused += 1,
+                Err(_) => oracle.refused += 1,
             }
             sleep(Duration::from_millis(rng.u64(TRIED_AGAIN))).await;
         }
     });
     let Ok(session) = opened.await else {
-        // Its turns are missing from the book: the audit tells.
-        return book;
+        // Its turns are missing from the oracle: the audit tells.
+        return oracle;
     };
     let events = session.subscribe();
-    let mut chat = Chat { run: run.clone(), number, session, events, book, rng };
+    let mut chat = Chat { run: run.clone(), number, session, events, oracle, rng };
     for turn in 0..run.turns {
         let _place = run.in_flight.acquire().await.expect("nobody closes it");
         run.begins_turn();
         chat.turn(turn).await;
         run.progress.inc(1);
     }
-    chat.book
+    chat.oracle
 }
 
 impl Chat {
@@ -71,13 +71,13 @@ impl Chat {
                 (texts[(self.number + turn) % texts.len()].to_owned(), Expected::Undisturbed)
             }
         };
-        self.book.turns.push(TurnNote::new(plan.is_clean().then_some(expected)));
+        self.oracle.turns.push(TurnNote::new(plan.is_clean().then_some(expected)));
         let key = IdempotencyKey::new(format!("{}.{turn}", self.number)).expect("a short key");
         let stay = async {
             let begun = self.submit(&text, &key).await;
             if plan.is_doubled {
                 let again = self.submit(&text, &key).await;
-                self.book.counted_twice += u64::from(again.id() != begun.id());
+                self.oracle.counted_twice += u64::from(again.id() != begun.id());
             }
             let id = begun.id();
             self.note().id = Some(id);
@@ -97,13 +97,13 @@ impl Chat {
             if reply == Reply::YesTwice
                 && self.session.answer(&question, Decision::Approve).await.is_ok()
             {
-                self.book.counted_twice += 1;
+                self.oracle.counted_twice += 1;
             }
         }
     }
 
     fn note(&mut self) -> &mut TurnNote {
-        self.book.turns.last_mut().expect("a note is made before the turn")
+        self.oracle.turns.last_mut().expect("a note is made before the turn")
     }
 
     /// Submits until it is taken: under one key that is harmless.
@@ -132,7 +132,7 @@ impl Chat {
                     | TurnRefused::OtherText),
                 ) => unreachable!("a run types short texts, each under its own key: {error}"),
             }
-            self.book.refused += 1;
+            self.oracle.refused += 1;
             sleep(Duration::from_millis(self.rng.u64(TRIED_AGAIN))).await;
         }
     }
@@ -172,7 +172,7 @@ impl Chat {
     async fn ending_of(&mut self, id: TurnId, text: &str, key: &IdempotencyKey) -> TurnEnding {
         loop {
             let again = self.submit(text, key).await;
-            self.book.counted_twice += u64::from(again.id() != id);
+            self.oracle.counted_twice += u64::from(again.id() != id);
             if let Ok(end) = again.ended().await {
                 return end.ending;
             }
@@ -189,7 +189,7 @@ impl Chat {
                 self.reply(question, reply).await;
                 heard.asked.push((question.clone(), reply));
             }
-            EventKind::ToolCallEnded { record } => self.book.hear(record),
+            EventKind::ToolCallEnded { record } => self.oracle.hear(record),
             EventKind::TurnEnded { ending, .. } => heard.ending = Some(*ending),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallSettled { .. }
@@ -226,7 +226,7 @@ impl Chat {
     async fn leave(&mut self, session: &Session) {
         match session.dismiss().await {
             Ok(()) | Err(DismissError::NoTurn) => {}
-            Err(DismissError::Closed) => self.book.refused += 1,
+            Err(DismissError::Closed) => self.oracle.refused += 1,
         }
     }
 
@@ -248,13 +248,13 @@ impl Chat {
                     self.session.answer(question, yes),
                     self.session.answer(question, no)
                 );
-                self.book.counted_twice += u64::from(yes.is_ok() && no.is_ok());
+                self.oracle.counted_twice += u64::from(yes.is_ok() && no.is_ok());
                 yes
             }
         };
         // It counted, or may have.
         if matches!(answer, Ok(()) | Err(AnswerError::NotRecorded | AnswerError::NotKnown)) {
-            self.book.approved.insert(question.call);
+            self.oracle.approved.insert(question.call);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `madang stress`: drives many chats at once, lets much go wrong, and counts what was promised.
 
 mod audit;
-mod book;
 mod chat;
 mod model;
+mod oracle;
 mod plan;
 mod report;
 mod run;
@@ -130,7 +130,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     progress.finish_and_clear();
     let ran = ran?;
     let peak_bytes = HEAP.peak_usage();
-    let findings = audit::audit(&ran.books, &ran.snapshot);
+    let findings = audit::audit(&ran.oracles, &ran.snapshot);
     let mut report = Report::new(wanted.seed, &ran, &findings);
     drop((ran, findings, world));
     settle(tasks_before).await;

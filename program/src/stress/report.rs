@@ -52,7 +52,7 @@ const SLACK_BYTES: usize = 1 << 20;
 
 impl Report {
     pub(crate) fn new(seed: u64, ran: &Ran, findings: &Findings) -> Self {
-        let chats = &ran.books.chats;
+        let chats = &ran.oracles.chats;
         let turns = chats.iter().flat_map(|chat| &chat.turns);
         let took: Vec<f64> =
             turns.filter_map(|turn| turn.took().map(|took| took.as_secs_f64() * 1e3)).collect();
@@ -70,7 +70,7 @@ impl Report {
             endings: findings.endings.clone(),
             calls: findings.calls.clone(),
             refused: chats.iter().map(|chat| chat.refused).sum(),
-            kills: ran.books.kills.len(),
+            kills: ran.oracles.kills.len(),
             cut: findings.cut,
             heap: Heap::default(),
             lost: findings.lost.len(),

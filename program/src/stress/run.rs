@@ -19,7 +19,7 @@ use madang_toolkits::life;
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
 use super::{
-    audit::Books,
+    audit::Oracles,
     chat::chat,
     plan::Odds,
     snapshot::Snapshot,
@@ -144,7 +144,7 @@ fn limits(wanted: &Wanted) -> Limits {
 
 /// What came of a run.
 pub(crate) struct Ran {
-    pub(crate) books: Books,
+    pub(crate) oracles: Oracles,
     pub(crate) snapshot: Snapshot,
     pub(crate) took: Duration,
 }
@@ -186,10 +186,10 @@ pub(crate) async fn run(
     let took = began.elapsed();
     runtime.shutdown().await.map_err(Failure::of)?;
     let kills = run.killed.lock().expect("no code under this lock panics").clone();
-    let books = Books { chats, handled: world.take(), kills, turns: wanted.turns };
+    let oracles = Oracles { chats, handled: world.take(), kills, turns: wanted.turns };
     let snapshot = match &wanted.place {
         Place::Memory => Snapshot::of_memory(&memory).await,
         Place::File(path) => Snapshot::of_file(path).await,
     };
-    Ok(Ran { books, snapshot: snapshot?, took })
+    Ok(Ran { oracles, snapshot: snapshot?, took })
 }

@@ -1,4 +1,4 @@
-//! The world that the tools of a run act on, and the book that the driver keeps of it, apart from the store.
+//! The world that the tools of a run act on, and the oracle that the driver keeps of it, apart from the store.
 //!
 //! Every tool is wrapped: that its handler was entered is noted before anything else, and a transactional one leaves a row
 //! of the driver's own in the same transaction. The row names the call and has nothing unique about it that would hide a
@@ -76,13 +76,13 @@ impl World {
         note(handled.entry(call).or_default());
     }
 
-    /// Takes the book.
+    /// Takes the oracle.
     pub(crate) fn take(&self) -> HashMap<CallId, Handled> {
         std::mem::take(&mut self.handled.lock().expect("no code under this lock panics"))
     }
 }
 
-/// Wraps a tool so that the book knows of it.
+/// Wraps a tool so that the oracle knows of it.
 pub(crate) fn booked(tool: Arc<dyn Tool>, world: &Arc<World>, bug: Option<Bug>) -> Arc<dyn Tool> {
     let mut spec = tool.spec().clone();
     if bug == Some(Bug::Unasked) && spec.effect == EffectPolicy::Destructive {

@@ -21,7 +21,7 @@ use tokio::{task::JoinSet, time::Instant};
 
 const USAGE: &str = "usage: proof kill|power|fuzz|all [--kills N] [--trials N] [--seconds N] [--seed N]
 
-  kill    kills a process with 8 chats, starts it again, compares its book with its database: --kills times (2000)
+  kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
   power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
   fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
   all     one after the other

@@ -27,20 +27,20 @@ const CALLS: u32 = 2_000;
 /// Takes the first line as `TOOL DECISION`, `y`, `n` or `-`, and the rest as the raw arguments.
 pub(super) fn run(bytes: &[u8]) -> String {
     thread_local! {
-        static YARD: RefCell<Option<Yard>> = const { RefCell::new(None) };
+        static RUNTIME: RefCell<Option<TestRuntime>> = const { RefCell::new(None) };
     }
     let text = String::from_utf8_lossy(bytes);
     let (head, arguments) = text.split_once('\n').unwrap_or((&text, ""));
     let (tool, decision) = head.split_once(' ').unwrap_or((head, "-"));
-    YARD.with_borrow_mut(|yard| {
-        if yard.as_ref().is_none_or(|yard| yard.calls >= CALLS) {
-            *yard = Some(Yard::new());
+    RUNTIME.with_borrow_mut(|runtime| {
+        if runtime.as_ref().is_none_or(|runtime| runtime.calls >= CALLS) {
+            *runtime = Some(TestRuntime::new());
         }
-        yard.as_mut().expect("it was just made").call(tool, decision, arguments)
+        runtime.as_mut().expect("it was just made").call(tool, decision, arguments)
     })
 }
 
-struct Yard {
+struct TestRuntime {
     clock: tokio::runtime::Runtime,
     runtime: Runtime,
     store: MemoryStore,
@@ -67,7 +67,7 @@ impl Seen {
     }
 }
 
-impl Yard {
+impl TestRuntime {
     fn new() -> Self {
         let clock = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let clock = clock.expect("a runtime of one thread");
@@ -259,7 +259,7 @@ fn tools() -> Vec<Arc<dyn Tool>> {
 }
 
 fn seen(ctx: &ToolContext) -> &Seen {
-    ctx.extension().expect("the yard put it in")
+    ctx.extension().expect("the test runtime put it in")
 }
 
 async fn typed(arguments: Typed, ctx: &ToolContext) -> ToolResult<Typed> {

@@ -11,9 +11,9 @@ use madang::store::SqliteStore;
 use tokio::task::JoinSet;
 
 use crate::{
-    book::Line,
     dice::Dice,
-    yard::{Act, Bug, Chat, DATABASE, EFFECTS, Points, TurnPlan, Yard},
+    oracle::Line,
+    test_runtime::{Act, Bug, Chat, DATABASE, EFFECTS, Points, TestRuntime, TurnPlan},
 };
 
 /// What the driver tells its child.
@@ -75,22 +75,27 @@ pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
     };
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let say = Arc::new(|line| say(&line));
-    let yard = Yard::start(&orders.folder, store.open().await?, points, orders.bug, say).await?;
+    let runtime =
+        TestRuntime::start(&orders.folder, store.open().await?, points, orders.bug, say).await?;
     let mut chats = JoinSet::new();
     for number in 0..orders.chats {
-        chats.spawn(chat(yard.clone(), orders.clone(), number));
+        chats.spawn(chat(runtime.clone(), orders.clone(), number));
     }
     while let Some(ended) = chats.join_next().await {
         ended??;
     }
-    yard.shutdown().await?;
+    runtime.shutdown().await?;
     Ok(())
 }
 
-async fn chat(yard: Yard, orders: Orders, number: u64) -> Result<(), crate::yard::ChatError> {
+async fn chat(
+    runtime: TestRuntime,
+    orders: Orders,
+    number: u64,
+) -> Result<(), crate::test_runtime::ChatError> {
     let Orders { life, seed, turns, .. } = orders;
     let mut dice = Dice::new(seed ^ (life << 32) ^ number);
-    let mut chat = Chat::open(&yard, number).await?;
+    let mut chat = Chat::open(&runtime, number).await?;
     for turn in 0..turns {
         let plan = TurnPlan::draw(&mut dice, &format!("{life}.{number}.{turn}"), &Act::ALL);
         chat.turn(&plan, &mut dice).await?;

@@ -1,4 +1,4 @@
-//! The driver: starts a child, keeps the book of what it says, kills it, and compares the book with the database.
+//! The driver: starts a child, keeps the oracle of what it says, kills it, and compares the oracle with the database.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,9 +15,9 @@ use tokio::{
 use super::{Figures, Orders};
 use crate::{
     audit::{Moment, audit},
-    book::{Book, Line},
     dice::Dice,
-    yard::{Bug, Point},
+    oracle::{Line, Oracle},
+    test_runtime::{Bug, Point},
 };
 
 /// How children are driven and killed.
@@ -77,19 +77,19 @@ impl Campaign {
         let mut figures = Figures::default();
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
-            let mut yard =
-                Lives { campaign: self, folder: folder.path(), book: Book::default(), life: 0 };
+            let mut lives =
+                Lives { campaign: self, folder: folder.path(), oracle: Oracle::default(), life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
                 let death = Death::draw(&mut dice);
-                yard.live(death, &mut figures).await;
-                figures.findings.add(audit(folder.path(), &yard.book, Moment::AfterDeath).await);
+                lives.live(death, &mut figures).await;
+                figures.findings.add(audit(folder.path(), &lives.oracle, Moment::AfterDeath).await);
                 progress(&figures);
             }
             // Everybody comes back once more, and nothing is left open.
-            yard.live(Death::Never, &mut figures).await;
-            figures.findings.add(audit(folder.path(), &yard.book, Moment::AtRest).await);
-            figures.acknowledged += yard.book.acknowledged();
+            lives.live(Death::Never, &mut figures).await;
+            figures.findings.add(audit(folder.path(), &lives.oracle, Moment::AtRest).await);
+            figures.acknowledged += lives.oracle.acknowledged();
         }
         figures
     }
@@ -99,7 +99,7 @@ impl Campaign {
 struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
-    book: Book,
+    oracle: Oracle,
     life: u64,
 }
 
@@ -162,12 +162,12 @@ impl Lives<'_> {
             .expect("the program of the child can be started")
     }
 
-    /// Writes the next line into the book. False when there will be none.
+    /// Writes the next line into the oracle. False when there will be none.
     async fn hear(&mut self, lines: &mut Lines<BufReader<ChildStdout>>) -> bool {
         let Ok(Some(text)) = lines.next_line().await else { return false };
         // The last line of a process that was killed while it wrote is no line.
         if let Ok(line) = serde_json::from_str::<Line>(&text) {
-            self.book.note(line);
+            self.oracle.note(line);
         }
         true
     }

@@ -1,4 +1,4 @@
-//! kill -9: a child with many chats on one file is killed, started again and killed again; its book and its database are
+//! kill -9: a child with many chats on one file is killed, started again and killed again; its oracle and its database are
 //! compared each time.
 
 mod child;

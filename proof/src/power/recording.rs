@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use crate::book::Line;
+use crate::oracle::Line;
 
 /// Something that happened.
 #[derive(Debug, Clone)]

@@ -13,9 +13,9 @@ use tokio::{task::JoinSet, time::Instant};
 use super::{Cut, Disk, Event, Recording, vfs};
 use crate::{
     audit::{Findings, Moment, audit},
-    book::{Book, Line},
     dice::Dice,
-    yard::{Act, Chat, DATABASE, EFFECTS, Points, Say, TurnPlan, Yard},
+    oracle::{Line, Oracle},
+    test_runtime::{Act, Chat, DATABASE, EFFECTS, Points, Say, TestRuntime, TurnPlan},
 };
 
 /// When SQLite waits for the disk.
@@ -75,13 +75,13 @@ impl Trial {
         let mut dice = Dice::new(self.seed);
         let mut moments = self.moments(&events, &mut dice);
         moments.sort_unstable();
-        let (mut disk, mut book, mut done) = (Disk::default(), Book::default(), 0);
+        let (mut disk, mut oracle, mut done) = (Disk::default(), Oracle::default(), 0);
         let mut figures = Figures::default();
         for moment in moments {
             for event in &events[done..moment] {
                 disk.take(event);
                 if let Event::Said(line) = event {
-                    book.note(line.clone());
+                    oracle.note(line.clone());
                 }
             }
             done = moment;
@@ -89,10 +89,10 @@ impl Trial {
             let cut = *dice.pick(&[Cut::Drops, Cut::Tears, Cut::Reorders]);
             let lost = disk.cut(cut, &mut dice, folder.path());
             figures.dropped += lost.expect("temporary files can be written");
-            figures.acknowledged += book.acknowledged();
-            figures.findings.add(after_cut(folder.path(), &book).await);
+            figures.acknowledged += oracle.acknowledged();
+            figures.findings.add(after_cut(folder.path(), &oracle).await);
             if dice.once_in(RESUMED) {
-                figures.findings.add(self.resume(folder.path(), &book).await);
+                figures.findings.add(self.resume(folder.path(), &oracle).await);
                 figures.resumed += 1;
             }
             figures.cuts += 1;
@@ -112,16 +112,16 @@ impl Trial {
         let store = SqliteStore::options(path.join(DATABASE)).migrations("proof", &EFFECTS);
         let store = store.writer(self.synced.options()).open().await;
         let store = store.expect("a new database can be made");
-        let yard = Yard::start(&path, store, Points::default(), None, say).await;
-        let yard = yard.expect("a runtime starts");
+        let runtime = TestRuntime::start(&path, store, Points::default(), None, say).await;
+        let runtime = runtime.expect("a runtime starts");
         let mut chats = JoinSet::new();
         for number in 0..self.chats {
-            chats.spawn(chat(yard.clone(), *self, number));
+            chats.spawn(chat(runtime.clone(), *self, number));
         }
         while let Some(ended) = chats.join_next().await {
             ended.expect("a chat goes well");
         }
-        yard.shutdown().await.expect("nothing goes on");
+        runtime.shutdown().await.expect("nothing goes on");
         recording.take()
     }
 
@@ -140,7 +140,7 @@ impl Trial {
     }
 
     /// Starts a runtime on what the cut left, and lets every chat come to rest.
-    async fn resume(&self, folder: &Path, book: &Book) -> Findings {
+    async fn resume(&self, folder: &Path, oracle: &Oracle) -> Findings {
         let mut findings = Findings::default();
         let store = match open(folder).await {
             Ok(store) => store,
@@ -150,32 +150,32 @@ impl Trial {
             }
         };
         // What is answered from here on is said as well.
-        let said = Arc::new(Mutex::new(book.clone()));
+        let said = Arc::new(Mutex::new(oracle.clone()));
         let notes = said.clone();
         let say: Say = Arc::new(move |line| noted(&notes).note(line));
-        let yard = match Yard::start(folder, store, Points::default(), None, say).await {
-            Ok(yard) => yard,
+        let runtime = match TestRuntime::start(folder, store, Points::default(), None, say).await {
+            Ok(runtime) => runtime,
             Err(error) => {
                 findings.damaged.insert(format!("no runtime starts on the database: {error}"));
                 return findings;
             }
         };
         for number in 0..self.chats {
-            if let Err(error) = Chat::open(&yard, number).await {
+            if let Err(error) = Chat::open(&runtime, number).await {
                 findings.stuck.insert(format!("chat {number} does not open again: {error}"));
             }
         }
-        if let Err(error) = yard.shutdown().await {
+        if let Err(error) = runtime.shutdown().await {
             findings.stuck.insert(error.to_string());
         }
-        let book = noted(&said).clone();
-        findings.add(audit(folder, &book, Moment::AtRest).await);
+        let oracle = noted(&said).clone();
+        findings.add(audit(folder, &oracle, Moment::AtRest).await);
         findings
     }
 }
 
-fn noted(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
+fn noted(oracle: &Mutex<Oracle>) -> MutexGuard<'_, Oracle> {
+    oracle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Synced {
@@ -193,9 +193,9 @@ fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.vfs(vfs::NAME).pragma("wal_autocheckpoint", LOG_PAGES)
 }
 
-async fn chat(yard: Yard, trial: Trial, number: u64) {
+async fn chat(runtime: TestRuntime, trial: Trial, number: u64) {
     let mut dice = Dice::new(trial.seed ^ (number << 32));
-    let mut chat = Chat::open(&yard, number).await.expect("a new chat opens");
+    let mut chat = Chat::open(&runtime, number).await.expect("a new chat opens");
     for turn in 0..trial.turns {
         let plan = TurnPlan::draw(&mut dice, &format!("1.{number}.{turn}"), &Act::STORED);
         chat.turn(&plan, &mut dice).await.expect("a turn ends");
@@ -203,11 +203,11 @@ async fn chat(yard: Yard, trial: Trial, number: u64) {
 }
 
 /// Opens what a cut left as any process would, and compares.
-async fn after_cut(folder: &Path, book: &Book) -> Findings {
+async fn after_cut(folder: &Path, oracle: &Oracle) -> Findings {
     match open(folder).await {
         Ok(store) => {
             madang::Store::close(&store).await;
-            audit(folder, book, Moment::AfterDeath).await
+            audit(folder, oracle, Moment::AfterDeath).await
         }
         Err(error) => {
             let mut findings = Findings::default();

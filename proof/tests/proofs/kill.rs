@@ -3,7 +3,7 @@
 use madang_proof::{
     audit::Findings,
     kill::{Campaign, Figures},
-    yard::Bug,
+    test_runtime::Bug,
 };
 
 /// Different each day would be a flaky test; `make soak` takes other seeds.

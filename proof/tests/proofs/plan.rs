@@ -2,7 +2,7 @@
 
 use madang_proof::{
     dice::Dice,
-    yard::{Act, TurnPlan},
+    test_runtime::{Act, TurnPlan},
 };
 
 #[test]

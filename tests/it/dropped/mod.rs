@@ -2,7 +2,7 @@
 //! twice, nothing is left running, and the session goes on.
 #![cfg(feature = "sqlite")]
 
-mod house;
+mod fixture;
 
 use std::time::Duration;
 
@@ -16,48 +16,50 @@ use sqlx::SqliteConnection;
 
 use crate::support::kim;
 
-use house::{House, after_every_poll, builder, dropped_after, free, goes_on, tools, until};
+use fixture::{
+    StoreFixture, after_every_poll, builder, dropped_after, free, goes_on, tools, until,
+};
 
 #[tokio::test]
 async fn ask_dropped_begins_a_turn_that_comes_to_its_end_or_none() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let begun = dropped_after(polls, session.ask("go")).await;
-        house.settled().await;
+        fixture.settled().await;
         let messages = session.state().await.unwrap().messages.len();
         // User, call, answer: or nothing at all.
         assert_eq!(
-            (messages, house.effects(&session).await),
+            (messages, fixture.effects(&session).await),
             if messages == 0 { (0, 0) } else { (3, 1) }
         );
         goes_on(&session).await;
         begun.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn following_a_turn_dropped_leaves_the_turn_running() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let turn = session.ask("go").await.unwrap();
         let end = dropped_after(polls, turn.ended()).await;
         goes_on(&session).await;
-        assert_eq!(house.effects(&session).await, 2);
+        assert_eq!(fixture.effects(&session).await, 2);
         end.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn answer_dropped_counts_once_or_not_at_all() {
-    let house = House::new("save_row").await;
+    let fixture = StoreFixture::new("save_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.ask("go").await.unwrap();
         let question = probe.question().await;
@@ -68,18 +70,18 @@ async fn answer_dropped_counts_once_or_not_at_all() {
             Err(error) => panic!("{error}"),
         };
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-        assert_eq!(house.effects(&session).await, rows);
+        assert_eq!(fixture.effects(&session).await, rows);
         approved.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
-    let house = House::new("save_row").await;
+    let fixture = StoreFixture::new("save_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.ask("go").await.unwrap();
         probe.question().await;
@@ -89,18 +91,18 @@ async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
             Err(error) => panic!("{error}"),
         }
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
-        assert_eq!(house.effects(&session).await, 0);
+        assert_eq!(fixture.effects(&session).await, 0);
         dismissed.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn clear_dropped_clears_the_chat_or_does_not() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         goes_on(&session).await;
         let cleared = dropped_after(polls, session.clear()).await;
         until(async || match session.clear().await {
@@ -111,36 +113,36 @@ async fn clear_dropped_clears_the_chat_or_does_not() {
         .await;
         assert!(session.state().await.unwrap().messages.is_empty());
         goes_on(&session).await;
-        assert_eq!(house.effects(&session).await, 2);
+        assert_eq!(fixture.effects(&session).await, 2);
         cleared.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn ask_dropped_and_asked_again_under_its_key_is_one_turn() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let key = Some(IdempotencyKey::new("one").unwrap());
         let ask =
             || session.ask_with("go", TurnOptions { key: key.clone(), ..TurnOptions::default() });
         let begun = dropped_after(polls, ask()).await;
         assert_eq!(ask().await.unwrap().ended().await.unwrap().ending, TurnEnding::Answered);
         assert_eq!(session.state().await.unwrap().messages.len(), 3);
-        assert_eq!(house.effects(&session).await, 1);
+        assert_eq!(fixture.effects(&session).await, 1);
         begun.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
-    let house = House::new("save_row").await;
+    let fixture = StoreFixture::new("save_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
         let turn = session.ask("go").await.unwrap();
         let question = probe.question().await;
@@ -154,18 +156,18 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
         let question = probe.question().await;
         session.answer(&question, Decision::Deny).await.unwrap();
         turn.ended().await.unwrap();
-        assert_eq!(house.effects(&session).await, 1);
+        assert_eq!(fixture.effects(&session).await, 1);
         seen.is_some() && revoked.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn settle_dropped_settles_the_call_once_or_not_at_all() {
-    let house = House::new("lose_track").await;
+    let fixture = StoreFixture::new("lose_track").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         session.ask("go").await.unwrap().ended().await.unwrap();
         let seen = dropped_after(polls, session.unsettled()).await;
         let unsettled = session.unsettled().await.unwrap();
@@ -182,18 +184,18 @@ async fn settle_dropped_settles_the_call_once_or_not_at_all() {
         seen.is_some() && settled.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let name = format!("s{polls}");
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         session.ask("go").await.unwrap().ended().await.unwrap();
         drop(session);
-        let session = house.runtime.session("kim", &name).await.unwrap();
+        let session = fixture.runtime.session("kim", &name).await.unwrap();
         let back = dropped_after(polls, session.subscribe_after(EventPlace::START)).await;
         let mut events = session.subscribe_after(EventPlace::START).await.unwrap();
         let mut places = Vec::new();
@@ -210,56 +212,56 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
         back.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_transaction_dropped_is_committed_once_or_not_begun() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     let own = "SELECT count(*) FROM own";
     after_every_poll(async |polls| {
-        let before = house.count(own).await;
+        let before = fixture.count(own).await;
         let run = async |db: &mut SqliteConnection| {
             sqlx::query("INSERT INTO own VALUES (1)").execute(db).await
         };
-        let ended = dropped_after(polls, house.runtime.transaction(run)).await;
-        house.settled().await;
-        let written = house.count(own).await - before;
+        let ended = dropped_after(polls, fixture.runtime.transaction(run)).await;
+        fixture.settled().await;
+        let written = fixture.count(own).await - before;
         assert_eq!(written, i64::from(polls > 0));
         ended.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened() {
     after_every_poll(async |polls| {
-        let house = House::new("save_row").await;
+        let fixture = StoreFixture::new("save_row").await;
         for id in 0..2 {
-            let session = house.session(id).await;
+            let session = fixture.session(id).await;
             let mut probe = Probe::new(session.subscribe());
             session.ask("go").await.unwrap();
             probe.question().await;
         }
-        house.runtime.shutdown().await.unwrap();
-        let store = SqliteStore::open(house.folder.path().join("house.db"), []).await.unwrap();
+        fixture.runtime.shutdown().await.unwrap();
+        let store = SqliteStore::open(fixture.folder.path().join("store.db"), []).await.unwrap();
         let model = ScriptedModel::repeating([ScriptedCompletion::text("Done.")]);
         let builder = Runtime::builder().model(model).store(store.clone()).tools(tools());
         let runtime = builder.start().await.unwrap();
-        let house = House { runtime, store, folder: house.folder };
-        let resumed = dropped_after(polls, house.runtime.resume_open()).await;
+        let fixture = StoreFixture { runtime, store, folder: fixture.folder };
+        let resumed = dropped_after(polls, fixture.runtime.resume_open()).await;
         for id in 0..2 {
-            let session = house.session(id).await;
+            let session = fixture.session(id).await;
             // Opening it is enough: nothing is sent to it that would wake it.
             let question = Probe::new(session.subscribe()).question().await;
             session.answer(&question, Decision::Approve).await.unwrap();
             if let Some(turn) = session.turn().await.unwrap() {
                 turn.ended().await.unwrap();
             }
-            assert_eq!(house.effects(&session).await, 1);
+            assert_eq!(fixture.effects(&session).await, 1);
         }
-        house.close().await;
+        fixture.close().await;
         resumed.is_some()
     })
     .await;
@@ -267,21 +269,21 @@ async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened()
 
 #[tokio::test]
 async fn opening_a_session_dropped_leaves_one_that_can_be_opened() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let id = format!("o{polls}");
-        let opened = dropped_after(polls, house.runtime.session("kim", &id)).await;
-        let session = house.runtime.session("kim", &id).await.unwrap();
+        let opened = dropped_after(polls, fixture.runtime.session("kim", &id)).await;
+        let session = fixture.runtime.session("kim", &id).await.unwrap();
         let state = dropped_after(polls, session.state()).await;
         let running = dropped_after(polls, session.turn()).await;
         let filter = LedgerFilter::default();
-        let calls = dropped_after(polls, house.runtime.ledger(&filter)).await;
+        let calls = dropped_after(polls, fixture.runtime.ledger(&filter)).await;
         goes_on(&session).await;
         assert_eq!(session.state().await.unwrap().messages.len(), 3);
         opened.is_some() && state.is_some() && running.is_some() && calls.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
@@ -289,28 +291,28 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
     // The answer is lost with the future that would have given it: the question expires.
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(100);
-    let house = House::with_limits("add_row", limits).await;
+    let fixture = StoreFixture::with_limits("add_row", limits).await;
     for (name, decision) in [("add_row", None), ("save_row", Some(Decision::Approve))] {
         after_every_poll(async |polls| {
-            let before = house.rows().await.len();
+            let before = fixture.rows().await.len();
             let confirm = decision.clone().map_or(Confirm::Nobody, Confirm::Always);
             let call = Call::new(kim(), name, "{}").confirm(confirm);
-            let ended = dropped_after(polls, house.runtime.dispatch(call)).await;
-            house.settled().await;
-            let written = house.rows().await.len() - before;
+            let ended = dropped_after(polls, fixture.runtime.dispatch(call)).await;
+            fixture.settled().await;
+            let written = fixture.rows().await.len() - before;
             assert!(written <= 1 && (ended.is_none() || written == 1));
             ended.is_some()
         })
         .await;
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
-    let house = House::new("add_row").await;
+    let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
-        let session = house.session(polls).await;
+        let session = fixture.session(polls).await;
         let mut events = session.subscribe();
         let turn = session.ask("go").await.unwrap();
         let first = dropped_after(polls, events.next()).await;
@@ -330,25 +332,25 @@ async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
         first.is_some()
     })
     .await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn shutdown_dropped_can_be_asked_for_again() {
     after_every_poll(async |polls| {
-        let house = House::new("add_row").await;
-        let sessions = [house.session(0).await, house.session(1).await];
+        let fixture = StoreFixture::new("add_row").await;
+        let sessions = [fixture.session(0).await, fixture.session(1).await];
         let turns = [sessions[0].ask("go").await.unwrap(), sessions[1].ask("go").await.unwrap()];
-        let ended = dropped_after(polls, house.runtime.shutdown()).await;
+        let ended = dropped_after(polls, fixture.runtime.shutdown()).await;
         if polls > 0 {
             assert!(matches!(sessions[0].ask("no").await, Err(TurnRefused::Closed)));
         }
-        house.runtime.shutdown().await.unwrap();
-        assert_eq!(house.runtime.running_tasks(), 0);
+        fixture.runtime.shutdown().await.unwrap();
+        assert_eq!(fixture.runtime.running_tasks(), 0);
         drop(turns);
         // Whatever was told to be in the store is there, and the database is free.
-        let House { folder, .. } = house;
-        let again = SqliteStore::open(folder.path().join("house.db"), []).await.unwrap();
+        let StoreFixture { folder, .. } = fixture;
+        let again = SqliteStore::open(folder.path().join("store.db"), []).await.unwrap();
         again.close().await;
         ended.is_some()
     })
@@ -359,7 +361,7 @@ async fn shutdown_dropped_can_be_asked_for_again() {
 async fn starting_dropped_leaves_the_database_free() {
     after_every_poll(async |polls| {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("house.db");
+        let path = folder.path().join("store.db");
         let opened = dropped_after(polls, SqliteStore::open(&path, [])).await;
         let has_opened = opened.is_some();
         drop(opened);

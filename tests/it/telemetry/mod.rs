@@ -13,13 +13,13 @@ use metrics::set_default_local_recorder;
 use serde_json::json;
 use watchers::{Meters, Spans};
 
-use crate::support::{Yard, kim, wanted};
+use crate::support::{TestRuntime, kim, wanted};
 
 const USAGE: Usage = Usage { prompt_tokens: 30, cached_tokens: 20, completion_tokens: 5 };
 
 /// Asks, and waits for the end of the turn.
-async fn turn(yard: &Yard, session: &str) -> TurnEnding {
-    let session = yard.runtime.session("kim", session).await.unwrap();
+async fn turn(test: &TestRuntime, session: &str) -> TurnEnding {
+    let session = test.runtime.session("kim", session).await.unwrap();
     session.ask("go").await.unwrap().ended().await.unwrap().ending
 }
 
@@ -27,8 +27,8 @@ async fn turn(yard: &Yard, session: &str) -> TurnEnding {
 async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
     let (spans, _watching) = Spans::watch();
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "chat-1").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "chat-1").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     let tool_calls = vec![wanted("note", &json!({ "name": "a" }))];
     let finish = FinishReason::ToolCalls;
@@ -42,7 +42,7 @@ async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
     let text = "Noted.".to_owned();
     script.next().await.finish(Completion { text, usage: USAGE, ..Completion::default() });
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
     expect![[r#"
         invoke_agent
           gen_ai.conversation.id=chat-1
@@ -100,9 +100,9 @@ async fn what_fails_says_of_which_type_in_its_own_span() {
     let script = [ScriptedCompletion::call("rule_note", &json!({ "name": "a" }))
         .and_call("note", &json!({ "name": 7 }))
         .and_call("no_such_tool", &json!({}))];
-    let yard = Yard::new(ScriptedModel::new(script)).await;
-    assert_eq!(turn(&yard, "s").await, TurnEnding::Failed, "the script has run out");
-    yard.shutdown().await;
+    let test = TestRuntime::new(ScriptedModel::new(script)).await;
+    assert_eq!(turn(&test, "s").await, TurnEnding::Failed, "the script has run out");
+    test.shutdown().await;
     let mut errors = Vec::new();
     for span in spans.all() {
         let of = |field| span.fields.get(field).map_or("", String::as_str).to_owned();
@@ -124,15 +124,15 @@ async fn what_fails_says_of_which_type_in_its_own_span() {
 async fn a_dismissal_is_an_end_and_no_error() {
     let (spans, _watching) = Spans::watch();
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     let completion = script.next().await;
     session.dismiss().await.unwrap();
     completion.cancelled().await;
     drop(completion);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
-    yard.shutdown().await;
+    test.shutdown().await;
     expect![[r#"
         invoke_agent
           gen_ai.conversation.id=s
@@ -161,11 +161,11 @@ async fn a_dismissal_is_an_end_and_no_error() {
 #[tokio::test]
 async fn a_call_without_a_model_is_inside_of_the_callers_span() {
     let (spans, _watching) = Spans::watch();
-    let yard = Yard::without_model().await;
+    let test = TestRuntime::without_model().await;
     let outer = tracing::info_span!(target: "madang_embedder", "request");
     let call = Call::new(kim(), "search", "{}");
-    tracing::Instrument::instrument(yard.runtime.dispatch(call), outer).await.unwrap();
-    yard.shutdown().await;
+    tracing::Instrument::instrument(test.runtime.dispatch(call), outer).await.unwrap();
+    test.shutdown().await;
     let tree = spans.tree();
     assert!(tree.starts_with("request\n    execute_tool\n"), "{tree}");
 }
@@ -175,8 +175,8 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
     let meters = Meters::default();
     let _watching = set_default_local_recorder(&meters);
     let (model, mut script) = model_pair();
-    let yard = Yard::new(model).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(model).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
     assert_eq!(meters.sum("madang.places.held{madang.bound=awake_sessions}"), Some(1.0));
     assert_eq!(meters.sum("madang.places.held{madang.bound=running_turns}"), Some(1.0));
@@ -195,7 +195,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
         ..Completion::default()
     });
     turn.ended().await.unwrap();
-    yard.shutdown().await;
+    test.shutdown().await;
     let counted: Vec<_> = meters
         .names()
         .into_iter()
@@ -246,10 +246,10 @@ async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
     let mut limits = Limits::default();
     limits.max_running_turns_per_user = 1;
     let (model, mut script) = model_pair();
-    let yard = Yard::with_limits(model, limits).await;
+    let test = TestRuntime::with_limits(model, limits).await;
     let [first, second] = [
-        yard.runtime.session("kim", "1").await.unwrap(),
-        yard.runtime.session("kim", "2").await.unwrap(),
+        test.runtime.session("kim", "1").await.unwrap(),
+        test.runtime.session("kim", "2").await.unwrap(),
     ];
     let turn = first.ask("go").await.unwrap();
     for _ in 0..2 {
@@ -258,7 +258,7 @@ async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
     script.next().await.say("ok");
     turn.ended().await.unwrap();
     drop((first, second));
-    yard.shutdown().await;
+    test.shutdown().await;
     let refused = "madang.refusals{madang.bound=running_turns,madang.bound.scope=user}";
     assert_eq!(meters.sum(refused), Some(2.0));
     for series in meters.names().iter().filter(|name| name.starts_with("madang.places.held")) {
@@ -274,11 +274,11 @@ async fn a_thousand_names_of_sessions_users_and_unknown_tools_make_no_new_series
         let name = format!("tool_{number}");
         [ScriptedCompletion::call(name, &json!({})), ScriptedCompletion::text("Done.")]
     };
-    let yard = Yard::new(ScriptedModel::new((0..=1000).flat_map(one))).await;
+    let test = TestRuntime::new(ScriptedModel::new((0..=1000).flat_map(one))).await;
     let mut after_the_first = Vec::new();
     for number in 0..=1000 {
         let user = format!("user-{number}");
-        let session = yard.runtime.session(&user, &format!("session-{number}")).await.unwrap();
+        let session = test.runtime.session(&user, &format!("session-{number}")).await.unwrap();
         session.ask("go").await.unwrap().ended().await.unwrap();
         if number == 0 {
             after_the_first = meters.names();
@@ -287,7 +287,7 @@ async fn a_thousand_names_of_sessions_users_and_unknown_tools_make_no_new_series
     assert_eq!(meters.names(), after_the_first);
     let calls = "madang.tool_calls{gen_ai.tool.name=_unknown,madang.tool.outcome=error,error.type=unknown_tool}";
     assert_eq!(meters.sum(calls), Some(1001.0));
-    yard.shutdown().await;
+    test.shutdown().await;
 }
 
 #[tokio::test]
@@ -308,8 +308,8 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
         ScriptedCompletion::text(SECRET),
         ScriptedCompletion::error(SECRET),
     ];
-    let yard = Yard::new(ScriptedModel::new(script)).await;
-    let session = yard.runtime.session("kim", "s").await.unwrap();
+    let test = TestRuntime::new(ScriptedModel::new(script)).await;
+    let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let first = session.ask(SECRET).await.unwrap();
     let question = probe.question().await;
@@ -319,8 +319,8 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
     assert_eq!(second.ended().await.unwrap().ending, TurnEnding::Failed);
     let call = Call::new(kim(), SECRET, format!("{{\"name\":\"{SECRET}\"}}"))
         .confirm(Confirm::Always(Decision::Deny));
-    yard.runtime.dispatch(call).await.unwrap();
-    yard.shutdown().await;
+    test.runtime.dispatch(call).await.unwrap();
+    test.shutdown().await;
     assert!(probe.lines().contains(SECRET), "it was said");
     assert_eq!(spans.all().len(), 2 + 3 + 7 + 1, "turns, completions, calls, the direct call");
     for span in spans.all() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LONG_ENOUGH, yard_with};
+use super::{LONG_ENOUGH, runtime_with};
 use crate::{
     confirm,
     dispatcher::{
@@ -15,8 +15,8 @@ use crate::{
     mailbox::Recipient,
     port::Store,
     protocol::{Answer, AnswerError, Approval, Decision, Limits, Question},
+    test_runtime::{OneCall, TestRuntime, in_time, kim, kind},
     testing::{FakeTool, Gate, ScriptedModel},
-    yard::{OneCall, Yard, in_time, kim, kind},
 };
 
 fn tools() -> Vec<FakeTool> {
@@ -30,15 +30,20 @@ fn tools() -> Vec<FakeTool> {
 }
 
 /// Checks and clears a call by hand, swaps its arguments behind everybody's back, and runs it.
-async fn swapped(yard: &Yard, call: &mut OneCall, decision: Decision, planted: Value) -> String {
-    let around = yard.tree.around.clone();
+async fn swapped(
+    test: &TestRuntime,
+    call: &mut OneCall,
+    decision: Decision,
+    planted: Value,
+) -> String {
+    let around = test.tree.around.clone();
     let mut record = Record::new(around.clone(), call.request.clone());
     let checked = check(call.request.clone(), &around).unwrap();
     let asks = ["mail", "save"].contains(&&*call.request.call.name);
     let answered = async {
         if asks {
             let question = call.question().await;
-            yard.answer(&question, decision).await.unwrap();
+            test.answer(&question, decision).await.unwrap();
         }
     };
     let (cleared, ()) = tokio::join!(clear(checked, &mut record, &around), answered);
@@ -53,27 +58,27 @@ async fn swapped(yard: &Yard, call: &mut OneCall, decision: Decision, planted: V
 async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run() {
     let tools = tools();
     let runs: Vec<_> = tools.iter().map(FakeTool::runs).collect();
-    let yard = Yard::new(tools).await;
+    let test = TestRuntime::new(tools).await;
     for tool in ["mail", "save", "post", "note", "look"] {
-        let mut call = yard.not_begun(tool, r#"{"to":"kim"}"#).await;
-        let told = swapped(&yard, &mut call, Decision::Approve, json!({ "to": "all" })).await;
+        let mut call = test.not_begun(tool, r#"{"to":"kim"}"#).await;
+        let told = swapped(&test, &mut call, Decision::Approve, json!({ "to": "all" })).await;
         assert_eq!(told, "handler_error, None", "{tool}");
     }
     // The same arguments in another order are the same.
-    let mut call = yard.not_begun("mail", r#"{"a":1,"b":2}"#).await;
-    let same = swapped(&yard, &mut call, Decision::Approve, json!({ "b": 2, "a": 1 })).await;
+    let mut call = test.not_begun("mail", r#"{"a":1,"b":2}"#).await;
+    let same = swapped(&test, &mut call, Decision::Approve, json!({ "b": 2, "a": 1 })).await;
     assert_eq!(same, "ok, Committed");
     let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
-    let mut call = yard.not_begun("mail", r#"{"to":"kim"}"#).await;
-    let back = swapped(&yard, &mut call, edit, json!({ "to": "kim" })).await;
+    let mut call = test.not_begun("mail", r#"{"to":"kim"}"#).await;
+    let back = swapped(&test, &mut call, edit, json!({ "to": "kim" })).await;
     assert_eq!(back, "handler_error, None", "what was asked is not what the user typed");
 
     assert_eq!(runs.iter().map(crate::testing::Runs::count).sum::<usize>(), 1);
-    assert!(yard.store.connection().values().is_empty());
-    let rows = yard.settled().await;
+    assert!(test.store.connection().values().is_empty());
+    let rows = test.settled().await;
     for row in &rows[..2] {
         assert_eq!(row.arguments, json!({ "to": "kim" }), "the ledger has what was approved");
-        let (links, _) = yard.store.links(&row.session).await.unwrap();
+        let (links, _) = test.store.links(&row.session).await.unwrap();
         let ran = links.iter().any(|link| matches!(link.transition, Transition::Running { .. }));
         assert!(!ran, "{links:?}");
     }
@@ -84,19 +89,19 @@ async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
     let stuck = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = yard_with(|limits| limits.approval_timeout = LONG_ENOUGH, vec![tool]).await;
-    let mut first = yard.begin("mail", "{}").await;
+    let test = runtime_with(|limits| limits.approval_timeout = LONG_ENOUGH, vec![tool]).await;
+    let mut first = test.begin("mail", "{}").await;
     let question = first.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     in_time(stuck.arrived(1)).await;
-    let mut second = yard.begin("mail", "{}").await;
+    let mut second = test.begin("mail", "{}").await;
     let question = second.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&second.end().await), "overloaded, None");
     stuck.open();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    yard.settled().await;
+    test.settled().await;
 }
 
 /// Without the dispatcher's own look at the time the store still refuses, and a transactional handler is undone.
@@ -108,31 +113,32 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
         limits.approval_timeout = LONG_ENOUGH;
         limits.transaction_deadline = super::PATIENCE;
     };
-    let yard = yard_with(change, vec![tool]).await;
-    let mut call = yard.begin("save", "{}").await;
+    let test = runtime_with(change, vec![tool]).await;
+    let mut call = test.begin("save", "{}").await;
     let question = call.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
-    let clock = &yard.tree.around.clock;
-    while clock.now() < yard.ledger().await[0].expires_at.unwrap() {
+    let clock = &test.tree.around.clock;
+    while clock.now() < test.ledger().await[0].expires_at.unwrap() {
         tokio::task::yield_now().await;
     }
     gate.open();
     assert_eq!(kind(&call.end().await), "overloaded, None");
-    assert!(yard.store.connection().values().is_empty());
-    yard.settled().await;
+    assert!(test.store.connection().values().is_empty());
+    test.settled().await;
 }
 
 /// Whatever dies in between: of many answers one counts at most, and the ledger says the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
     let limits = Limits { max_restarts: 10_000, ..Limits::default() };
-    let yard = Yard::with(limits, ScriptedModel::new([]), [FakeTool::destructive("mail")]).await;
+    let test =
+        TestRuntime::with(limits, ScriptedModel::new([]), [FakeTool::destructive("mail")]).await;
     for round in 0..60 {
-        let mut call = yard.begin("mail", "{}").await;
+        let mut call = test.begin("mail", "{}").await;
         let question = call.question().await;
         let answers = [Decision::Approve, Decision::Deny, Decision::Approve].map(|decision| {
-            let (confirm, limits) = (yard.tree.confirm.clone(), yard.tree.around.limits.clone());
+            let (confirm, limits) = (test.tree.confirm.clone(), test.tree.around.limits.clone());
             let answer = to(&question, decision.clone());
             tokio::spawn(async move {
                 // An answer that was lost is given again, as a person would.
@@ -147,7 +153,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             })
         });
         if round % 3 != 0 {
-            yard.tree.confirm.actor().kill();
+            test.tree.confirm.actor().kill();
         }
         let mut winners = Vec::new();
         let mut tries = 0;
@@ -163,18 +169,18 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             // All came while nobody held the question: it is open again.
             assert_eq!(tries, 3);
             let deny = to(&question, Decision::Deny);
-            while confirm::answer(&yard.tree.confirm, deny.clone(), &yard.tree.around.limits)
+            while confirm::answer(&test.tree.confirm, deny.clone(), &test.tree.around.limits)
                 .await
                 .is_err()
             {
                 tokio::task::yield_now().await;
-                if yard.ledger().await.last().unwrap().state == CallState::Ended {
+                if test.ledger().await.last().unwrap().state == CallState::Ended {
                     break;
                 }
             }
         }
         let end = call.end().await;
-        let row = yard.ledger().await.pop().unwrap();
+        let row = test.ledger().await.pop().unwrap();
         match winners.first() {
             Some(Decision::Approve) => {
                 assert_eq!(kind(&end), "ok, Committed");
@@ -183,7 +189,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             Some(_) | None => assert!(row.decided_by == Some(kim()), "{row:?}"),
         }
     }
-    yard.settled().await;
+    test.settled().await;
 }
 
 fn to(question: &Question, decision: Decision) -> Answer {

@@ -9,87 +9,87 @@ use crate::{
         AnswerError, Approval, CancelReason, ConfirmationEnd, Decision, Digest, Locale, Text,
         ToolOutcome,
     },
+    test_runtime::{TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate},
-    yard::{Yard, in_time, kind},
 };
 
 #[tokio::test]
 async fn what_the_ledger_was_not_found_to_have_is_told_as_not_recorded() {
-    let yard = Yard::new([FakeTool::read("look")]).await;
-    let store = yard.store.clone();
-    let mut call = yard.begin_with("look", "{}", |_| store.lose_next_commit()).await;
+    let test = TestRuntime::new([FakeTool::read("look")]).await;
+    let store = test.store.clone();
+    let mut call = test.begin_with("look", "{}", |_| store.lose_next_commit()).await;
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", false));
-    assert_eq!(yard.ledger().await, []);
+    assert_eq!(test.ledger().await, []);
 }
 
 #[tokio::test]
 async fn a_question_whose_place_in_the_ledger_was_doubtful_is_asked_where_it_is_found_there() {
-    let yard = Yard::new([FakeTool::destructive("mail")]).await;
-    let store = yard.store.clone();
-    let mut call = yard.begin_with("mail", "{}", |_| store.lose_next_commit_reply()).await;
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let store = test.store.clone();
+    let mut call = test.begin_with("mail", "{}", |_| store.lose_next_commit_reply()).await;
     let question = call.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_commit_that_fails_leaves_nothing_and_says_so() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    yard.store.fail_next_commit();
+    let (test, mut call, gate) = holding_the_transaction().await;
+    test.store.fail_next_commit();
     gate.open();
     let ended = call.end().await;
     assert_eq!((kind(&ended).as_str(), ended.is_recorded), ("store, None", true));
-    assert!(yard.store.connection().values().is_empty());
-    yard.settled().await;
+    assert!(test.store.connection().values().is_empty());
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_commit_whose_reply_is_lost_is_told_by_the_ledger() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    yard.store.lose_next_commit_reply();
+    let (test, mut call, gate) = holding_the_transaction().await;
+    test.store.lose_next_commit_reply();
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    assert_eq!(yard.store.connection().values().len(), 1);
-    yard.settled().await;
+    assert_eq!(test.store.connection().values().len(), 1);
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_transaction_of_whose_commit_nobody_knows_is_not_told_as_undone() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    yard.store.lose_next_commit();
+    let (test, mut call, gate) = holding_the_transaction().await;
+    test.store.lose_next_commit();
     gate.open();
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, Unknown", false));
-    assert!(yard.store.connection().values().is_empty());
+    assert!(test.store.connection().values().is_empty());
 }
 
 #[tokio::test]
 async fn an_approval_that_the_ledger_has_is_told_with_the_end_though_nobody_knew_of_it() {
-    let yard = Yard::new([FakeTool::destructive("mail")]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let mut call = test.begin("mail", "{}").await;
     let question = call.question().await;
-    yard.store.lose_next_commit_reply();
-    yard.store.fail_next_links();
-    let told = yard.answer(&question, Decision::Approve).await;
+    test.store.lose_next_commit_reply();
+    test.store.fail_next_links();
+    let told = test.answer(&question, Decision::Approve).await;
     assert_eq!(told, Err(AnswerError::NotKnown));
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", true));
     assert_eq!(end.record.approval, Some(Approval::Once));
-    assert_eq!(end.record.approval, yard.settled().await[0].approval);
+    assert_eq!(end.record.approval, test.settled().await[0].approval);
 }
 
 #[tokio::test]
 async fn a_call_whose_steps_were_all_acknowledged_is_not_looked_up() {
     let tools = [FakeTool::read("look"), FakeTool::write("mail"), FakeTool::transactional("save")];
-    let yard = Yard::new(tools).await;
-    let before = yard.store.readings();
+    let test = TestRuntime::new(tools).await;
+    let before = test.store.readings();
     for tool in ["look", "mail", "save"] {
-        assert!(yard.call(tool, "{}").await.is_recorded);
+        assert!(test.call(tool, "{}").await.is_recorded);
     }
-    assert_eq!(yard.store.readings(), before);
-    yard.settled().await;
+    assert_eq!(test.store.readings(), before);
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -99,10 +99,10 @@ async fn an_end_that_could_not_be_recorded_says_what_is_known_of_it() {
         (End::Refuse("no", "not done"), "store, None", Text::StoreFailed),
     ] {
         let gate = Gate::new();
-        let yard = Yard::new([FakeTool::write("mail").gate(&gate).end(handler)]).await;
-        let mut call = yard.begin("mail", "{}").await;
+        let test = TestRuntime::new([FakeTool::write("mail").gate(&gate).end(handler)]).await;
+        let mut call = test.begin("mail", "{}").await;
         in_time(gate.arrived(1)).await;
-        yard.store.fail_next_begin();
+        test.store.fail_next_begin();
         gate.open();
         let end = call.end().await;
         assert_eq!((kind(&end).as_str(), end.is_recorded), (expected, false));
@@ -115,11 +115,11 @@ async fn an_end_that_could_not_be_recorded_says_what_is_known_of_it() {
 async fn a_call_is_never_told_what_became_of_a_call_of_another_session() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
-    let first = yard.call("mail", r#"{"to":"kim"}"#).await;
+    let test = TestRuntime::new([tool]).await;
+    let first = test.call("mail", r#"{"to":"kim"}"#).await;
     assert_eq!(kind(&first), "ok, Committed");
     let id = first.record.id;
-    let mut other = yard.begin_with("mail", "{}", |request| request.call.id = id).await;
+    let mut other = test.begin_with("mail", "{}", |request| request.call.id = id).await;
     let end = other.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", false));
     assert_eq!(runs.count(), 1);
@@ -128,30 +128,30 @@ async fn a_call_is_never_told_what_became_of_a_call_of_another_session() {
 /// As a session does that wakes meanwhile.
 #[tokio::test]
 async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
-    let yard = Yard::new([FakeTool::destructive("mail")]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let mut call = test.begin("mail", "{}").await;
     let question = call.question().await;
-    let row = yard.ledger().await.remove(0);
-    let lost = end_of_lost(&yard.tree.around, &row, Locale::En);
-    let (session, at) = (row.session.clone(), yard.tree.around.clock.now());
+    let row = test.ledger().await.remove(0);
+    let lost = end_of_lost(&test.tree.around, &row, Locale::En);
+    let (session, at) = (row.session.clone(), test.tree.around.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
-    yard.tree.store.write(vec![ended]).await.unwrap();
-    let told = yard.answer(&question, Decision::Deny).await;
+    test.tree.store.write(vec![ended]).await.unwrap();
+    let told = test.answer(&question, Decision::Deny).await;
     assert_eq!(told, Err(AnswerError::NotRecorded));
     let DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
         panic!("the question ends before the call does");
     };
     assert_eq!(end, ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable });
     assert_eq!(kind(&call.end().await), "handler_error, None", "the end that the ledger has");
-    assert_eq!(yard.settled().await[0].decided_by, None);
+    assert_eq!(test.settled().await[0].decided_by, None);
 }
 
 #[tokio::test]
 async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run() {
-    let (yard, _) = going_on::mailing().await;
-    let (call, row) = going_on::asked(&yard).await;
+    let (test, _) = going_on::mailing().await;
+    let (call, row) = going_on::asked(&test).await;
     assert_eq!(row.state, CallState::Awaiting);
-    let checked = check(call.request.clone(), &yard.tree.around).unwrap();
+    let checked = check(call.request.clone(), &test.tree.around).unwrap();
     let checked = checked.with(row.arguments.clone(), row.shown.clone());
     let asked = question(row.clone(), &checked).unwrap();
     assert_eq!((Some(asked.digest), &asked.arguments), (row.digest, &row.arguments));
@@ -171,7 +171,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     }
     // The call has other arguments, or another text, than the digest that was stored of both.
     let other = serde_json::json!({ "to": "all" });
-    let checked = check(call.request.clone(), &yard.tree.around).unwrap();
-    let (stored, links) = (row.clone(), yard.store.links(&row.session).await.unwrap().0);
+    let checked = check(call.request.clone(), &test.tree.around).unwrap();
+    let (stored, links) = (row.clone(), test.store.links(&row.session).await.unwrap().0);
     assert!(question(stored, &checked.with(other, row.shown.clone())).is_err(), "{links:?}");
 }

@@ -2,31 +2,31 @@
 
 use serde_json::json;
 
-use super::{SHORT, yard_with};
+use super::{SHORT, runtime_with};
 use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent},
     ledger::CallState,
     port::LedgerRow,
     protocol::{CancelReason, Decision, OnDismiss, Timestamp},
+    test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Runs},
-    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// Leaves a call, and gives what the ledger has of it.
-async fn leave(yard: &Yard, call: &mut OneCall) -> LedgerRow {
+async fn leave(test: &TestRuntime, call: &mut OneCall) -> LedgerRow {
     call.request.leave.cancel();
     while !matches!(call.next().await, DispatcherEvent::Left { .. }) {}
-    let rows = yard.ledger().await;
+    let rows = test.ledger().await;
     rows.into_iter().find(|row| row.call == call.request.call.id).unwrap()
 }
 
 /// The same call, with this row of the ledger.
-async fn again(yard: &Yard, call: &OneCall, row: &LedgerRow) -> OneCall {
-    with(yard, call, row, |_| {}).await
+async fn again(test: &TestRuntime, call: &OneCall, row: &LedgerRow) -> OneCall {
+    with(test, call, row, |_| {}).await
 }
 
 async fn with(
-    yard: &Yard,
+    test: &TestRuntime,
     call: &OneCall,
     row: &LedgerRow,
     change: impl FnOnce(&mut DispatchRequest),
@@ -42,61 +42,61 @@ async fn with(
         };
         change(request);
     };
-    yard.begin_with("mail", "{}", same).await
+    test.begin_with("mail", "{}", same).await
 }
 
-pub(super) async fn mailing() -> (Yard, Runs) {
+pub(super) async fn mailing() -> (TestRuntime, Runs) {
     let tool = FakeTool::destructive("mail");
     let runs = tool.runs();
-    (yard_with(|_| {}, vec![tool]).await, runs)
+    (runtime_with(|_| {}, vec![tool]).await, runs)
 }
 
 /// Asked about, and left before the answer.
-pub(super) async fn asked(yard: &Yard) -> (OneCall, LedgerRow) {
-    let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+pub(super) async fn asked(test: &TestRuntime) -> (OneCall, LedgerRow) {
+    let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
     call.question().await;
-    let row = leave(yard, &mut call).await;
+    let row = leave(test, &mut call).await;
     assert_eq!(row.state, CallState::Awaiting);
     (call, row)
 }
 
 /// Approved, and left while another call had the only place; the gate lets that one go.
-pub(super) async fn approved() -> (Yard, Runs, Gate, OneCall, LedgerRow) {
+pub(super) async fn approved() -> (TestRuntime, Runs, Gate, OneCall, LedgerRow) {
     decided(Decision::Approve).await
 }
 
-async fn decided(decision: Decision) -> (Yard, Runs, Gate, OneCall, LedgerRow) {
+async fn decided(decision: Decision) -> (TestRuntime, Runs, Gate, OneCall, LedgerRow) {
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = yard_with(|_| {}, vec![tool]).await;
-    let mut first = yard.begin("mail", "{}").await;
+    let test = runtime_with(|_| {}, vec![tool]).await;
+    let mut first = test.begin("mail", "{}").await;
     let question = first.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
-    let mut call = yard.begin("mail", r#"{"to":"kim"}"#).await;
+    let mut call = test.begin("mail", r#"{"to":"kim"}"#).await;
     let question = call.question().await;
-    yard.answer(&question, decision).await.unwrap();
-    let row = leave(&yard, &mut call).await;
+    test.answer(&question, decision).await.unwrap();
+    let row = leave(&test, &mut call).await;
     assert_eq!(row.state, CallState::Approved);
     gate.open();
     assert_eq!(kind(&first.end().await), "ok, Committed");
-    (yard, runs, gate, call, row)
+    (test, runs, gate, call, row)
 }
 
 #[tokio::test]
 async fn a_question_that_was_left_is_asked_again_as_it_was() {
-    let (yard, runs) = mailing().await;
-    let (call, row) = asked(&yard).await;
-    let mut call = again(&yard, &call, &row).await;
+    let (test, runs) = mailing().await;
+    let (call, row) = asked(&test).await;
+    let mut call = again(&test, &call, &row).await;
     let question = call.question().await;
     assert_eq!(Some(question.digest), row.digest);
     assert_eq!(Some(question.expires_at), row.expires_at);
     assert_eq!(question.arguments, json!({ "to": "kim" }));
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -107,72 +107,72 @@ async fn a_question_whose_arguments_or_text_were_changed_is_not_asked_again() {
         |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
         |row| row.shown = None,
     ] {
-        let (yard, runs) = mailing().await;
-        let (call, mut row) = asked(&yard).await;
+        let (test, runs) = mailing().await;
+        let (call, mut row) = asked(&test).await;
         change(&mut row);
-        let end = again(&yard, &call, &row).await.end().await;
+        let end = again(&test, &call, &row).await.end().await;
         assert_eq!(kind(&end), "tool_changed, None");
         assert_eq!(runs.count(), 0);
-        yard.settled().await;
+        test.settled().await;
     }
 }
 
 #[tokio::test]
 async fn a_question_that_expired_meanwhile_is_not_asked_again() {
-    let (yard, runs) = mailing().await;
-    let (call, mut row) = asked(&yard).await;
+    let (test, runs) = mailing().await;
+    let (call, mut row) = asked(&test).await;
     row.expires_at = Some(Timestamp::from_millis(1));
-    assert_eq!(kind(&again(&yard, &call, &row).await.end().await), "expired, None");
+    assert_eq!(kind(&again(&test, &call, &row).await.end().await), "expired, None");
     assert_eq!(runs.count(), 0);
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn an_approval_that_was_left_is_used_once_and_without_a_question() {
-    let (yard, runs, _, call, row) = approved().await;
-    let mut call = again(&yard, &call, &row).await;
+    let (test, runs, _, call, row) = approved().await;
+    let mut call = again(&test, &call, &row).await;
     let DispatcherEvent::Ended(end) = call.next().await else { panic!("nobody is asked again") };
     assert_eq!(kind(&end), "ok, Committed");
     assert_eq!(runs.count(), 2, "the other call, and this one");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn an_approval_whose_seal_does_not_fit_counts_for_nothing() {
-    let (yard, runs, _, call, mut row) = approved().await;
+    let (test, runs, _, call, mut row) = approved().await;
     row.expires_at = row.expires_at.map(|at| at.after(SHORT));
-    assert_eq!(kind(&again(&yard, &call, &row).await.end().await), "approval_not_sealed, None");
+    assert_eq!(kind(&again(&test, &call, &row).await.end().await), "approval_not_sealed, None");
     assert_eq!(runs.count(), 1, "the other call");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() {
-    let (yard, runs) = mailing().await;
+    let (test, runs) = mailing().await;
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
-        let (call, row) = asked(&yard).await;
+        let (call, row) = asked(&test).await;
         let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
-        let end = with(&yard, &call, &row, dismissed).await.end().await;
+        let end = with(&test, &call, &row, dismissed).await.end().await;
         assert_eq!(kind(&end), format!("{}, None", CancelReason::Dismissed.name()));
     }
     assert_eq!(runs.count(), 0);
-    yard.settled().await;
-    let (yard, runs, _, call, row) = approved().await;
+    test.settled().await;
+    let (test, runs, _, call, row) = approved().await;
     let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
-    let end = with(&yard, &call, &row, dismissed).await.end().await;
+    let end = with(&test, &call, &row, dismissed).await.end().await;
     assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
     assert_eq!(runs.count(), 1, "the other call");
-    yard.settled().await;
+    test.settled().await;
 }
 
 /// How a call ends instead of going on, which is what the ledger has of it.
 async fn ends_as_stored(
-    yard: &Yard,
+    test: &TestRuntime,
     (call, row): &(OneCall, LedgerRow),
     change: impl FnOnce(&mut DispatchRequest),
 ) -> String {
-    let end = with(yard, call, row, change).await.end().await;
-    let rows = yard.ledger().await;
+    let end = with(test, call, row, change).await.end().await;
+    let rows = test.ledger().await;
     let stored = rows.iter().find(|row| row.call == call.request.call.id).unwrap();
     assert_eq!((&end.record.arguments, &end.record.asked), (&stored.arguments, &stored.asked));
     kind(&end)
@@ -181,28 +181,28 @@ async fn ends_as_stored(
 #[tokio::test]
 async fn what_does_not_go_on_is_told_with_the_arguments_that_the_ledger_has() {
     let dismissed = |mode| move |request: &mut DispatchRequest| request.dismissal.dismiss(mode);
-    let (yard, _) = mailing().await;
+    let (test, _) = mailing().await;
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
-        let left = asked(&yard).await;
-        assert_eq!(ends_as_stored(&yard, &left, dismissed(mode)).await, "dismissed, None");
+        let left = asked(&test).await;
+        assert_eq!(ends_as_stored(&test, &left, dismissed(mode)).await, "dismissed, None");
     }
-    let left = asked(&yard).await;
+    let left = asked(&test).await;
     let gone = |request: &mut DispatchRequest| request.call.name = "gone".into();
-    assert_eq!(ends_as_stored(&yard, &left, gone).await, "unknown_tool, None");
-    let left = asked(&yard).await;
+    assert_eq!(ends_as_stored(&test, &left, gone).await, "unknown_tool, None");
+    let left = asked(&test).await;
     let beyond = |request: &mut DispatchRequest| request.beyond = Some(1);
-    assert_eq!(ends_as_stored(&yard, &left, beyond).await, "too_many_calls, None");
+    assert_eq!(ends_as_stored(&test, &left, beyond).await, "too_many_calls, None");
 
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
         let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
-        let (yard, _, _, call, row) = decided(edit).await;
-        let ended = ends_as_stored(&yard, &(call, row), dismissed(mode)).await;
+        let (test, _, _, call, row) = decided(edit).await;
+        let ended = ends_as_stored(&test, &(call, row), dismissed(mode)).await;
         assert!(ended == "withdrawn, None" || ended == "dismissed, None", "{ended}");
     }
     let edit = Decision::Edit { arguments: json!({ "to": "lee" }) };
-    let (yard, _, _, call, mut row) = decided(edit).await;
+    let (test, _, _, call, mut row) = decided(edit).await;
     row.expires_at = row.expires_at.map(|at| at.after(SHORT));
-    let ended = ends_as_stored(&yard, &(call, row), |_| {}).await;
+    let ended = ends_as_stored(&test, &(call, row), |_| {}).await;
     assert_eq!(ended, "approval_not_sealed, None");
 }
 
@@ -210,18 +210,18 @@ async fn what_does_not_go_on_is_told_with_the_arguments_that_the_ledger_has() {
 async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
     let gate = Gate::new();
     let tools = vec![FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
-    let yard = yard_with(|limits| limits.max_running_calls = 1, tools).await;
-    let (call, row) = asked(&yard).await;
-    let mut other = yard.begin("post", "{}").await;
+    let test = runtime_with(|limits| limits.max_running_calls = 1, tools).await;
+    let (call, row) = asked(&test).await;
+    let mut other = test.begin("post", "{}").await;
     in_time(gate.arrived(1)).await;
-    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
-    let mut call = again(&yard, &call, &row).await;
+    assert_eq!(kind(&test.call("mail", "{}").await), "overloaded, None");
+    let mut call = again(&test, &call, &row).await;
     gate.open();
     assert_eq!(kind(&other.end().await), "ok, Committed");
     let question = call.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -229,12 +229,12 @@ async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_wait
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = yard_with(|_| {}, vec![tool]).await;
+    let test = runtime_with(|_| {}, vec![tool]).await;
     let mut calls = Vec::new();
     for _ in 0..2 {
-        let mut call = yard.begin("mail", "{}").await;
+        let mut call = test.begin("mail", "{}").await;
         let question = call.question().await;
-        yard.answer(&question, Decision::Approve).await.unwrap();
+        test.answer(&question, Decision::Approve).await.unwrap();
         in_time(gate.arrived(1)).await;
         calls.push(call);
     }
@@ -245,5 +245,5 @@ async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_wait
     assert_eq!(kind(&first.end().await), "ok, Committed");
     assert_eq!(kind(&second.end().await), "discarded, Committed");
     assert_eq!(runs.count(), 2);
-    yard.settled().await;
+    test.settled().await;
 }

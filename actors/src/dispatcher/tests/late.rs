@@ -15,8 +15,8 @@ use crate::{
     protocol::{
         Effect, EffectPolicy, Locale, SettledBy, SettledCall, Settlement, ToolOutcome, ToolSpec,
     },
+    test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate, MemoryConnection},
-    yard::{OneCall, Yard, in_time, kind},
 };
 
 #[tokio::test]
@@ -27,58 +27,59 @@ async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics
         (End::Panic("late"), Effect::Unknown),
     ] {
         let gate = Gate::new();
-        let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
-        assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
+        let test =
+            TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
+        assert_eq!(kind(&test.call("mail", "{}").await), "timeout, Unknown");
         gate.open();
-        let rows = yard.settled().await;
+        let rows = test.settled().await;
         assert_eq!((rows.len(), rows[0].effect), (1, Some(effect)), "{end:?}");
     }
 }
 
 /// A call whose asker was told that nobody can tell, with what hears of its handler's end.
-async fn timed_out(yard: &Yard) -> (OneCall, mpsc::UnboundedReceiver<SettledCall>) {
+async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<SettledCall>) {
     let (late, heard) = mpsc::unbounded_channel();
     let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
-    let mut call = yard.begin_with("mail", "{}", hears).await;
+    let mut call = test.begin_with("mail", "{}", hears).await;
     assert_eq!(call.end().await.record.effect, Effect::Unknown);
     (call, heard)
 }
 
-async fn step(yard: &Yard, call: &OneCall, transition: Transition) {
+async fn step(test: &TestRuntime, call: &OneCall, transition: Transition) {
     let (session, id, at) =
-        (call.request.session.clone(), call.request.call.id, yard.tree.around.clock.now());
+        (call.request.session.clone(), call.request.call.id, test.tree.around.clock.now());
     let step = Write::Call { session, call: id, at, transition };
-    yard.tree.store.write(vec![step]).await.unwrap();
+    test.tree.store.write(vec![step]).await.unwrap();
 }
 
 #[tokio::test]
 async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_recorded() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
-    let (call, mut heard) = timed_out(&yard).await;
+    let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let (call, mut heard) = timed_out(&test).await;
     let id = call.request.call.id;
-    assert!(yard.tree.around.is_running(id));
+    assert!(test.tree.around.is_running(id));
     gate.open();
     let settled = in_time(heard.recv()).await.unwrap();
     assert_eq!(
         (settled.call, settled.settlement, settled.by),
         (id, Settlement::TookEffect, SettledBy::Handler)
     );
-    let row = yard.settled().await.remove(0);
+    let row = test.settled().await.remove(0);
     assert_eq!((row.effect, row.settled_by), (Some(Effect::Committed), Some(SettledBy::Handler)));
-    assert!(!yard.tree.around.is_running(id));
+    assert!(!test.tree.around.is_running(id));
 }
 
 #[tokio::test]
 async fn a_late_end_of_a_call_that_was_settled_before_changes_nothing_and_tells_nobody() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
-    let (call, mut heard) = timed_out(&yard).await;
+    let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let (call, mut heard) = timed_out(&test).await;
     let by = SettledBy::Person { user: call.request.user.clone() };
     let settlement = Settlement::DidNot;
-    step(&yard, &call, Transition::Settled { settlement, by: by.clone() }).await;
+    step(&test, &call, Transition::Settled { settlement, by: by.clone() }).await;
     gate.open();
-    let row = yard.settled().await.remove(0);
+    let row = test.settled().await.remove(0);
     assert_eq!((row.effect, row.settled_by), (Some(Effect::None), Some(by)));
     assert!(heard.try_recv().is_err());
 }
@@ -86,82 +87,82 @@ async fn a_late_end_of_a_call_that_was_settled_before_changes_nothing_and_tells_
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (late, mut heard) = mpsc::unbounded_channel();
     let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
-    let mut call = yard.begin_with("mail", "{}", hears).await;
+    let mut call = test.begin_with("mail", "{}", hears).await;
     in_time(gate.arrived(1)).await;
-    yard.store.fail_next_begin();
+    test.store.fail_next_begin();
     assert!(!call.end().await.is_recorded);
     // As a session does that wakes meanwhile.
-    let row = yard.ledger().await.remove(0);
-    let lost = end_of_lost(&yard.tree.around, &row, Locale::En);
+    let row = test.ledger().await.remove(0);
+    let lost = end_of_lost(&test.tree.around, &row, Locale::En);
     assert_eq!(lost.effect, Effect::Unknown);
-    step(&yard, &call, Transition::Ended(lost)).await;
+    step(&test, &call, Transition::Ended(lost)).await;
     gate.open();
     assert_eq!(in_time(heard.recv()).await.unwrap().settlement, Settlement::TookEffect);
-    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its_real_end() {
     let gate = Gate::new();
     let tool = hasty(FakeTool::write("mail")).gate(&gate);
-    let yard = Yard::new([tool]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([tool]).await;
+    let mut call = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    yard.store.fail_next_begin();
+    test.store.fail_next_begin();
     let told = call.end().await;
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
     gate.open();
-    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_whose_real_end_was_recorded_has_nothing_more_to_record() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
+    let mut call = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    yard.store.fail_next_begin();
+    test.store.fail_next_begin();
     assert!(!call.end().await.is_recorded);
-    let before = yard.store.commits();
+    let before = test.store.commits();
     gate.open();
-    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed));
-    assert_eq!(yard.store.commits() - before, 1);
+    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(test.store.commits() - before, 1);
 }
 
 /// Its session may have gone on meanwhile with numbers of its own.
 #[tokio::test]
 async fn a_late_reader_of_which_the_ledger_never_heard_is_left_out_of_it() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
-    let store = yard.store.clone();
-    let mut call = yard.begin_with("look", "{}", |_| store.fail_next_begin()).await;
+    let test = TestRuntime::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
+    let store = test.store.clone();
+    let mut call = test.begin_with("look", "{}", |_| store.fail_next_begin()).await;
     let told = call.end().await;
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, None", false));
     gate.open();
-    assert_eq!(yard.settled().await, []);
+    assert_eq!(test.settled().await, []);
 }
 
 #[tokio::test]
 async fn a_late_reader_whose_call_the_ledger_has_is_recorded_with_its_real_end() {
     let gate = Gate::new();
-    let yard = Yard::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
-    let proposed = yard.not_begun("look", "{}").await;
-    step(&yard, &proposed, proposed.request.proposal()).await;
-    let row = yard.ledger().await.remove(0);
-    let store = yard.store.clone();
+    let test = TestRuntime::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
+    let proposed = test.not_begun("look", "{}").await;
+    step(&test, &proposed, proposed.request.proposal()).await;
+    let row = test.ledger().await.remove(0);
+    let store = test.store.clone();
     let goes_on = |request: &mut DispatchRequest| {
         let news = request.news.clone();
         let standing = Some(Box::new(row));
         *request = DispatchRequest { news, standing, ..(*proposed.request).clone() };
         store.fail_next_begin();
     };
-    let mut call = yard.begin_with("look", "{}", goes_on).await;
+    let mut call = test.begin_with("look", "{}", goes_on).await;
     assert!(!call.end().await.is_recorded);
     gate.open();
-    let row = yard.settled().await.remove(0);
+    let row = test.settled().await.remove(0);
     assert!(row.outcome.is_some_and(|outcome| outcome.is_ok()));
 }
 
@@ -175,9 +176,9 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
         FakeTool::write("post"),
         FakeTool::destructive("mail").asks(|_| false),
     ];
-    let yard = Yard::new(tools).await;
-    yard.call("read", "{}").await;
-    let row = yard.settled().await.remove(0);
+    let test = TestRuntime::new(tools).await;
+    test.call("read", "{}").await;
+    let row = test.settled().await.remove(0);
     for (name, begun) in [
         ("read", Effect::None),
         ("look", Effect::None),
@@ -188,10 +189,10 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     ] {
         for state in [CallState::Proposed, CallState::Awaiting, CallState::Approved] {
             let row = LedgerRow { name: name.into(), state, ..row.clone() };
-            assert_eq!(end_of_lost(&yard.tree.around, &row, Locale::En).effect, Effect::None);
+            assert_eq!(end_of_lost(&test.tree.around, &row, Locale::En).effect, Effect::None);
         }
         let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
-        assert_eq!(end_of_lost(&yard.tree.around, &row, Locale::En).effect, begun, "{name}");
+        assert_eq!(end_of_lost(&test.tree.around, &row, Locale::En).effect, begun, "{name}");
     }
 }
 
@@ -233,13 +234,13 @@ async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_tak
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Read).timeout(SHORT);
     let gate = Gate::new();
-    let yard = Yard::of(Endless { spec, gate: gate.clone(), place: place.clone() }).await;
-    let mut call = yard.not_begun("look", "{}").await;
-    let paused = yard.store.pause().await;
-    yard.dispatch(&call);
+    let test = TestRuntime::of(Endless { spec, gate: gate.clone(), place: place.clone() }).await;
+    let mut call = test.not_begun("look", "{}").await;
+    let paused = test.store.pause().await;
+    test.dispatch(&call);
     in_time(gate.arrived(1)).await;
     drop(in_time(place.reserve()).await.unwrap());
     drop(paused);
     assert_eq!(kind(&call.end().await), "timeout, None");
-    yard.settled().await;
+    test.settled().await;
 }

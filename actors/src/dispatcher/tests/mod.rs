@@ -22,8 +22,8 @@ use crate::{
         Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
         OnDismiss, ToolOutcome,
     },
+    test_runtime::{OneCall, PATIENCE, TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate, Payload, ScriptedModel},
-    yard::{OneCall, PATIENCE, Yard, in_time, kind},
 };
 
 /// A moment that is over soon.
@@ -31,10 +31,10 @@ const SHORT: Duration = Duration::from_millis(30);
 /// For what must happen in it, and for its passing to be waited for.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 
-async fn yard_with(change: impl FnOnce(&mut Limits), tools: Vec<FakeTool>) -> Yard {
+async fn runtime_with(change: impl FnOnce(&mut Limits), tools: Vec<FakeTool>) -> TestRuntime {
     let mut limits = Limits::default();
     change(&mut limits);
-    Yard::with(limits, ScriptedModel::new([]), tools).await
+    TestRuntime::with(limits, ScriptedModel::new([]), tools).await
 }
 
 fn hasty(tool: FakeTool) -> FakeTool {
@@ -62,21 +62,21 @@ async fn each_end_of_a_handler_is_one_outcome_with_the_effect_that_it_had() {
             FakeTool::write("mail").end(end.clone()),
             FakeTool::transactional("save").end(end.clone()),
         ];
-        let yard = Yard::new(tools).await;
+        let test = TestRuntime::new(tools).await;
         let done = if word == "ok" { Effect::Committed } else { Effect::None };
         let mailed = if is_unexpected { Effect::Unknown } else { done };
         for (tool, effect) in
             [("read", Effect::None), ("look", Effect::None), ("mail", mailed), ("save", done)]
         {
-            let ended = yard.call(tool, r#"{"a":1}"#).await;
+            let ended = test.call(tool, r#"{"a":1}"#).await;
             assert_eq!(kind(&ended), format!("{word}, {effect:?}"), "{tool} {end:?}");
             assert!(ended.is_recorded);
             if is_unexpected {
                 assert!(!ended.record.outcome.unwrap().to_string().contains("secret"));
             }
         }
-        assert_eq!(yard.store.connection().values().len(), usize::from(word == "ok"));
-        let rows = yard.settled().await;
+        assert_eq!(test.store.connection().values().len(), usize::from(word == "ok"));
+        let rows = test.settled().await;
         assert_eq!(rows.len(), 4);
         assert_eq!(rows[3].effect, Some(done), "{end:?}");
     }
@@ -88,40 +88,40 @@ async fn refusals_need_no_handler_and_are_recorded() {
     let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
     let tool = FakeTool::transactional("save").parameters(schema);
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
+    let test = TestRuntime::new([tool]).await;
     for (name, arguments, word) in [
         ("gone", "{}", "unknown_tool"),
         ("save", r#"{"name":1}"#, "validation"),
         ("save", "[", "validation"),
     ] {
-        let ended = yard.call(name, arguments).await;
+        let ended = test.call(name, arguments).await;
         assert_eq!(kind(&ended), format!("{word}, None"));
         assert_eq!(ended.record.arguments, json!(arguments), "the raw text is kept");
     }
     assert_eq!(runs.count(), 0);
-    assert_eq!(yard.settled().await.len(), 3);
+    assert_eq!(test.settled().await.len(), 3);
 }
 
 #[tokio::test]
 async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
     let tool = FakeTool::destructive_transactional("save").consequence("Saves.");
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
+    let test = TestRuntime::new([tool]).await;
     for (decision, expected) in
         [(Decision::Approve, "ok, Committed"), (Decision::Deny, "denied, None")]
     {
-        let mut call = yard.begin("save", r#"{"a":1}"#).await;
+        let mut call = test.begin("save", r#"{"a":1}"#).await;
         let question = call.question().await;
         assert_eq!((&*question.tool, &*question.consequence), ("save", "Saves."));
-        yard.answer(&question, decision).await.unwrap();
+        test.answer(&question, decision).await.unwrap();
         assert_eq!(kind(&call.end().await), expected);
-        assert!(yard.answer(&question, Decision::Approve).await.is_err(), "used up");
+        assert!(test.answer(&question, Decision::Approve).await.is_err(), "used up");
     }
     let nobody = |request: &mut super::DispatchRequest| request.asker = Asker::Nobody;
-    let mut unreachable = yard.begin_with("save", "{}", nobody).await;
+    let mut unreachable = test.begin_with("save", "{}", nobody).await;
     assert_eq!(kind(&unreachable.end().await), "unreachable, None");
     assert_eq!(runs.count(), 1);
-    let rows = yard.settled().await;
+    let rows = test.settled().await;
     let deciders: Vec<_> = rows.iter().map(|row| row.decided_by.is_some()).collect();
     assert_eq!(deciders, [true, true, false]);
 }
@@ -129,30 +129,30 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
 #[tokio::test]
 async fn the_predicate_decides_which_arguments_are_asked_about() {
     let tool = FakeTool::destructive("mail").asks(|arguments| arguments["to"] != "me");
-    let yard = Yard::new([tool]).await;
-    assert_eq!(kind(&yard.call("mail", r#"{"to":"me"}"#).await), "ok, Committed");
-    let mut asked = yard.begin("mail", r#"{"to":"all"}"#).await;
+    let test = TestRuntime::new([tool]).await;
+    assert_eq!(kind(&test.call("mail", r#"{"to":"me"}"#).await), "ok, Committed");
+    let mut asked = test.begin("mail", r#"{"to":"all"}"#).await;
     let question = asked.question().await;
-    yard.answer(&question, Decision::Deny).await.unwrap();
+    test.answer(&question, Decision::Deny).await.unwrap();
     assert_eq!(kind(&asked.end().await), "denied, None");
 }
 
 /// Two threads, and many tries: whoever answers must never be quicker than the question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
-    let yard = Yard::new([FakeTool::destructive("mail")]).await;
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
     for _ in 0..200 {
-        let mut call = yard.begin("mail", "{}").await;
+        let mut call = test.begin("mail", "{}").await;
         let question = call.question().await;
-        yard.answer(&question, Decision::Approve).await.unwrap();
+        test.answer(&question, Decision::Approve).await.unwrap();
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_question_expires_and_too_many_are_refused() {
-    let yard = yard_with(
+    let test = runtime_with(
         |limits| {
             limits.confirmation_timeout = SHORT;
             limits.max_open_questions = 0;
@@ -160,13 +160,13 @@ async fn a_question_expires_and_too_many_are_refused() {
         vec![FakeTool::destructive("mail")],
     )
     .await;
-    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
-    let yard = yard_with(
+    assert_eq!(kind(&test.call("mail", "{}").await), "overloaded, None");
+    let test = runtime_with(
         |limits| limits.confirmation_timeout = SHORT,
         vec![FakeTool::destructive("mail")],
     )
     .await;
-    let mut call = yard.begin("mail", "{}").await;
+    let mut call = test.begin("mail", "{}").await;
     call.question().await;
     let expired = ConfirmationEnd::Cancelled { reason: CancelReason::Expired };
     let super::DispatcherEvent::QuestionEnded { end, .. } = call.next().await else {
@@ -174,7 +174,7 @@ async fn a_question_expires_and_too_many_are_refused() {
     };
     assert_eq!(end, expired);
     assert_eq!(kind(&call.end().await), "expired, None");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -183,32 +183,32 @@ async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_begin
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
         let gate = Gate::new();
         let tools = [FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
-        let yard = Yard::new(tools).await;
-        let mut asked = yard.begin("mail", "{}").await;
+        let test = TestRuntime::new(tools).await;
+        let mut asked = test.begin("mail", "{}").await;
         asked.question().await;
         asked.request.dismissal.dismiss(mode);
         assert_eq!(kind(&asked.end().await), "dismissed, None");
-        let mut running = yard.begin("post", "{}").await;
+        let mut running = test.begin("post", "{}").await;
         in_time(gate.arrived(1)).await;
         running.request.dismissal.dismiss(mode);
         gate.open();
         let ended = running.end().await;
         assert_eq!(kind(&ended), "discarded, Committed");
         assert_eq!(ended.record.result, CallResult::Discarded);
-        yard.settled().await;
+        test.settled().await;
     }
 }
 
 #[tokio::test]
 async fn a_lost_question_is_asked_again_and_heard_of_again() {
-    let yard = Yard::new([FakeTool::destructive("mail")]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([FakeTool::destructive("mail")]).await;
+    let mut call = test.begin("mail", "{}").await;
     call.question().await;
-    yard.tree.confirm.actor().kill();
+    test.tree.confirm.actor().kill();
     let again = call.question().await;
-    yard.answer(&again, Decision::Approve).await.unwrap();
+    test.answer(&again, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -216,10 +216,10 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
     let gate = Gate::new();
     let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
-    let mut first = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([tool]).await;
+    let mut first = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    let mut second = yard.begin("mail", "{}").await;
+    let mut second = test.begin("mail", "{}").await;
     gate.release();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     in_time(gate.arrived(2)).await;
@@ -229,11 +229,11 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
     // A handler that never ends keeps its place: others are told instead of waiting with it.
     let stuck = Gate::new();
     let tool = hasty(FakeTool::write("mail")).gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
-    let yard = Yard::new([tool]).await;
-    assert_eq!(kind(&yard.call("mail", "{}").await), "timeout, Unknown");
-    assert_eq!(kind(&yard.call("mail", "{}").await), "overloaded, None");
+    let test = TestRuntime::new([tool]).await;
+    assert_eq!(kind(&test.call("mail", "{}").await), "timeout, Unknown");
+    assert_eq!(kind(&test.call("mail", "{}").await), "overloaded, None");
     stuck.open();
-    assert_eq!(yard.settled().await[0].effect, Some(Effect::Committed), "its late end");
+    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed), "its late end");
     assert_eq!(runs.count(), 2);
 }
 
@@ -241,69 +241,69 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
 async fn a_transaction_past_its_deadline_is_undone_and_the_next_one_runs() {
     let gate = Gate::new();
     let tools = vec![FakeTool::transactional("slow").gate(&gate), FakeTool::transactional("save")];
-    let yard = yard_with(|limits| limits.transaction_deadline = SHORT, tools).await;
-    assert_eq!(kind(&yard.call("slow", "{}").await), "timeout, None");
-    assert_eq!(kind(&yard.call("save", "{}").await), "ok, Committed");
-    assert_eq!(yard.store.connection().values().into_keys().collect::<Vec<_>>(), ["save"]);
-    yard.settled().await;
+    let test = runtime_with(|limits| limits.transaction_deadline = SHORT, tools).await;
+    assert_eq!(kind(&test.call("slow", "{}").await), "timeout, None");
+    assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
+    assert_eq!(test.store.connection().values().into_keys().collect::<Vec<_>>(), ["save"]);
+    test.settled().await;
 }
 
 /// A call whose handler waits with the open transaction in its hands.
-async fn holding_the_transaction() -> (Yard, OneCall, Gate) {
+async fn holding_the_transaction() -> (TestRuntime, OneCall, Gate) {
     let gate = Gate::new();
     let tool = FakeTool::transactional("save").gate(&gate);
-    let yard = yard_with(|limits| limits.transaction_deadline = PATIENCE, vec![tool]).await;
-    let call = yard.begin("save", "{}").await;
+    let test = runtime_with(|limits| limits.transaction_deadline = PATIENCE, vec![tool]).await;
+    let call = test.begin("save", "{}").await;
     in_time(gate.arrived(1)).await;
-    (yard, call, gate)
+    (test, call, gate)
 }
 
 #[tokio::test]
 async fn killing_the_store_actor_while_a_handler_holds_the_transaction_loses_nothing() {
-    let (yard, mut call, gate) = holding_the_transaction().await;
-    let gone = yard.tree.store_actor.actor();
+    let (test, mut call, gate) = holding_the_transaction().await;
+    let gone = test.tree.store_actor.actor();
     gone.kill();
-    in_time(yard.tree.store_actor.after(&gone)).await;
+    in_time(test.tree.store_actor.after(&gone)).await;
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    assert_eq!(yard.store.connection().values().len(), 1);
-    yard.settled().await;
+    assert_eq!(test.store.connection().values().len(), 1);
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn killing_the_dispatcher_changes_no_outcome() {
     let gate = Gate::new();
-    let yard = Yard::new([FakeTool::write("mail").gate(&gate)]).await;
-    let mut call = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([FakeTool::write("mail").gate(&gate)]).await;
+    let mut call = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    let gone = yard.tree.dispatcher.actor();
+    let gone = test.tree.dispatcher.actor();
     gone.kill();
-    in_time(yard.tree.dispatcher.after(&gone)).await;
+    in_time(test.tree.dispatcher.after(&gone)).await;
     let running = |reply| DispatcherMsg::RunningCalls { reply };
-    assert_eq!(yard.tree.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
+    assert_eq!(test.tree.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
     let gate = Gate::new();
     let tools = [FakeTool::write("mail").gate(&gate), FakeTool::write("never")];
-    let yard = Yard::new(tools).await;
-    let mut ended = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new(tools).await;
+    let mut ended = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
     gate.open();
     let end = ended.end().await;
-    let settled = settle(&yard.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
+    let settled = settle(&test.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
     assert_eq!(settled.record.outcome, end.record.outcome, "the end that the ledger has");
-    let unheard = yard.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
+    let unheard = test.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
     let id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
     let call = crate::protocol::ToolCall { id, ..unheard.request.call.clone() };
     let request = super::DispatchRequest { call, seq: 2, ..(*unheard.request).clone() };
-    let settled = settle(&yard.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
+    let settled = settle(&test.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
     assert_eq!(kind(&settled), "handler_error, None", "it had not begun");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -312,13 +312,13 @@ async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_s
     let gate = Gate::new();
     let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
-    let mut running = yard.begin("mail", "{}").await;
+    let test = TestRuntime::new([tool]).await;
+    let mut running = test.begin("mail", "{}").await;
     in_time(gate.arrived(1)).await;
-    let mut dismissed = yard.begin("mail", "{}").await;
+    let mut dismissed = test.begin("mail", "{}").await;
     dismissed.request.dismissal.dismiss(OnDismiss::Stop);
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None", "nobody was asked about it");
-    let mut left = yard.begin("mail", "{}").await;
+    let mut left = test.begin("mail", "{}").await;
     left.request.leave.cancel();
     let event = left.next().await;
     assert!(
@@ -328,5 +328,5 @@ async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_s
     gate.open();
     assert_eq!(kind(&running.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    yard.settled().await;
+    test.settled().await;
 }

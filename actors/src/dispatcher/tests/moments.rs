@@ -14,8 +14,8 @@ use crate::{
     mailbox::Recipient,
     port::{Clock, LedgerRow},
     protocol::{OnDismiss, Timestamp, ToolOutcome},
+    test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{FakeTool, Gate},
-    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// A clock that stands still.
@@ -29,8 +29,8 @@ impl Clock for Stopped {
 }
 
 /// The same surroundings at this moment.
-fn stopped(yard: &Yard, at: Timestamp) -> Arc<Around> {
-    let around = &*yard.tree.around;
+fn stopped(test: &TestRuntime, at: Timestamp) -> Arc<Around> {
+    let around = &*test.tree.around;
     Arc::new(Around::new(
         around.registry.clone(),
         around.limits.clone(),
@@ -78,10 +78,10 @@ fn word(outcome: Option<ToolOutcome>) -> Option<String> {
 
 #[tokio::test]
 async fn an_approval_counts_until_the_moment_when_it_expires_and_not_at_it() {
-    let (yard, _, _, call, row) = approved().await;
+    let (test, _, _, call, row) = approved().await;
     let end = row.expires_at.unwrap().millis();
     for (at, expected) in [(end - 1, None), (end, Some("overloaded"))] {
-        let around = stopped(&yard, Timestamp::from_millis(at));
+        let around = stopped(&test, Timestamp::from_millis(at));
         let ended = word(ends_instead(&around, &call, &row, |_| {}).await);
         assert_eq!(ended.as_deref(), expected);
     }
@@ -90,22 +90,22 @@ async fn an_approval_counts_until_the_moment_when_it_expires_and_not_at_it() {
 /// The turn may be given up between the call's first step and its second.
 #[tokio::test]
 async fn what_goes_on_and_is_dismissed_just_then_says_whether_a_person_was_being_asked() {
-    let (yard, _) = mailing().await;
-    let (call, row) = asked(&yard).await;
+    let (test, _) = mailing().await;
+    let (call, row) = asked(&test).await;
     let stop = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
-    let ended = word(ends_instead(&yard.tree.around, &call, &row, stop).await);
+    let ended = word(ends_instead(&test.tree.around, &call, &row, stop).await);
     assert_eq!(ended.as_deref(), Some("dismissed"));
-    let (yard, _, _, call, row) = approved().await;
-    let ended = word(ends_instead(&yard.tree.around, &call, &row, stop).await);
+    let (test, _, _, call, row) = approved().await;
+    let ended = word(ends_instead(&test.tree.around, &call, &row, stop).await);
     assert_eq!(ended.as_deref(), Some("withdrawn"));
 }
 
 #[tokio::test]
 async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_moment() {
     let gate = Gate::new();
-    let yard = Yard::new([FakeTool::write("mail").gate(&gate)]).await;
-    let call = yard.not_begun("mail", "{}").await;
-    let around = stopped(&yard, Timestamp::from_millis(7));
+    let test = TestRuntime::new([FakeTool::write("mail").gate(&gate)]).await;
+    let call = test.not_begun("mail", "{}").await;
+    let around = stopped(&test, Timestamp::from_millis(7));
     let mut record = Record::new(around.clone(), call.request.clone());
     let checked = check(call.request.clone(), &around).unwrap();
     let cleared = clear(checked, &mut record, &around).await.unwrap();
@@ -113,7 +113,7 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let running = run(cleared, &mut record, &around, &nobody);
     let loses = async {
         in_time(gate.arrived(1)).await;
-        yard.store.lose_next_commit();
+        test.store.lose_next_commit();
         gate.open();
     };
     let (Ran::Ended(end), ()) = tokio::join!(running, loses) else { panic!("it ends in time") };

@@ -13,8 +13,8 @@ use crate::{
         Decision, Effect, EffectPolicy, Fault, Locale, MAX_LEVELS, OnDismiss, Text, ToolErr,
         ToolOutcome, ToolSpec,
     },
+    test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{Gate, MemoryConnection},
-    yard::{OneCall, Yard, in_time, kind},
 };
 
 /// Waits at its gate before it takes the transaction, or finds a rule broken there.
@@ -67,27 +67,30 @@ impl Tool for Slow {
 }
 
 /// A call that has all that it needs but the transaction, which another has until it is told to end.
-async fn waiting(effect: EffectPolicy, ends: impl FnOnce(&DispatchRequest)) -> (Yard, OneCall) {
+async fn waiting(
+    effect: EffectPolicy,
+    ends: impl FnOnce(&DispatchRequest),
+) -> (TestRuntime, OneCall) {
     let tool = Slow::new(effect);
     let gate = tool.gate.clone();
-    let yard = Yard::of(tool).await;
-    let mut call = yard.begin("save", r#"{"page":3}"#).await;
+    let test = TestRuntime::of(tool).await;
+    let mut call = test.begin("save", r#"{"page":3}"#).await;
     if effect == EffectPolicy::Destructive {
         let question = call.question().await;
-        yard.answer(&question, Decision::Approve).await.unwrap();
+        test.answer(&question, Decision::Approve).await.unwrap();
     }
     in_time(gate.arrived(1)).await;
-    let held = yard.tree.store.lease("another".into()).await.unwrap();
+    let held = test.tree.store.lease("another".into()).await.unwrap();
     gate.open();
     in_time(async {
-        while yard.tree.store.waiting().await.unwrap() == 0 {
+        while test.tree.store.waiting().await.unwrap() == 0 {
             tokio::task::yield_now().await;
         }
     })
     .await;
     ends(&call.request);
     drop(held);
-    (yard, call)
+    (test, call)
 }
 
 fn stops(request: &DispatchRequest) {
@@ -100,53 +103,53 @@ fn leaves(request: &DispatchRequest) {
 
 #[tokio::test]
 async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over() {
-    let (yard, mut call) = waiting(EffectPolicy::Write, stops).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, stops).await;
     let end = call.end().await;
     assert_eq!(kind(&end), "withdrawn, None");
     assert_eq!(end.record.arguments, json!({ "page": 3 }));
-    assert_eq!(yard.settled().await[0].arguments, end.record.arguments);
-    let (yard, mut call) = waiting(EffectPolicy::Write, leaves).await;
+    assert_eq!(test.settled().await[0].arguments, end.record.arguments);
+    let (test, mut call) = waiting(EffectPolicy::Write, leaves).await;
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
-    assert_eq!(yard.ledger().await, [], "it goes on after the next start");
+    assert_eq!(test.ledger().await, [], "it goes on after the next start");
 }
 
 #[tokio::test]
 async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
-    let (yard, mut call) = waiting(EffectPolicy::Destructive, leaves).await;
+    let (test, mut call) = waiting(EffectPolicy::Destructive, leaves).await;
     let decided = call.next().await;
     assert!(matches!(decided, DispatcherEvent::QuestionEnded { .. }), "{decided:?}");
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
-    let states: Vec<_> = yard.ledger().await.iter().map(|row| row.state).collect();
+    let states: Vec<_> = test.ledger().await.iter().map(|row| row.state).collect();
     assert_eq!(states, [CallState::Approved]);
 }
 
 #[tokio::test]
 async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
-    let (yard, mut call) = waiting(EffectPolicy::Destructive, stops).await;
+    let (test, mut call) = waiting(EffectPolicy::Destructive, stops).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn what_waits_for_the_transaction_gets_it_in_a_turn_that_goes_on_without_its_user() {
     let finishes = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Finish);
-    let (yard, mut call) = waiting(EffectPolicy::Write, finishes).await;
+    let (test, mut call) = waiting(EffectPolicy::Write, finishes).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn slow_work_before_the_transaction_that_passes_its_deadline_has_done_nothing_and_says_so() {
     let mut tool = Slow::new(EffectPolicy::Write);
     tool.spec = tool.spec.timeout(SHORT);
-    let yard = Yard::of(tool).await;
-    let end = yard.call("save", "{}").await;
+    let test = TestRuntime::of(tool).await;
+    let end = test.call("save", "{}").await;
     let told = Text::TimedOut { seconds: SHORT.as_secs_f64(), effect: Effect::None };
     let told = ToolOutcome::error("timeout", told.in_locale(Locale::En));
     assert_eq!((end.record.outcome, end.record.effect), (Some(told), Effect::None));
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -165,11 +168,11 @@ async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_
         (rule(&long, json!(3)), "handler_error, None", &fault),
     ] {
         let tool = Slow { broken: Some(broken), ..Slow::new(EffectPolicy::Write) };
-        let yard = Yard::of(tool).await;
-        let end = yard.call("save", "{}").await;
+        let test = TestRuntime::of(tool).await;
+        let end = test.call("save", "{}").await;
         assert_eq!((&*kind(&end), end.is_recorded), (expected, true));
         let Some(ToolOutcome::Err(told)) = end.record.outcome else { panic!("it is refused") };
         assert_eq!(told.reason, reason);
-        yard.settled().await;
+        test.settled().await;
     }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{LONG_ENOUGH, SHORT, hasty, yard_with};
+use super::{LONG_ENOUGH, SHORT, hasty, runtime_with};
 use crate::{
     dispatcher::DispatcherEvent,
     port::Resource,
     protocol::{Decision, Effect, OnDismiss},
+    test_runtime::{TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate},
-    yard::{Yard, in_time, kind},
 };
 
 /// The argument `on` names it.
@@ -31,47 +31,47 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
         FakeTool::write("mail").resource(named).gate(&gate),
         FakeTool::transactional("save").resource(named),
     ];
-    let yard = Yard::new(tools).await;
-    let mut first = yard.begin("mail", A).await;
+    let test = TestRuntime::new(tools).await;
+    let mut first = test.begin("mail", A).await;
     in_time(gate.arrived(1)).await;
-    let mut second = yard.begin("mail", A).await;
-    let mut third = yard.begin("save", A).await;
+    let mut second = test.begin("mail", A).await;
+    let mut third = test.begin("save", A).await;
     // Neither another resource nor none waits; nor does the transaction, which the third does not hold.
-    assert_eq!(kind(&yard.call("save", B).await), "ok, Committed");
-    assert_eq!(kind(&yard.call("save", "{}").await), "ok, Committed");
-    let mut beside = yard.begin("mail", B).await;
+    assert_eq!(kind(&test.call("save", B).await), "ok, Committed");
+    assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
+    let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(2)).await;
-    assert_eq!(yard.tree.around.places.resources(), 2);
+    assert_eq!(test.tree.around.places.resources(), 2);
     gate.release();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     in_time(gate.arrived(3)).await;
-    assert_eq!(yard.store.connection().values()["save"], serde_json::json!({}), "not the third");
+    assert_eq!(test.store.connection().values()["save"], serde_json::json!({}), "not the third");
     gate.open();
     for call in [&mut beside, &mut second, &mut third] {
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    yard.settled().await;
-    assert_eq!(yard.tree.around.places.resources(), 0, "no key is kept that nobody uses");
+    test.settled().await;
+    assert_eq!(test.tree.around.places.resources(), 0, "no key is kept that nobody uses");
 }
 
 #[tokio::test]
 async fn as_many_calls_run_at_once_on_a_resource_as_it_says() {
     let gate = Gate::new();
-    let yard = Yard::new([FakeTool::write("mail").resource(two_at_once).gate(&gate)]).await;
+    let test = TestRuntime::new([FakeTool::write("mail").resource(two_at_once).gate(&gate)]).await;
     let mut calls =
-        [yard.begin("mail", A).await, yard.begin("mail", A).await, yard.begin("mail", A).await];
+        [test.begin("mail", A).await, test.begin("mail", A).await, test.begin("mail", A).await];
     in_time(gate.arrived(2)).await;
     // A call that is not concerned comes to its handler, and the third has not.
-    let mut beside = yard.begin("mail", B).await;
+    let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(3)).await;
-    assert_eq!(yard.tree.around.places.resources(), 2);
+    assert_eq!(test.tree.around.places.resources(), 2);
     gate.release();
     in_time(gate.arrived(4)).await;
     gate.open();
     for call in calls.iter_mut().chain([&mut beside]) {
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -79,15 +79,15 @@ async fn waiting_for_a_resource_takes_no_place_of_the_tool() {
     let gate = Gate::new();
     let held = FakeTool::write("hold").resource(named).gate(&gate);
     let few = FakeTool::write("mail").resource(named).with_spec(|spec| spec.max_concurrent(1));
-    let yard = Yard::new([held, few]).await;
-    let mut holding = yard.begin("hold", A).await;
+    let test = TestRuntime::new([held, few]).await;
+    let mut holding = test.begin("hold", A).await;
     in_time(gate.arrived(1)).await;
-    let mut waiting = yard.begin("mail", A).await;
-    assert_eq!(kind(&yard.call("mail", B).await), "ok, Committed");
+    let mut waiting = test.begin("mail", A).await;
+    assert_eq!(kind(&test.call("mail", B).await), "ok, Committed");
     gate.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
     assert_eq!(kind(&waiting.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
@@ -96,12 +96,12 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     let gate = Gate::new();
     let tool = FakeTool::write("mail").resource(named).gate(&gate);
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
-    let mut running = yard.begin("mail", A).await;
+    let test = TestRuntime::new([tool]).await;
+    let mut running = test.begin("mail", A).await;
     in_time(gate.arrived(1)).await;
-    let mut dismissed = yard.begin("mail", A).await;
-    let mut left = yard.begin("mail", A).await;
-    let mut last = yard.begin("mail", A).await;
+    let mut dismissed = test.begin("mail", A).await;
+    let mut left = test.begin("mail", A).await;
+    let mut last = test.begin("mail", A).await;
     dismissed.request.dismissal.dismiss(OnDismiss::Stop);
     assert_eq!(kind(&dismissed.end().await), "withdrawn, None");
     left.request.leave.cancel();
@@ -113,9 +113,9 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     assert_eq!(kind(&last.end().await), "discarded, Committed", "it was to finish");
     assert_eq!(runs.count(), 2);
     // The call that was left has no end, as it should.
-    yard.wiring.tasks.close();
-    in_time(yard.wiring.tasks.wait()).await;
-    assert_eq!(yard.tree.around.places.resources(), 0);
+    test.wiring.tasks.close();
+    in_time(test.wiring.tasks.wait()).await;
+    assert_eq!(test.tree.around.places.resources(), 0);
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
         FakeTool::write("mail").resource(named),
         FakeTool::write("lost").resource(|_| panic!("secret: in the tool's own predicate")),
     ];
-    let yard = yard_with(|limits| limits.transaction_deadline = SHORT, tools).await;
+    let test = runtime_with(|limits| limits.transaction_deadline = SHORT, tools).await;
     for (tool, end) in [
         ("panics", "handler_error, Unknown"),
         ("mail", "ok, Committed"),
@@ -135,10 +135,10 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
         ("mail", "ok, Committed"),
         ("lost", "handler_error, None"),
     ] {
-        assert_eq!(kind(&yard.call(tool, A).await), end, "{tool}");
+        assert_eq!(kind(&test.call(tool, A).await), end, "{tool}");
     }
-    yard.settled().await;
-    assert_eq!(yard.tree.around.places.resources(), 0);
+    test.settled().await;
+    assert_eq!(test.tree.around.places.resources(), 0);
 }
 
 #[tokio::test]
@@ -152,19 +152,19 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     let limits = |limits: &mut crate::protocol::Limits| {
         limits.approval_timeout = LONG_ENOUGH;
     };
-    let yard = yard_with(limits, tools).await;
-    let mut holding = yard.begin("hold", A).await;
+    let test = runtime_with(limits, tools).await;
+    let mut holding = test.begin("hold", A).await;
     in_time(stuck.arrived(1)).await;
-    assert_eq!(kind(&yard.call("mail", A).await), "overloaded, None");
-    let mut asked = yard.begin("send", A).await;
+    assert_eq!(kind(&test.call("mail", A).await), "overloaded, None");
+    let mut asked = test.begin("send", A).await;
     let question = asked.question().await;
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&asked.end().await), "overloaded, None");
     stuck.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
-    let rows = yard.settled().await;
+    let rows = test.settled().await;
     assert_eq!(rows[0].effect, Some(Effect::Committed));
-    assert_eq!(yard.tree.around.places.resources(), 0);
+    assert_eq!(test.tree.around.places.resources(), 0);
 }
 
 /// What the user typed decides, not what the model had asked for.
@@ -177,15 +177,15 @@ async fn an_edited_call_waits_for_the_resource_that_it_will_work_on() {
             "type": "object", "properties": { "on": { "type": "string" } },
         })),
     ];
-    let yard = Yard::new(tools).await;
-    let mut holding = yard.begin("hold", A).await;
+    let test = TestRuntime::new(tools).await;
+    let mut holding = test.begin("hold", A).await;
     in_time(gate.arrived(1)).await;
-    let mut asked = yard.begin("send", A).await;
+    let mut asked = test.begin("send", A).await;
     let question = asked.question().await;
     let arguments = serde_json::json!({ "on": "b" });
-    yard.answer(&question, Decision::Edit { arguments }).await.unwrap();
+    test.answer(&question, Decision::Edit { arguments }).await.unwrap();
     assert_eq!(kind(&asked.end().await), "ok, Committed");
     gate.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }

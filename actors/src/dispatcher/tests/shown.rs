@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolFault, ToolResult},
     protocol::{Breach, Decision, EffectPolicy, Locale, MAX_BYTES, Text, ToolOutcome, ToolSpec},
+    test_runtime::{TestRuntime, kind},
     testing::MemoryConnection,
-    yard::{Yard, kind},
 };
 
 /// Could tell from the store what it would do, and says nothing else of itself.
@@ -87,13 +87,13 @@ impl Tool for Looks {
 
 /// What the question about a call of this tool says that it will do.
 async fn said(tool: impl Tool) -> String {
-    let yard = Yard::of(tool).await;
-    let mut call = yard.begin("wipe", "{}").await;
+    let test = TestRuntime::of(tool).await;
+    let mut call = test.begin("wipe", "{}").await;
     let question = call.question().await;
     assert!(question.text.contains(&question.consequence), "{}", question.text);
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
     question.consequence
 }
 
@@ -114,13 +114,13 @@ async fn of_a_tool_that_cannot_look_or_does_not_say_that_it_does_the_question_sa
 async fn arguments_that_no_question_can_show_are_refused_as_what_they_are() {
     let tool = crate::testing::FakeTool::destructive("mail");
     let runs = tool.runs();
-    let yard = Yard::new([tool]).await;
+    let test = TestRuntime::new([tool]).await;
     let levels = 60;
     let deep = format!("{}{}1{}", "[".repeat(levels), "1,".repeat(140_000), "]".repeat(levels));
-    let end = yard.call("mail", &format!("{{\"to\":{deep}}}")).await;
+    let end = test.call("mail", &format!("{{\"to\":{deep}}}")).await;
     assert_eq!((&*kind(&end), runs.count()), ("validation, None", 0), "{:?}", end.record.outcome);
     let breach = Text::Breach(&Breach::TooLong { max_bytes: MAX_BYTES }).in_locale(Locale::En);
     let reason = Text::BadArguments(&breach).in_locale(Locale::En);
     assert_eq!(end.record.outcome, Some(ToolOutcome::error("validation", reason)));
-    yard.settled().await;
+    test.settled().await;
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::yard_with;
+use super::runtime_with;
 use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent},
     port::Resource,
     protocol::{Approval, Decision, SessionId, TurnId},
+    test_runtime::{OneCall, TestRuntime, kind},
     testing::FakeTool,
-    yard::{OneCall, Yard, kind},
 };
 
 fn named(arguments: &Value) -> Option<Resource> {
@@ -19,7 +19,7 @@ fn named(arguments: &Value) -> Option<Resource> {
 
 /// A session in which calls follow one another.
 struct Chat<'a> {
-    yard: &'a Yard,
+    test: &'a TestRuntime,
     session: SessionId,
     turn: TurnId,
     seq: u64,
@@ -32,22 +32,22 @@ impl Chat<'_> {
         let here = |request: &mut DispatchRequest| {
             (request.session, request.turn, request.seq) = (session, turn, seq);
         };
-        self.yard.begin_with(tool, arguments, here).await
+        self.test.begin_with(tool, arguments, here).await
     }
 
     /// The user is asked, and says no.
     async fn is_asked(&mut self, tool: &str, arguments: &str) {
         let mut call = self.next(tool, arguments).await;
         let question = call.question().await;
-        self.yard.answer(&question, Decision::Deny).await.unwrap();
+        self.test.answer(&question, Decision::Deny).await.unwrap();
         assert_eq!(kind(&call.end().await), "denied, None", "{tool} {arguments}");
     }
 }
 
 /// The user is asked, and says always.
-async fn allow_always(yard: &Yard, mut call: OneCall) -> OneCall {
+async fn allow_always(test: &TestRuntime, mut call: OneCall) -> OneCall {
     let question = call.question().await;
-    yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+    test.answer(&question, Decision::ApproveAlways).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     call
 }
@@ -55,11 +55,11 @@ async fn allow_always(yard: &Yard, mut call: OneCall) -> OneCall {
 #[tokio::test]
 async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_often_as_it_says() {
     let tools = ["mail", "wipe"].map(|name| FakeTool::destructive(name).resource(named));
-    let yard = yard_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
-    let first = allow_always(&yard, yard.begin("mail", r#"{"to":"kim"}"#).await).await;
+    let test = runtime_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
+    let first = allow_always(&test, test.begin("mail", r#"{"to":"kim"}"#).await).await;
     let request: Arc<DispatchRequest> = first.request.clone();
     let (session, turn, always) = (request.session.clone(), request.turn, request.call.id);
-    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    let mut chat = Chat { test: &test, session, turn, seq: 1 };
     for use_of in 1..=2 {
         let mut covered = chat.next("mail", r#"{"to":"kim","text":"again"}"#).await;
         let DispatcherEvent::Ended(end) = covered.next().await else {
@@ -73,54 +73,54 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
         chat.is_asked("mail", r#"{"to":"lee"}"#).await;
         chat.is_asked("mail", "{}").await;
         chat.is_asked("wipe", r#"{"to":"kim"}"#).await;
-        let elsewhere = yard.begin("mail", r#"{"to":"kim"}"#).await.question().await;
-        yard.answer(&elsewhere, Decision::Deny).await.unwrap();
+        let elsewhere = test.begin("mail", r#"{"to":"kim"}"#).await.question().await;
+        test.answer(&elsewhere, Decision::Deny).await.unwrap();
     }
     chat.is_asked("mail", r#"{"to":"kim"}"#).await;
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
     let tool = FakeTool::destructive("mail").resource(named);
-    let yard = yard_with(|_| {}, vec![tool]).await;
-    let first = allow_always(&yard, yard.begin("mail", "{}").await).await;
+    let test = runtime_with(|_| {}, vec![tool]).await;
+    let first = allow_always(&test, test.begin("mail", "{}").await).await;
     let (session, turn) = (first.request.session.clone(), first.request.turn);
-    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
+    let mut chat = Chat { test: &test, session, turn, seq: 1 };
     chat.is_asked("mail", r#"{"to":"lee"}"#).await;
     assert_eq!(kind(&chat.next("mail", "{}").await.end().await), "ok, Committed");
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_that_covers_the_call()
 {
     let tools = ["mail", "wipe"].map(FakeTool::destructive);
-    let yard = yard_with(|_| {}, tools.into()).await;
-    allow_always(&yard, yard.begin("wipe", "{}").await).await;
-    let here = allow_always(&yard, yard.begin("mail", "{}").await).await;
+    let test = runtime_with(|_| {}, tools.into()).await;
+    allow_always(&test, test.begin("wipe", "{}").await).await;
+    let here = allow_always(&test, test.begin("mail", "{}").await).await;
     let (session, turn) = (here.request.session.clone(), here.request.turn);
-    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
-    allow_always(&yard, chat.next("wipe", "{}").await).await;
+    let mut chat = Chat { test: &test, session, turn, seq: 1 };
+    allow_always(&test, chat.next("wipe", "{}").await).await;
     for tool in ["wipe", "mail"] {
         let event = chat.next(tool, "{}").await.next().await;
         assert!(matches!(event, DispatcherEvent::Ended(_)), "{tool}: {event:?}");
     }
-    yard.settled().await;
+    test.settled().await;
 }
 
 #[tokio::test]
 async fn an_approval_on_another_resource_does_not_stand_before_the_one_that_covers_the_call() {
     let tool = FakeTool::destructive("mail").resource(named);
-    let yard = yard_with(|_| {}, vec![tool]).await;
+    let test = runtime_with(|_| {}, vec![tool]).await;
     let (kim, lee) = (r#"{"to":"kim"}"#, r#"{"to":"lee"}"#);
-    let first = allow_always(&yard, yard.begin("mail", kim).await).await;
+    let first = allow_always(&test, test.begin("mail", kim).await).await;
     let (session, turn) = (first.request.session.clone(), first.request.turn);
-    let mut chat = Chat { yard: &yard, session, turn, seq: 1 };
-    allow_always(&yard, chat.next("mail", lee).await).await;
+    let mut chat = Chat { test: &test, session, turn, seq: 1 };
+    allow_always(&test, chat.next("mail", lee).await).await;
     for arguments in [lee, kim] {
         let event = chat.next("mail", arguments).await.next().await;
         assert!(matches!(event, DispatcherEvent::Ended(_)), "{arguments}: {event:?}");
     }
-    yard.settled().await;
+    test.settled().await;
 }

@@ -7,7 +7,7 @@ use crate::{
         CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
     },
     session::{Feed, Item, Subscription, Told},
-    yard::in_time,
+    test_runtime::in_time,
 };
 
 fn completion(n: u128) -> CompletionId {

@@ -72,7 +72,7 @@ mod tests {
     use crate::{
         protocol::Limits,
         session::Doors,
-        yard::{kim, session},
+        test_runtime::{kim, session},
     };
 
     #[test]

@@ -13,25 +13,25 @@ use crate::{
         TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
+    test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
-    yard::{Yard, in_time, session},
 };
 
-async fn refusal(yard: &Yard, door: &Arc<Door>) -> Refusal {
+async fn refusal(yard: &TestRuntime, door: &Arc<Door>) -> Refusal {
     match yard.ask(door, "hi").await {
         Err(TurnRefused::Overloaded(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-async fn dismiss(yard: &Yard, door: &Arc<Door>) -> Result<(), DismissError> {
+async fn dismiss(yard: &TestRuntime, door: &Arc<Door>) -> Result<(), DismissError> {
     let (reply, answer) = oneshot::channel();
     yard.send(door, SessionMsg::Dismiss { reply });
     in_time(answer).await.unwrap()
 }
 
 /// Waits until so many places are held.
-async fn held(yard: &Yard, bound: Bound, places: usize) {
+async fn held(yard: &TestRuntime, bound: Bound, places: usize) {
     let reached = async {
         while yard.tree.around.admission.held(bound) != places {
             tokio::task::yield_now().await;

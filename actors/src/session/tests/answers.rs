@@ -6,17 +6,17 @@ use crate::{
     port::{LedgerFilter, LedgerRow, Store},
     protocol::{AnswerError, ConfirmationEnd, Decision, EventKind, Question},
     session::Door,
+    test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe},
-    yard::{Yard, in_time},
 };
 
-async fn grants(yard: &Yard, door: &Door) -> Vec<LedgerRow> {
+async fn grants(yard: &TestRuntime, door: &Door) -> Vec<LedgerRow> {
     let session = Some(door.session().clone());
     let filter = LedgerFilter { session, only_grants: true, ..LedgerFilter::default() };
     yard.store.calls(&filter).await.unwrap()
 }
 
-async fn row(yard: &Yard, question: &Question) -> LedgerRow {
+async fn row(yard: &TestRuntime, question: &Question) -> LedgerRow {
     let filter = LedgerFilter { call: Some(question.call), ..LedgerFilter::default() };
     yard.store.calls(&filter).await.unwrap().pop().unwrap()
 }

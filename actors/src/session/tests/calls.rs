@@ -16,12 +16,12 @@ use crate::{
         ToolSpec, TurnId, TurnOptions, Usage,
     },
     session::{Door, History, Item, SessionMsg, TurnEnd},
+    test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Probe, model_pair},
-    yard::{Yard, in_time, kind},
 };
 
 /// Asks in a turn that outlives its screen.
-async fn asks_to_finish(yard: &Yard, door: &Arc<Door>) -> oneshot::Receiver<TurnEnd> {
+async fn asks_to_finish(yard: &TestRuntime, door: &Arc<Door>) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let (asker, on_dismiss, locale) = (Asker::Person, OnDismiss::Finish, Locale::En);
     let options = TurnOptions { asker, locale, on_dismiss, ..TurnOptions::default() };
@@ -31,7 +31,7 @@ async fn asks_to_finish(yard: &Yard, door: &Arc<Door>) -> oneshot::Receiver<Turn
     end
 }
 
-async fn dismisses(yard: &Yard, door: &Arc<Door>) {
+async fn dismisses(yard: &TestRuntime, door: &Arc<Door>) {
     let (reply, dismissed) = oneshot::channel();
     yard.send(door, SessionMsg::Dismiss { reply });
     in_time(dismissed).await.unwrap().unwrap();
@@ -154,7 +154,8 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
         let ((model, mut script), gate) = (model_pair(), Gate::new());
         let (one, two) = (FakeTool::write("one").gate(&gate), FakeTool::write("two"));
         let runs = (one.runs(), two.runs());
-        let yard = Yard::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
+        let yard =
+            TestRuntime::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
         let door = yard.door("s").await;
         let _end = asks_to_finish(&yard, &door).await;
         script.next().await.finish(calling("", &["one", "two", "two"]));
@@ -183,7 +184,7 @@ async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_tha
     let ((model, mut script), gate) = (model_pair(), Gate::new());
     let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = Yard::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
     let door = yard.door("s").await;
     let mut probe = Probe::new(door.feed().subscribe());
     let _end = asks_to_finish(&yard, &door).await;
@@ -236,7 +237,7 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
     let spec = ToolSpec::new("post", "Posts.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Write);
     let tool = Looks { spec, told: told.clone(), gate: gate.clone() };
-    let yard = Yard::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
     let door = yard.door("s").await;
     let end = asks_to_finish(&yard, &door).await;
     // The second of these is asked for before the dismissal, and begins behind it.

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 use super::{by_hand, words};
 use crate::{
     session::{ClearError, Door, SessionMsg},
-    yard::{Yard, in_time},
+    test_runtime::{TestRuntime, in_time},
 };
 
-fn clears(yard: &Yard, door: &Arc<Door>) -> oneshot::Receiver<Result<(), ClearError>> {
+fn clears(yard: &TestRuntime, door: &Arc<Door>) -> oneshot::Receiver<Result<(), ClearError>> {
     let (reply, cleared) = oneshot::channel();
     yard.send(door, SessionMsg::Clear { reply });
     cleared

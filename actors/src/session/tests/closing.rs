@@ -7,8 +7,8 @@ use crate::{
     port::Store,
     protocol::{CallResult, EventKind},
     session::{Door, Item, SessionMsg},
+    test_runtime::in_time,
     testing::{FakeTool, Gate},
-    yard::in_time,
 };
 
 fn closes(door: &Door) -> oneshot::Receiver<()> {

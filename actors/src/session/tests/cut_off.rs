@@ -4,8 +4,8 @@ use super::{by_hand, calling, lost::killed};
 use crate::{
     port::Store,
     protocol::{Completion, EventKind, Usage},
+    test_runtime::in_time,
     testing::{FakeTool, Probe},
-    yard::in_time,
 };
 
 #[tokio::test]

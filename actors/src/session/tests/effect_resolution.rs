@@ -12,12 +12,12 @@ use crate::{
         SettledBy, SettledCall, Settlement, Timestamp, UserId,
     },
     session::{Door, SettleError, settle, turn::effect_resolution::stands},
+    test_runtime::{TestRuntime, in_time, kim, session},
     testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
-    yard::{Yard, in_time, kim, session},
 };
 
 async fn settles(
-    yard: &Yard,
+    yard: &TestRuntime,
     door: &Door,
     call: CallId,
     settlement: Settlement,
@@ -48,12 +48,12 @@ fn torn() -> FakeTool {
 }
 
 /// A chat in which a call ended as nobody can tell.
-async fn with_an_unknown_effect(limits: Limits) -> (Yard, Arc<Door>, LedgerRow) {
+async fn with_an_unknown_effect(limits: Limits) -> (TestRuntime, Arc<Door>, LedgerRow) {
     let model = ScriptedModel::repeating([
         ScriptedCompletion::call("mail", &serde_json::json!({})),
         ScriptedCompletion::text("Who knows."),
     ]);
-    let yard = Yard::with(limits, model, [torn()]).await;
+    let yard = TestRuntime::with(limits, model, [torn()]).await;
     let door = yard.door("s").await;
     in_time(yard.ask(&door, "go").await.unwrap()).await.unwrap();
     let row = yard.ledger().await.remove(0);

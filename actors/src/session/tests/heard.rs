@@ -18,7 +18,7 @@ use crate::{
         Decision, Effect, EventKind, EventPlace, SessionEvent, ToolOutcome, TurnEnding, TurnId,
     },
     session::{Door, Item, SessionMsg, Subscription, TurnRefused, events::replay::kinds_of_end},
-    yard::in_time,
+    test_runtime::in_time,
 };
 
 /// How many worlds each test goes through.

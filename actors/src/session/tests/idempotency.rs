@@ -10,17 +10,17 @@ use crate::{
     port::SubmittedTurn,
     protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
     session::{Door, SessionMsg, TurnEnd, TurnRefused, msg::Asked},
-    yard::{Yard, in_time, kim},
+    test_runtime::{TestRuntime, in_time, kim},
 };
 
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
 
-fn submit(yard: &Yard, door: &Arc<Door>) -> (Began, oneshot::Receiver<TurnEnd>) {
+fn submit(yard: &TestRuntime, door: &Arc<Door>) -> (Began, oneshot::Receiver<TurnEnd>) {
     submit_under(yard, door, "1", "go")
 }
 
 fn submit_under(
-    yard: &Yard,
+    yard: &TestRuntime,
     door: &Arc<Door>,
     key: &str,
     text: &str,
@@ -30,7 +30,7 @@ fn submit_under(
     (beginning, end)
 }
 
-fn asked(yard: &Yard, key: &str, text: &str) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
+fn asked(yard: &TestRuntime, key: &str, text: &str) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
@@ -181,7 +181,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
 }
 
 /// Submits under another key, and waits until the store is asked about it, which answers late.
-async fn submit_is_looked_up(yard: &Yard, door: &Arc<Door>) {
+async fn submit_is_looked_up(yard: &TestRuntime, door: &Arc<Door>) {
     drop(submit_under(yard, door, "2", "go"));
     yard.state(door).await;
     for _ in 0..100 {

@@ -14,7 +14,7 @@ use super::{by_hand, by_hand_with, lost::killed};
 use crate::{
     protocol::{Limits, Scope, TurnEnding},
     session::{Door, SessionMsg, TurnRefused},
-    yard::{Yard, in_time},
+    test_runtime::{TestRuntime, in_time},
 };
 
 const REST: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ async fn it_is_put_to_sleep_for_others_only_while_nothing_is_going_on() {
 #[tokio::test]
 async fn who_finds_no_place_and_owes_nobody_an_end_does_not_try_again() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
-    let (yard, mut script): (Yard, _) = by_hand_with(limits, []).await;
+    let (yard, mut script): (TestRuntime, _) = by_hand_with(limits, []).await;
     let [busy, other] = [yard.door("busy").await, yard.door("other").await];
     let _end = yard.ask(&busy, "hi").await.unwrap();
     let _completion = script.next().await;

@@ -13,7 +13,7 @@ use crate::{
     dispatcher::DispatcherMsg,
     port::{LedgerRow, Store},
     protocol::{AnswerError, Bound, CallResult, Decision, Effect},
-    yard::{PATIENCE, Yard, in_time},
+    test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
 /// How many worlds each test goes through.
@@ -119,7 +119,7 @@ impl Scene {
     }
 }
 
-fn tree_held(yard: &Yard, bound: Bound) -> usize {
+fn tree_held(yard: &TestRuntime, bound: Bound) -> usize {
     yard.tree.around.admission.held(bound)
 }
 

@@ -4,8 +4,8 @@ use crate::{
     port::ModelError,
     protocol::{Completion, Content, Limits, Notice, PromptMessage, TurnEnding, WantedCall},
     session::History,
+    test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, HandScript, model_pair},
-    yard::{Yard, in_time},
 };
 
 /// The texts that the model is asked with next.
@@ -24,7 +24,7 @@ async fn asked(script: &mut HandScript) -> (Vec<String>, crate::testing::HandCom
 async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let (model, mut script) = model_pair();
     let look = [FakeTool::read("look")];
-    let yard = Yard::keeping(History::Stored, Limits::default(), model, look).await;
+    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, look).await;
     let door = yard.door("s").await;
     let ended = yard.ask(&door, "boom").await.unwrap();
     let (_, first) = asked(&mut script).await;
@@ -54,7 +54,7 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
 async fn a_turn_that_failed_in_another_way_is_read_again() {
     let (model, mut script) = model_pair();
     let none: [FakeTool; 0] = [];
-    let yard = Yard::keeping(History::Stored, Limits::default(), model, none).await;
+    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, none).await;
     let door = yard.door("s").await;
     let ended = yard.ask(&door, "first").await.unwrap();
     asked(&mut script).await.1.fail(ModelError::ENGINE_DIED);

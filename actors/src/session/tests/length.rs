@@ -4,8 +4,8 @@ use super::{by_hand, calling};
 use crate::{
     port::ModelError,
     protocol::{Completion, FinishReason, TurnEnding, TurnError, Usage},
+    test_runtime::in_time,
     testing::FakeTool,
-    yard::in_time,
 };
 
 fn cut(completion: Completion) -> Completion {

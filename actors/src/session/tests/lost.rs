@@ -15,8 +15,8 @@ use crate::{
     session::{
         Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, lifecycle::handover::Legacy,
     },
+    test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
-    yard::{Yard, in_time},
 };
 
 /// A supervisor that comes late to those who end.
@@ -55,9 +55,9 @@ pub(super) async fn killed(door: &Door) {
 }
 
 /// A chat in memory whose model is the test.
-async fn in_memory(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+async fn in_memory(tools: impl IntoIterator<Item = FakeTool>) -> (TestRuntime, HandScript) {
     let (model, script) = model_pair();
-    (Yard::keeping(History::InMemory, Limits::default(), model, tools).await, script)
+    (TestRuntime::keeping(History::InMemory, Limits::default(), model, tools).await, script)
 }
 
 fn ends(events: &[Arc<SessionEvent>]) -> Vec<(TurnId, TurnEnding)> {
@@ -73,7 +73,7 @@ fn places(probe: &Probe) -> Vec<String> {
 }
 
 /// Asks, and does not wait for the beginning of the turn.
-fn sends(yard: &Yard, door: &Arc<Door>, text: &str) -> oneshot::Receiver<TurnEnd> {
+fn sends(yard: &TestRuntime, door: &Arc<Door>, text: &str) -> oneshot::Receiver<TurnEnd> {
     let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options =
         TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
@@ -83,7 +83,7 @@ fn sends(yard: &Yard, door: &Arc<Door>, text: &str) -> oneshot::Receiver<TurnEnd
     end
 }
 
-async fn dismisses(yard: &Yard, door: &Arc<Door>) {
+async fn dismisses(yard: &TestRuntime, door: &Arc<Door>) {
     let (reply, dismissed) = oneshot::channel();
     yard.send(door, SessionMsg::Dismiss { reply });
     in_time(dismissed).await.unwrap().unwrap();
@@ -122,7 +122,7 @@ async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     let slow = ScriptedCompletion::text("Hello.").after(Duration::from_millis(20));
-    let yard = Yard::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
+    let yard = TestRuntime::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
     let mut sessions = Vec::new();
     for number in 0..300 {
         let door = yard.door(&number.to_string()).await;
@@ -146,7 +146,7 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
 }
 
 /// Waits until an actor behind the door answers.
-async fn awake(yard: &Yard, door: &Arc<Door>) {
+async fn awake(yard: &TestRuntime, door: &Arc<Door>) {
     loop {
         let (reply, state) = oneshot::channel();
         yard.send(door, SessionMsg::State { reply });
@@ -202,7 +202,7 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
         let (gate, (model, mut script)) = (Gate::new(), model_pair());
         let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
         let tools = [FakeTool::write("mail").gate(&gate)];
-        let yard = Yard::keeping(history, limits, model, tools).await;
+        let yard = TestRuntime::keeping(history, limits, model, tools).await;
         let door = yard.door("s").await;
         let mut probe = Probe::new(door.feed().subscribe());
         let end = yard.ask(&door, "go").await.unwrap();

@@ -17,8 +17,8 @@ use crate::{
         TurnId, TurnOptions, Usage,
     },
     session::{Wiring, turn::lost_reply::Sign},
+    test_runtime::{TestRuntime, in_time, kim, session},
     testing::{FakeTool, Gate, Probe},
-    yard::{Yard, in_time, kim, session},
 };
 
 /// A dispatcher that loses the first call of this tool when its gate is open, and passes all others on.
@@ -66,12 +66,12 @@ impl Actor for Loses {
     }
 }
 
-fn by_way_of(yard: &mut Yard, dispatcher: Address<DispatcherMsg>) {
+fn by_way_of(yard: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
     yard.wiring = Arc::new(Wiring { dispatcher, ..(*yard.wiring).clone() });
 }
 
 /// An address at which nobody is.
-async fn nobody(yard: &Yard) -> Address<DispatcherMsg> {
+async fn nobody(yard: &TestRuntime) -> Address<DispatcherMsg> {
     let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
     gone.stop(None);
@@ -201,7 +201,7 @@ async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
     assert!(!row.outcome.unwrap().is_ok());
 }
 
-async fn is_seen(yard: &Yard, session: &SessionId, signs: &[Sign]) -> Vec<bool> {
+async fn is_seen(yard: &TestRuntime, session: &SessionId, signs: &[Sign]) -> Vec<bool> {
     let mut seen = Vec::new();
     for sign in signs {
         seen.push(sign.is_seen(session, &yard.store).await);
@@ -211,7 +211,7 @@ async fn is_seen(yard: &Yard, session: &SessionId, signs: &[Sign]) -> Vec<bool> 
 
 #[tokio::test]
 async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
-    let yard = Yard::new([]).await;
+    let yard = TestRuntime::new([]).await;
     let (session, turn) = (session("s"), TurnId::new(Uuid::from_u128(1)));
     let (at, text) = (Timestamp::from_millis(1), text_digest("go"));
     let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };

@@ -36,8 +36,8 @@ use crate::{
         CallRecord, CallResult, Completion, Content, Decision, Effect, EventKind, Limits,
         PromptMessage, Timestamp, ToolOutcome, TurnEnding, TurnError, WantedCall,
     },
+    test_runtime::{PATIENCE, TestRuntime, in_time},
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
-    yard::{PATIENCE, Yard, in_time},
 };
 
 fn calling(text: &str, names: &[&str]) -> Completion {
@@ -49,18 +49,18 @@ fn calling(text: &str, names: &[&str]) -> Completion {
     }
 }
 
-async fn by_hand(tools: impl IntoIterator<Item = FakeTool>) -> (Yard, HandScript) {
+async fn by_hand(tools: impl IntoIterator<Item = FakeTool>) -> (TestRuntime, HandScript) {
     by_hand_with(Limits::default(), tools).await
 }
 
 async fn by_hand_with(
     limits: Limits,
     tools: impl IntoIterator<Item = FakeTool>,
-) -> (Yard, HandScript) {
+) -> (TestRuntime, HandScript) {
     // Handlers wait at their gate for as long as the test wants.
     let limits = Limits { transaction_deadline: PATIENCE, ..limits };
     let (model, script) = model_pair();
-    (Yard::with(limits, model, tools).await, script)
+    (TestRuntime::with(limits, model, tools).await, script)
 }
 
 async fn asleep(door: &Arc<Door>) {
@@ -70,7 +70,7 @@ async fn asleep(door: &Arc<Door>) {
 }
 
 /// The transcript as words.
-async fn words(yard: &Yard, door: &Arc<Door>) -> Vec<String> {
+async fn words(yard: &TestRuntime, door: &Arc<Door>) -> Vec<String> {
     let word = |content| match content {
         Content::User { text } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => {
@@ -88,7 +88,7 @@ async fn words(yard: &Yard, door: &Arc<Door>) -> Vec<String> {
 async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
     let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
-    let yard = Yard::with(limits, model, []).await;
+    let yard = TestRuntime::with(limits, model, []).await;
     let door = yard.door("s").await;
     for _ in 0..3 {
         let end = yard.ask(&door, "hi").await.unwrap();
@@ -102,7 +102,7 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
 #[tokio::test]
 async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
     let limits = Limits { max_waiting_messages: 2, ..Limits::default() };
-    let yard = Yard::with(limits, ScriptedModel::new([]), []).await;
+    let yard = TestRuntime::with(limits, ScriptedModel::new([]), []).await;
     let door = yard.door("s").await;
     let state = || {
         let (reply, state) = oneshot::channel();
@@ -119,9 +119,9 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
 
 #[tokio::test]
 async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
-    let yard = Yard::new([]).await;
-    let user = crate::yard::kim();
-    let name = crate::yard::session("never-opened");
+    let yard = TestRuntime::new([]).await;
+    let user = crate::test_runtime::kim();
+    let name = crate::test_runtime::session("never-opened");
     let door = yard.doors.door(&name, &user, &yard.tree.around.limits).unwrap();
     assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Store(_))));
     assert!(door.awake().is_none());
@@ -375,7 +375,7 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
     let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
     let (model, mut script) = model_pair();
     let tools = [FakeTool::transactional("save")];
-    let yard = Yard::keeping(History::InMemory, limits, model, tools).await;
+    let yard = TestRuntime::keeping(History::InMemory, limits, model, tools).await;
     let door = yard.door("s").await;
     let end = yard.ask(&door, "one").await.unwrap();
     script.next().await.finish(calling("Saving.", &["save"]));

@@ -7,7 +7,7 @@ use crate::{
     port::{Store, StoreError},
     protocol::{EventKind, Timestamp, TurnEnding, TurnId, Usage},
     session::{Item, SessionMsg, TurnEnd, msg::Outgoing},
-    yard::in_time,
+    test_runtime::in_time,
 };
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use crate::{
     dispatcher::DispatcherEvent,
     protocol::{CallId, Decision, EventKind, Question, TurnError},
     session::SessionMsg,
+    test_runtime::in_time,
     testing::{FakeTool, Gate, Probe},
-    yard::in_time,
 };
 
 #[tokio::test]

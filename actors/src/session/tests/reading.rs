@@ -11,12 +11,12 @@ use crate::{
     port::Store,
     protocol::{EventKind, EventPlace, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
     session::{Door, History, Item, SessionMsg, Subscription, Told},
+    test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
-    yard::{Yard, in_time},
 };
 
 /// Feeds that forget soon, and sessions that sleep when they are told to.
-async fn yard(max_feed_events: usize) -> Yard {
+async fn yard(max_feed_events: usize) -> TestRuntime {
     let limits = Limits { max_feed_events, ..Limits::default() };
     let script = [
         ScriptedCompletion::call("look", &json!({})),
@@ -25,27 +25,27 @@ async fn yard(max_feed_events: usize) -> Yard {
         ScriptedCompletion::error("Offline"),
     ];
     let model = ScriptedModel::repeating(script);
-    Yard::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
+    TestRuntime::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
 }
 
-fn store(yard: &Yard) -> Arc<dyn Store> {
+fn store(yard: &TestRuntime) -> Arc<dyn Store> {
     Arc::new(yard.store.clone())
 }
 
-fn subscribe(yard: &Yard, door: &Arc<Door>) -> Subscription {
+fn subscribe(yard: &TestRuntime, door: &Arc<Door>) -> Subscription {
     door.subscribe(&store(yard), &yard.tree.around.limits)
 }
 
-async fn come_back(yard: &Yard, door: &Arc<Door>, place: EventPlace) -> Subscription {
+async fn come_back(yard: &TestRuntime, door: &Arc<Door>, place: EventPlace) -> Subscription {
     yard.state(door).await; // so that it is awake
     door.subscribe_after(place, &store(yard), &yard.tree.around.limits)
 }
 
-async fn turn(yard: &Yard, door: &Arc<Door>) {
+async fn turn(yard: &TestRuntime, door: &Arc<Door>) {
     in_time(yard.ask(door, "hi").await.unwrap()).await.unwrap();
 }
 
-async fn sleep(yard: &Yard, door: &Arc<Door>) {
+async fn sleep(yard: &TestRuntime, door: &Arc<Door>) {
     let (reply, sleeps) = oneshot::channel();
     yard.state(door).await;
     if let Some(session) = door.awake() {
@@ -86,7 +86,7 @@ async fn read(
 }
 
 /// The whole story, as whoever comes last reads it from the store alone.
-async fn story(yard: &Yard, door: &Arc<Door>) -> Vec<(EventPlace, EventKind)> {
+async fn story(yard: &TestRuntime, door: &Arc<Door>) -> Vec<(EventPlace, EventKind)> {
     sleep(yard, door).await;
     let fresh = yard.fresh_door(door);
     let mut story = Vec::new();
@@ -100,7 +100,7 @@ async fn story(yard: &Yard, door: &Arc<Door>) -> Vec<(EventPlace, EventKind)> {
 }
 
 /// Behind the last of all that is kept.
-async fn story_end(yard: &Yard, door: &Arc<Door>, last: u64) -> EventPlace {
+async fn story_end(yard: &TestRuntime, door: &Arc<Door>, last: u64) -> EventPlace {
     let part = yard.store.transcript(door.session(), last, 1).await.unwrap();
     let place = EventPlace::of_entry(last);
     if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
@@ -110,7 +110,8 @@ async fn story_end(yard: &Yard, door: &Arc<Door>, last: u64) -> EventPlace {
 async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
     let (model, mut script) = model_pair();
     let yard =
-        Yard::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")]).await;
+        TestRuntime::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")])
+            .await;
     let door = yard.door("a").await;
     let mut reader = subscribe(&yard, &door);
     drop(yard.ask(&door, "hi").await.unwrap());
@@ -237,7 +238,7 @@ async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgot
     let (model, mut script) = model_pair();
     let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let tools = [FakeTool::read("look")];
-    let yard = Yard::keeping(History::Stored, limits, model, tools).await;
+    let yard = TestRuntime::keeping(History::Stored, limits, model, tools).await;
     let door = yard.door("s").await;
     drop(yard.ask(&door, "hi").await.unwrap());
     let _first = in_time(script.next()).await;

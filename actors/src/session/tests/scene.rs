@@ -20,8 +20,8 @@ use crate::{
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
     session::{Door, History, Item, SessionMsg, TurnEnd, TurnRefused},
+    test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
-    yard::{Yard, in_time},
 };
 
 /// Numbers that look random and are the same for the same seed.
@@ -159,7 +159,7 @@ pub(super) enum Step {
 pub(super) type Steps = [Step];
 
 pub(super) struct Scene {
-    pub(super) yard: Yard,
+    pub(super) yard: TestRuntime,
     pub(super) doors: Vec<Arc<Door>>,
     pub(super) book: Book,
     pub(super) told: Mutex<Told>,
@@ -191,7 +191,7 @@ impl Scene {
             Booked::new("erase", EffectPolicy::Destructive, true, &book),
             Booked::new("mail", EffectPolicy::Write, false, &book),
         ];
-        let yard = Yard::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
+        let yard = TestRuntime::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
         let mut doors = Vec::new();
         for name in ["a", "b", "c"] {
             doors.push(yard.door(name).await);

@@ -9,8 +9,8 @@ use crate::{
         Sent, SessionMsg,
         lifecycle::{state_cell::StateCell, wake::stands},
     },
+    test_runtime::in_time,
     testing::Gate,
-    yard::in_time,
 };
 
 /// A session that takes its time to end.

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::{Content, Timestamp, UserId},
-        yard::{kim, session},
+        test_runtime::{kim, session},
     };
 
     #[test]

@@ -295,7 +295,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::{session::Door, testing::MemoryStore, yard::Yard};
+    use crate::{session::Door, test_runtime::TestRuntime, testing::MemoryStore};
 
     /// A session that is gone.
     struct Gone;
@@ -331,7 +331,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_door_knows_of_a_write_before_the_session_is_told() {
-        let yard = Yard::new([]).await;
+        let yard = TestRuntime::new([]).await;
         let door = yard.door("s").await;
         let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
         to.stop(None);
@@ -357,7 +357,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_store_says_behind_the_end_of_all_tasks_is_told_as_it_said_it() {
-        let yard = Yard::new([]).await;
+        let yard = TestRuntime::new([]).await;
         let door = yard.door("s").await;
         let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
         to.stop(None);

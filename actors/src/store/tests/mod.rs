@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// A StoreActor on an empty memory store, with session `s` and its turn.
-struct House {
+struct StoreFixture {
     store: MemoryStore,
     handle: StoreHandle,
     actor: ActorRef<StoreMsg>,
@@ -36,20 +36,23 @@ struct House {
     health: Arc<WriterHealth>,
 }
 
-async fn house() -> House {
-    house_with(Limits::default()).await
+async fn fixture() -> StoreFixture {
+    fixture_with(Limits::default()).await
 }
 
-async fn house_with(limits: Limits) -> House {
-    house_of(limits, |store| Arc::new(store)).await
+async fn fixture_with(limits: Limits) -> StoreFixture {
+    fixture_of(limits, |store| Arc::new(store)).await
 }
 
 /// The same where the store takes its steps in another way.
-async fn house_where(steps: impl Steps) -> House {
-    house_of(Limits::default(), |store| Arc::new(SteppedStore::new(store, steps))).await
+async fn fixture_where(steps: impl Steps) -> StoreFixture {
+    fixture_of(Limits::default(), |store| Arc::new(SteppedStore::new(store, steps))).await
 }
 
-async fn house_of(limits: Limits, port: impl FnOnce(MemoryStore) -> Arc<dyn Store>) -> House {
+async fn fixture_of(
+    limits: Limits,
+    port: impl FnOnce(MemoryStore) -> Arc<dyn Store>,
+) -> StoreFixture {
     let (store, tasks, limits) = (MemoryStore::new(), TaskTracker::new(), Arc::new(limits));
     let health = Arc::new(WriterHealth::default());
     let port = port(store.clone());
@@ -76,10 +79,10 @@ async fn house_of(limits: Limits, port: impl FnOnce(MemoryStore) -> Arc<dyn Stor
     while let Err(error) = handle.write(vec![opened.clone(), started.clone()]).await {
         assert!(matches!(error, StoreError::Withdrawn), "{error:?}");
     }
-    House { store, handle, actor, address, arguments, ended, tasks, health }
+    StoreFixture { store, handle, actor, address, arguments, ended, tasks, health }
 }
 
-impl House {
+impl StoreFixture {
     async fn texts(&self) -> Vec<String> {
         let stored = self.store.session(&session()).await.unwrap().unwrap();
         let say = |message: ChatMessage| match message.content {

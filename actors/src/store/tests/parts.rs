@@ -8,7 +8,7 @@ use std::{
 use tokio::time::advance;
 use uuid::Uuid;
 
-use super::{House, house_of, house_where, record, say, session};
+use super::{StoreFixture, fixture_of, fixture_where, record, say, session};
 use crate::{
     port::{BoxFuture, CallKey, StoreError, Transaction, Write},
     protocol::{CallId, Limits},
@@ -63,15 +63,15 @@ fn call(seq: u128) -> CallKey {
 
 /// Borrows for two calls that go into one group, of which the first has the transaction now.
 async fn two_borrow(
-    house: &House,
+    fixture: &StoreFixture,
     trace: &Trace,
 ) -> (Lease, impl Future<Output = Result<Lease, StoreError>>) {
-    let paused = house.store.pause().await;
-    let first = house.handle.begin_write(Vec::new());
-    house.barrier().await;
-    let one = house.handle.lease_for("one".into(), call(1));
-    let two = house.handle.lease_for("two".into(), call(2));
-    house.barrier().await;
+    let paused = fixture.store.pause().await;
+    let first = fixture.handle.begin_write(Vec::new());
+    fixture.barrier().await;
+    let one = fixture.handle.lease_for("one".into(), call(1));
+    let two = fixture.handle.lease_for("two".into(), call(2));
+    fixture.barrier().await;
     trace.take();
     drop(paused);
     first.await.unwrap();
@@ -81,8 +81,8 @@ async fn two_borrow(
 #[tokio::test(start_paused = true)]
 async fn the_part_of_the_next_call_is_begun_together_with_the_end_of_the_last() {
     let trace = Trace::default();
-    let house = house_where(trace.clone()).await;
-    let (one, two) = two_borrow(&house, &trace).await;
+    let fixture = fixture_where(trace.clone()).await;
+    let (one, two) = two_borrow(&fixture, &trace).await;
     assert_eq!(trace.take(), ["foresee 1", "savepoint"]);
     let one = one.end(Keep::Keep, record(1));
     let two = two.await.unwrap();
@@ -91,14 +91,14 @@ async fn the_part_of_the_next_call_is_begun_together_with_the_end_of_the_last() 
     one.await.unwrap();
     two.await.unwrap();
     assert_eq!(trace.take(), ["commit"]);
-    assert_eq!(house.entries().await, 2);
+    assert_eq!(fixture.entries().await, 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
     let trace = Trace::default();
-    let house = house_where(trace.clone()).await;
-    let (one, two) = two_borrow(&house, &trace).await;
+    let fixture = fixture_where(trace.clone()).await;
+    let (one, two) = two_borrow(&fixture, &trace).await;
     drop(two);
     one.end(Keep::Keep, record(1)).await.unwrap();
     assert_eq!(trace.take(), ["foresee 1", "savepoint", "commit"]);
@@ -107,8 +107,8 @@ async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
 #[tokio::test(start_paused = true)]
 async fn no_part_is_begun_for_the_next_call_once_the_group_has_closed() {
     let trace = Trace::default();
-    let house = house_where(trace.clone()).await;
-    let (one, two) = two_borrow(&house, &trace).await;
+    let fixture = fixture_where(trace.clone()).await;
+    let (one, two) = two_borrow(&fixture, &trace).await;
     advance(Limits::default().batch_closes_after).await;
     one.end(Keep::Keep, record(1)).await.unwrap();
     two.await.unwrap().end(Keep::Keep, record(2)).await.unwrap();
@@ -120,10 +120,10 @@ async fn no_part_is_begun_for_the_next_call_once_the_group_has_closed() {
 #[tokio::test]
 async fn a_write_that_is_refused_alone_is_tried_once() {
     let trace = Trace::default();
-    let house = house_where(trace.clone()).await;
-    house.handle.write(say(1, "taken")).await.unwrap();
+    let fixture = fixture_where(trace.clone()).await;
+    fixture.handle.write(say(1, "taken")).await.unwrap();
     trace.take();
-    let refused = house.handle.write(say(1, "again")).await;
+    let refused = fixture.handle.write(say(1, "again")).await;
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
     assert_eq!(trace.take(), ["savepoint", "commit"]);
 }
@@ -136,13 +136,14 @@ async fn no_part_is_begun_for_writes_whose_time_was_up_while_their_group_waited(
         batch_closes_after: Duration::from_secs(60),
         ..Limits::default()
     };
-    let house = house_of(limits, |store| Arc::new(SteppedStore::new(store, trace.clone()))).await;
-    let paused = house.store.pause().await;
-    let first = house.handle.begin_write(Vec::new());
-    house.barrier().await;
-    let lease = house.handle.lease("keeps it".into());
-    let write = house.handle.begin_write(say(1, "a"));
-    house.barrier().await;
+    let fixture =
+        fixture_of(limits, |store| Arc::new(SteppedStore::new(store, trace.clone()))).await;
+    let paused = fixture.store.pause().await;
+    let first = fixture.handle.begin_write(Vec::new());
+    fixture.barrier().await;
+    let lease = fixture.handle.lease("keeps it".into());
+    let write = fixture.handle.begin_write(say(1, "a"));
+    fixture.barrier().await;
     drop(paused);
     first.await.unwrap();
     let lease = lease.await.unwrap();
@@ -150,5 +151,5 @@ async fn no_part_is_begun_for_writes_whose_time_was_up_while_their_group_waited(
     assert!(matches!(write.await, Err(StoreError::Withdrawn)));
     lease.end(Keep::Keep, record(2)).await.unwrap();
     assert_eq!(trace.take(), ["commit"]);
-    assert_eq!(house.texts().await, ["-"], "the record");
+    assert_eq!(fixture.texts().await, ["-"], "the record");
 }

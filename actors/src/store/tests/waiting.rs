@@ -7,7 +7,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{house, house_with, put, record, say};
+use super::{fixture, fixture_with, put, record, say};
 use crate::{port::StoreError, protocol::Limits, store::Keep};
 
 /// Nobody waits longer, and this test does not either.
@@ -17,85 +17,85 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_writer_comes_to_in_time_is_withdrawn_and_never_written() {
-    let house = house().await;
-    let lease = house.lease().await; // of somebody who does not give it back
-    let write = house.handle.begin_write(say(1, "a"));
-    let borrow = house.handle.lease("t".into());
+    let fixture = fixture().await;
+    let lease = fixture.lease().await; // of somebody who does not give it back
+    let write = fixture.handle.begin_write(say(1, "a"));
+    let borrow = fixture.handle.lease("t".into());
     let error = in_time(write).await.unwrap_err();
     assert!(matches!(error, StoreError::Withdrawn) && !error.may_have_happened());
     assert!(matches!(in_time(borrow).await, Err(StoreError::Withdrawn)));
     drop(lease);
-    house.handle.write(say(2, "b")).await.unwrap();
-    assert_eq!(house.texts().await, ["b"], "whoever was told no finds nothing");
+    fixture.handle.write(say(2, "b")).await.unwrap();
+    assert_eq!(fixture.texts().await, ["b"], "whoever was told no finds nothing");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_writer_has_begun_is_told_as_it_ends_however_late() {
-    let house = house().await;
-    let paused = house.store.pause().await;
-    let mut write = Box::pin(house.handle.begin_write(say(1, "a")));
+    let fixture = fixture().await;
+    let paused = fixture.store.pause().await;
+    let mut write = Box::pin(fixture.handle.begin_write(say(1, "a")));
     assert!(timeout(Limits::default().store_timeout * 9, &mut write).await.is_err(), "not known");
     drop(paused);
     in_time(write).await.unwrap();
-    assert_eq!(house.texts().await, ["a"]);
+    assert_eq!(fixture.texts().await, ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_borrower_waits_for_its_commit_however_late() {
-    let house = house().await;
-    let mut lease = house.lease().await;
+    let fixture = fixture().await;
+    let mut lease = fixture.lease().await;
     put(&mut lease, "row");
-    let paused = house.store.pause().await;
+    let paused = fixture.store.pause().await;
     let mut end = Box::pin(lease.end(Keep::Keep, record(1)));
     assert!(timeout(Limits::default().store_timeout * 9, &mut end).await.is_err(), "not known");
     drop(paused);
     in_time(end).await.unwrap();
-    assert_eq!((house.value("row").is_some(), house.entries().await), (true, 1));
+    assert_eq!((fixture.value("row").is_some(), fixture.entries().await), (true, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_undone_with_a_borrower_is_withdrawn_where_its_time_is_up() {
-    let house = house().await;
-    let paused = house.store.pause().await;
-    let first = house.handle.begin_write(Vec::new());
-    house.barrier().await;
-    let ahead = house.handle.begin_write(say(1, "a"));
-    let lease = house.handle.lease("t".into());
-    house.barrier().await;
+    let fixture = fixture().await;
+    let paused = fixture.store.pause().await;
+    let first = fixture.handle.begin_write(Vec::new());
+    fixture.barrier().await;
+    let ahead = fixture.handle.begin_write(say(1, "a"));
+    let lease = fixture.handle.lease("t".into());
+    fixture.barrier().await;
     drop(paused);
     first.await.unwrap();
     let lease = lease.await.unwrap();
     sleep(Limits::default().store_timeout * 2).await; // and the write is in its transaction
-    house.store.fail_next_commit();
+    fixture.store.fail_next_commit();
     assert!(lease.end(Keep::Keep, record(3)).await.is_err());
     assert!(matches!(in_time(ahead).await, Err(StoreError::Withdrawn)));
-    house.handle.write(say(2, "b")).await.unwrap();
-    assert_eq!(house.texts().await, ["b"]);
+    fixture.handle.write(say(2, "b")).await.unwrap();
+    assert_eq!(fixture.texts().await, ["b"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn those_who_were_withdrawn_make_room_for_others() {
-    let house = house_with(Limits { max_waiting_writes: 3, ..Limits::default() }).await;
-    let lease = house.lease().await; // in one of the places
-    let writes = [1, 2].map(|seq| house.handle.begin_write(say(seq, "a")));
-    assert!(matches!(house.handle.write(say(3, "a")).await, Err(StoreError::Overloaded)));
+    let fixture = fixture_with(Limits { max_waiting_writes: 3, ..Limits::default() }).await;
+    let lease = fixture.lease().await; // in one of the places
+    let writes = [1, 2].map(|seq| fixture.handle.begin_write(say(seq, "a")));
+    assert!(matches!(fixture.handle.write(say(3, "a")).await, Err(StoreError::Overloaded)));
     for write in writes {
         assert!(matches!(in_time(write).await, Err(StoreError::Withdrawn)));
     }
-    assert_eq!(house.handle.waiting().await, Ok(0));
-    let later = [3, 4].map(|seq| house.handle.begin_write(say(seq, "b")));
+    assert_eq!(fixture.handle.waiting().await, Ok(0));
+    let later = [3, 4].map(|seq| fixture.handle.begin_write(say(seq, "b")));
     drop(lease);
     for write in later {
         write.await.unwrap();
     }
-    assert_eq!(house.texts().await, ["b", "b"]);
+    assert_eq!(fixture.texts().await, ["b", "b"]);
 }
 
 /// On threads, so that deadlines and writers really meet: each job is a coin that may fall on either side.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
     let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };
-    let house = house_with(limits).await;
+    let fixture = fixture_with(limits).await;
     let (mut seq, mut refused) = (0, 0);
     let is_tame = |seq, refused| refused == 0 || u64::from(refused) == seq;
     // Some more where the machine is so slow, or so quick, that all of them fell on one side.
@@ -103,18 +103,18 @@ async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
         if round >= 200 && !is_tame(seq, refused) {
             break;
         }
-        let Ok(lease) = house.handle.lease("t".into()).await else { continue };
+        let Ok(lease) = fixture.handle.lease("t".into()).await else { continue };
         let writes: Vec<_> = (0..8)
             .map(|_| {
                 seq += 1;
-                (seq, house.handle.begin_write(say(seq, &seq.to_string())))
+                (seq, fixture.handle.begin_write(say(seq, &seq.to_string())))
             })
             .collect();
         sleep(Duration::from_micros(500 + round * 17 % 2_500)).await;
         drop(lease);
         for (seq, write) in writes {
             let told = write.await;
-            let is_there = house.texts().await.contains(&seq.to_string());
+            let is_there = fixture.texts().await.contains(&seq.to_string());
             refused += u32::from(told.is_err());
             match told {
                 Ok(()) => assert!(is_there, "{seq}"),
@@ -125,48 +125,48 @@ async fn whoever_is_told_no_finds_nothing_whenever_the_writer_comes() {
     }
     // Neither may be told later otherwise.
     loop {
-        if house.handle.write(Vec::new()).await.is_ok() {
+        if fixture.handle.write(Vec::new()).await.is_ok() {
             break;
         }
     }
-    assert_eq!(house.texts().await.len() as u64 + u64::from(refused), seq);
+    assert_eq!(fixture.texts().await.len() as u64 + u64::from(refused), seq);
     assert!(!is_tame(seq, refused), "{refused} of {seq}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_waits_for_a_dead_actor_hears_it_in_time() {
-    let mut house = house().await;
-    house.actor.kill();
-    (&mut house.ended).await.unwrap();
-    let write = house.handle.begin_write(say(1, "a"));
-    let lease = house.handle.lease("t".into());
+    let mut fixture = fixture().await;
+    fixture.actor.kill();
+    (&mut fixture.ended).await.unwrap();
+    let write = fixture.handle.begin_write(say(1, "a"));
+    let lease = fixture.handle.lease("t".into());
     assert!(matches!(in_time(write).await, Err(StoreError::Withdrawn)));
     assert!(matches!(in_time(lease).await, Err(StoreError::Withdrawn)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_waits_as_long_as_everybody() {
-    let (house, patience) = (house().await, Limits::default().store_timeout);
-    let lease = house.lease().await;
-    let first = house.handle.begin_write(say(1, "a"));
+    let (fixture, patience) = (fixture().await, Limits::default().store_timeout);
+    let lease = fixture.lease().await;
+    let first = fixture.handle.begin_write(say(1, "a"));
     sleep(patience / 2).await;
-    let second = house.handle.begin_write(say(2, "b"));
+    let second = fixture.handle.begin_write(say(2, "b"));
     assert!(matches!(in_time(first).await, Err(StoreError::Withdrawn)));
     sleep(patience / 4).await;
     drop(lease);
     second.await.unwrap();
-    assert_eq!(house.texts().await, ["b"]);
+    assert_eq!(fixture.texts().await, ["b"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_task_keeps_the_time_of_all_and_ends_when_nobody_waits() {
-    let house = house().await;
+    let fixture = fixture().await;
     let tasks = || Handle::current().metrics().num_alive_tasks();
     sleep(Limits::default().store_timeout * 2).await;
     let at_rest = tasks();
-    let paused = house.store.pause().await;
-    let writes: Vec<_> = (1..=100).map(|seq| house.handle.begin_write(say(seq, "n"))).collect();
-    house.barrier().await;
+    let paused = fixture.store.pause().await;
+    let writes: Vec<_> = (1..=100).map(|seq| fixture.handle.begin_write(say(seq, "n"))).collect();
+    fixture.barrier().await;
     assert_eq!(tasks() - at_rest, 2, "the writer and the keeper");
     drop(paused);
     for write in writes {
@@ -179,11 +179,11 @@ async fn one_task_keeps_the_time_of_all_and_ends_when_nobody_waits() {
 #[tokio::test(start_paused = true)]
 async fn with_the_last_handle_the_keeper_is_gone() {
     let tasks = || Handle::current().metrics().num_alive_tasks();
-    let mut house = house().await;
-    house.actor.stop(None);
-    (&mut house.ended).await.unwrap();
+    let mut fixture = fixture().await;
+    fixture.actor.stop(None);
+    (&mut fixture.ended).await.unwrap();
     assert_eq!(tasks(), 1, "the keeper sleeps");
-    drop(house);
+    drop(fixture);
     let gone = async {
         while tasks() > 0 {
             sleep(Duration::from_millis(1)).await;

@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::support::Yard;
+use crate::support::TestRuntime;
 
 use super::{
     load,
@@ -292,10 +292,10 @@ async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u
 async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
     let mark = mark();
     let (model, _) = loaded(&mark).await;
-    let yard = Yard::new(model).await;
+    let test = TestRuntime::new(model).await;
     let mut chats = JoinSet::new();
     for name in 0..SESSIONS {
-        let session = yard.runtime.session("kim", &format!("{name}")).await.unwrap();
+        let session = test.runtime.session("kim", &format!("{name}")).await.unwrap();
         chats.spawn(chat(session, Dice(7_000 + name), name));
     }
     let mut ended: BTreeMap<String, u64> = BTreeMap::new();
@@ -307,6 +307,6 @@ async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
     println!("turns: {ended:?}");
     assert_eq!(ended.values().sum::<u64>(), SESSIONS * TURNS as u64);
     assert!(ended["Answered"] > 0 && ended["Failed"] > 0, "{ended:?}");
-    yard.shutdown().await;
+    test.shutdown().await;
     super::until("the model goes with its runtime", || left_over(&mark).is_empty()).await;
 }

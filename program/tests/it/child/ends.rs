@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    House, kind, load,
+    ChildFixture, kind, load,
     stand_in::{DEATHS, HANGS, left_over, mark, options},
     until, words,
 };
@@ -34,39 +34,42 @@ fn once(folder: &TempDir, name: &str, how: &str) -> String {
 
 #[tokio::test]
 async fn a_completion_of_which_nobody_has_seen_anything_is_asked_again() {
-    async fn each(house: House, ways: &[&str]) {
+    async fn each(fixture: ChildFixture, ways: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
         for how in ways {
             let steps = format!("begin;{};say here I am", once(&folder, how, how));
-            let (streamed, ended) = house.ask(steps).await;
+            let (streamed, ended) = fixture.ask(steps).await;
             let ended = ended.unwrap_or_else(|error| panic!("after {how}: {}", words(&error)));
             assert_eq!(ended.text, "here I am", "after {how}");
             assert_eq!(streamed.last().unwrap(), r#"Text("here I am")"#, "after {how}");
         }
-        let (stats, deaths) = (house.stats(), ways.len() as u64);
+        let (stats, deaths) = (fixture.stats(), ways.len() as u64);
         assert_eq!((stats.died, stats.asked_again, stats.refused), (deaths, deaths, 0));
-        house.close().await;
+        fixture.close().await;
     }
     let (ends, hangs): (Vec<_>, Vec<_>) = DEATHS.iter().partition(|how| !HANGS.contains(how));
     let [stops, freezes] = [&hangs[..1], &hangs[1..]];
-    let (ending, stopping, freezing) =
-        (House::with(hurried).await, House::with(impatient).await, House::with(impatient).await);
+    let (ending, stopping, freezing) = (
+        ChildFixture::with(hurried).await,
+        ChildFixture::with(impatient).await,
+        ChildFixture::with(impatient).await,
+    );
     tokio::join!(each(ending, &ends), each(stopping, stops), each(freezing, freezes));
 }
 
 #[tokio::test]
 async fn a_completion_that_was_seen_fails_and_says_why() {
-    async fn each(house: House, ways: &[(&str, &str)]) {
+    async fn each(fixture: ChildFixture, ways: &[(&str, &str)]) {
         for (how, reason) in ways {
             let (streamed, ended) =
-                house.ask(format!("number {reason};say so far;{how};wait 60000")).await;
+                fixture.ask(format!("number {reason};say so far;{how};wait 60000")).await;
             assert_eq!(streamed, [r#"Text("so far")"#], "{how}");
             assert_eq!(kind(&ended), ModelError::ENGINE_DIED, "{how}");
             let said = words(&ended.unwrap_err());
             assert!(said.contains(reason), "{how}: {said}");
-            assert_eq!(house.ask("say next").await.1.unwrap().text, "next", "after {how}");
+            assert_eq!(fixture.ask("say next").await.1.unwrap().text, "next", "after {how}");
         }
-        house.close().await;
+        fixture.close().await;
     }
     let ends = [
         ("abort", "the model's process ended (signal: 6 (SIGABRT)"),
@@ -78,56 +81,59 @@ async fn a_completion_that_was_seen_fails_and_says_why() {
     ];
     let stops = [("stop", "gave no sign of life any more")];
     let freezes = [("freeze", "got no further with what it was asked")];
-    let (ending, stopping, freezing) =
-        (House::with(hurried).await, House::with(impatient).await, House::with(impatient).await);
+    let (ending, stopping, freezing) = (
+        ChildFixture::with(hurried).await,
+        ChildFixture::with(impatient).await,
+        ChildFixture::with(impatient).await,
+    );
     tokio::join!(each(ending, &ends), each(stopping, &stops), each(freezing, &freezes));
 }
 
 #[tokio::test]
 async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_are_answered() {
-    let house = House::with(hurried).await;
-    let killer = || house.ask("wait 50;abort");
+    let fixture = ChildFixture::with(hurried).await;
+    let killer = || fixture.ask("wait 50;abort");
     let (boom, one, two, three) = tokio::join!(
         killer(),
-        house.ask("number 1;wait 300;say a"),
-        house.ask("number 2;wait 300;say b"),
-        house.ask("number 3;wait 300;say c"),
+        fixture.ask("number 1;wait 300;say a"),
+        fixture.ask("number 2;wait 300;say b"),
+        fixture.ask("number 3;wait 300;say c"),
     );
     let said = [one, two, three].map(|(_, ended)| ended.unwrap().text);
     assert_eq!(said, ["a", "b", "c"]);
     assert_eq!(kind(&boom.1), ChildModel::KILLED_ENGINE);
     assert!(words(&boom.1.unwrap_err()).contains("ran when 2 processes of the model ended"));
-    assert_eq!(house.stats().died, 2);
+    assert_eq!(fixture.stats().died, 2);
     // It is known when it comes again, whoever asks it.
     assert_eq!(kind(&killer().await.1), ChildModel::KILLED_ENGINE);
-    let stats = house.stats();
+    let stats = fixture.stats();
     assert_eq!((stats.started, stats.died, stats.refused), (3, 2, 2));
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_model_that_panics_ends_its_own_completion_only() {
-    let house = House::with(hurried).await;
+    let fixture = ChildFixture::with(hurried).await;
     let (panicked, beside) =
-        tokio::join!(house.ask("say a;wait 50;panic"), house.ask("say b;wait 300;say c"));
+        tokio::join!(fixture.ask("say a;wait 50;panic"), fixture.ask("say b;wait 300;say c"));
     assert_eq!(kind(&panicked.1), "Panic");
     assert_eq!(beside.1.unwrap().text, "bc");
-    assert_eq!(house.stats().died, 0);
-    house.close().await;
+    assert_eq!(fixture.stats().died, 0);
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_process_that_dies_while_nobody_asks_is_replaced() {
-    let house = House::with(hurried).await;
-    let first = house.stats().process.unwrap();
+    let fixture = ChildFixture::with(hurried).await;
+    let first = fixture.stats().process.unwrap();
     rustix::process::kill_process(pid(first), rustix::process::Signal::KILL).unwrap();
-    house
+    fixture
         .until("another one is started", |stats| {
             stats.process.is_some_and(|process| process != first)
         })
         .await;
-    assert_eq!(house.ask("say hello").await.1.unwrap().text, "hello");
-    house.close().await;
+    assert_eq!(fixture.ask("say hello").await.1.unwrap().text, "hello");
+    fixture.close().await;
 }
 
 fn pid(process: u32) -> rustix::process::Pid {
@@ -154,10 +160,11 @@ async fn a_model_that_cannot_be_loaded_is_told_in_its_own_words_and_not_tried_ag
 #[tokio::test]
 async fn a_model_that_hangs_is_dropped_within_its_bound() {
     for how in ["stop", "freeze"] {
-        let house = House::with(|options| options.end_within(Duration::from_millis(200))).await;
+        let fixture =
+            ChildFixture::with(|options| options.end_within(Duration::from_millis(200))).await;
         let began = std::sync::Arc::new(tokio::sync::Notify::new());
         let begins = std::sync::Arc::clone(&began);
-        let model = std::sync::Arc::clone(&house.model);
+        let model = std::sync::Arc::clone(&fixture.model);
         let asked = tokio::spawn(async move {
             let deltas = madang::Deltas::new(move |_| begins.notify_one());
             let request = super::request(format!("say a;{how}"));
@@ -167,7 +174,7 @@ async fn a_model_that_hangs_is_dropped_within_its_bound() {
         asked.abort();
         assert!(asked.await.unwrap_err().is_cancelled());
         let began = Instant::now();
-        house.close().await;
+        fixture.close().await;
         let took = began.elapsed();
         assert!(took >= Duration::from_millis(200), "{how} did not hang: {took:?}");
         assert!(took < Duration::from_secs(20), "{how} was waited for {took:?}");

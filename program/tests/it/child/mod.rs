@@ -43,12 +43,12 @@ pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
 }
 
 /// A model whose processes are stand-ins.
-struct House {
+struct ChildFixture {
     model: Arc<ChildModel>,
     mark: String,
 }
 
-impl House {
+impl ChildFixture {
     async fn new() -> Self {
         Self::with(|options| options).await
     }
@@ -122,13 +122,13 @@ fn kind(answer: &Result<Completion, ModelError>) -> &str {
 
 #[tokio::test]
 async fn it_streams_and_ends_as_the_model_itself_does() {
-    let house = House::new().await;
+    let fixture = ChildFixture::new().await;
     for steps in [
         "begin;think what is it;say Hel;say lo;say \u{1f600}\n;call look",
         "",
         "say half;fail odd weather",
     ] {
-        let (streamed, ended) = house.ask(steps).await;
+        let (streamed, ended) = fixture.ask(steps).await;
         let (streamed_here, ended_here) = ask(&StandIn, steps, CancellationToken::new()).await;
         assert_eq!(streamed, streamed_here, "{steps}");
         match (ended, ended_here) {
@@ -137,36 +137,36 @@ async fn it_streams_and_ends_as_the_model_itself_does() {
             (ended, ended_here) => panic!("{steps}: {ended:?}, but {ended_here:?}"),
         }
     }
-    assert_eq!(house.model.info(), StandIn.info());
+    assert_eq!(fixture.model.info(), StandIn.info());
     let tools = request("").tools;
-    let model = Arc::clone(&house.model);
+    let model = Arc::clone(&fixture.model);
     let asked = tokio::task::spawn_blocking(move || model.unconstrained(&tools)).await.unwrap();
     assert_eq!(asked, StandIn.unconstrained(&request("").tools));
-    assert_eq!(house.stats().started, 1);
-    house.close().await;
+    assert_eq!(fixture.stats().started, 1);
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn it_says_how_much_is_loaded_and_what_it_has_done() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = Arc::clone(&heard);
-    let house = House::with(|options| {
+    let fixture = ChildFixture::with(|options| {
         let options = options.ping_every(Duration::from_millis(5));
         options.on_progress(move |done| hears.lock().unwrap().push(done))
     })
     .await;
     assert_eq!(*heard.lock().unwrap(), [0.25, 0.5, 1.0]);
-    until("it reports", || !house.model.figures().is_null()).await;
-    assert_eq!(house.model.figures()["decodes"], 7);
-    house.close().await;
+    until("it reports", || !fixture.model.figures().is_null()).await;
+    assert_eq!(fixture.model.figures()["decodes"], 7);
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn whoever_cancels_is_told_what_was_spent_and_whoever_leaves_gives_the_place_back() {
-    let house = House::new().await;
+    let fixture = ChildFixture::new().await;
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
-    let asked = ask(&*house.model, "say a;never", cancel);
+    let asked = ask(&*fixture.model, "say a;never", cancel);
     let ((streamed, ended), ()) = tokio::join!(asked, async { stop.cancel() });
     let Err(ModelError::Cancelled { usage }) = ended else { panic!("{ended:?}") };
     // It may have been cancelled before the child was told of it.
@@ -175,38 +175,39 @@ async fn whoever_cancels_is_told_what_was_spent_and_whoever_leaves_gives_the_pla
         let began = Arc::new(tokio::sync::Notify::new());
         let begins = Arc::clone(&began);
         let deltas = Deltas::new(move |_| begins.notify_one());
-        let answer = house.model.complete(request("say a;never"), deltas, CancellationToken::new());
+        let answer =
+            fixture.model.complete(request("say a;never"), deltas, CancellationToken::new());
         tokio::select! {
             ended = answer => panic!("{ended:?}"),
             () = began.notified() => (),
         }
     }
-    assert_eq!(house.ask("say there is a place").await.1.unwrap().text, "there is a place");
-    house.close().await;
+    assert_eq!(fixture.ask("say there is a place").await.1.unwrap().text, "there is a place");
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn more_than_may_wait_are_refused_at_once() {
-    let house = House::with(|options| options.max_waiting(2)).await;
+    let fixture = ChildFixture::with(|options| options.max_waiting(2)).await;
     let cancel = CancellationToken::new();
-    let wait = || ask(&*house.model, "never", cancel.clone());
+    let wait = || ask(&*fixture.model, "never", cancel.clone());
     let refused = async {
-        let refused = house.ask("say c").await.1;
+        let refused = fixture.ask("say c").await.1;
         cancel.cancel();
         refused
     };
     let ((_, one), (_, two), refused) = tokio::join!(wait(), wait(), refused);
     assert_eq!([kind(&one), kind(&two), kind(&refused)], ["Cancelled", "Cancelled", "Overloaded"]);
-    assert_eq!(house.ask("say d").await.1.unwrap().text, "d");
-    house.close().await;
+    assert_eq!(fixture.ask("say d").await.1.unwrap().text, "d");
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn what_is_too_large_for_the_pipe_is_refused_and_harms_nobody() {
-    let house = House::new().await;
-    let (_, ended) = house.ask("say ".to_owned() + &"a".repeat(65 << 20)).await;
+    let fixture = ChildFixture::new().await;
+    let (_, ended) = fixture.ask("say ".to_owned() + &"a".repeat(65 << 20)).await;
     assert_eq!(kind(&ended), ChildModel::TOO_LONG);
-    assert_eq!(house.ask("say b").await.1.unwrap().text, "b");
-    assert_eq!(house.stats().started, 1);
-    house.close().await;
+    assert_eq!(fixture.ask("say b").await.1.unwrap().text, "b");
+    assert_eq!(fixture.stats().started, 1);
+    fixture.close().await;
 }

@@ -7,7 +7,7 @@ use madang_actors::store::{Keep, Lease};
 use sqlx::Connection;
 use tokio::task::JoinSet;
 
-use super::support::{House, db, note, record, say};
+use super::support::{StoreFixture, db, note, record, say};
 
 const WRITERS: u64 = 16;
 const CALLS_EACH: u64 = 24;
@@ -67,30 +67,30 @@ async fn cut_off(lease: &mut Lease, call: u64, polls: u64, spins: u64) -> bool {
 }
 
 #[derive(Default)]
-struct Book {
+struct Tally {
     kept: Vec<u64>,
     undone: u64,
     said: u64,
     refused: u64,
 }
 
-async fn writer(house: Arc<House>, number: u64) -> Book {
+async fn writer(fixture: Arc<StoreFixture>, number: u64) -> Tally {
     let name = format!("s{number}");
-    house.chat(&name).await;
+    fixture.chat(&name).await;
     let mut dice = Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let mut book = Book::default();
+    let mut tally = Tally::default();
     for turn in 0..CALLS_EACH {
         let (call, seq) = (number * 1_000 + turn, 2 * turn + 1);
-        let mut lease = house.lease("adversary").await;
+        let mut lease = fixture.lease("adversary").await;
         let (polls, spins) = (dice.next(24), dice.next(3_000));
         let ended = cut_off(&mut lease, call, polls, spins).await;
         match (ended, dice.next(3)) {
             (true, _) => match lease.end(Keep::Keep, record(&name, seq)).await {
-                Ok(()) => book.kept.push(call),
+                Ok(()) => tally.kept.push(call),
                 Err(error) if error.may_have_happened() => {
                     panic!("a commit without an answer: {error}")
                 }
-                Err(_) => book.refused += 1,
+                Err(_) => tally.refused += 1,
             },
             (false, 0) => drop(lease),
             (false, _) => {
@@ -98,51 +98,51 @@ async fn writer(house: Arc<House>, number: u64) -> Book {
                     .end(Keep::Undo, record(&name, seq))
                     .await
                     .expect("the record is written without the handler's rows");
-                book.undone += 1;
+                tally.undone += 1;
             }
         }
-        house
+        fixture
             .handle
             .write(say(&name, seq + 1))
             .await
             .expect("a plain write beside cut-off handlers");
-        book.said += 1;
+        tally.said += 1;
     }
-    book
+    tally
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[expect(clippy::print_stdout, reason = "shown by a failing test only")]
 async fn cut_off_at_random_polls_handlers_leave_no_ghosts_and_cost_nobody_a_row() {
-    let house = Arc::new(House::new().await);
-    let mut writers: JoinSet<Book> =
-        (0..WRITERS).map(|number| writer(house.clone(), number)).collect();
-    let mut all = Book::default();
-    while let Some(book) = writers.join_next().await {
-        let book = book.unwrap();
-        all.kept.extend(book.kept);
-        all.undone += book.undone;
-        all.said += book.said;
-        all.refused += book.refused;
+    let fixture = Arc::new(StoreFixture::new().await);
+    let mut writers: JoinSet<Tally> =
+        (0..WRITERS).map(|number| writer(fixture.clone(), number)).collect();
+    let mut all = Tally::default();
+    while let Some(tally) = writers.join_next().await {
+        let tally = tally.unwrap();
+        all.kept.extend(tally.kept);
+        all.undone += tally.undone;
+        all.said += tally.said;
+        all.refused += tally.refused;
     }
     let kept = all.kept.len() as u64;
     println!("kept {kept}, undone {}, spoiled by a neighbour {}", all.undone, all.refused);
     assert!(kept > 0 && all.undone > 0, "the dice met both cases");
     let said = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
-    assert_eq!(house.count(said).await, all.said.cast_signed(), "no plain write was lost");
+    assert_eq!(fixture.count(said).await, all.said.cast_signed(), "no plain write was lost");
     assert_eq!(
-        house.count("SELECT count(*) FROM madang_calls").await,
+        fixture.count("SELECT count(*) FROM madang_calls").await,
         (kept + all.undone).cast_signed()
     );
     assert_eq!(
-        house.count("SELECT count(*) FROM notes").await,
+        fixture.count("SELECT count(*) FROM notes").await,
         3 * kept.cast_signed(),
         "three notes a kept call"
     );
     let torn = "SELECT count(*) FROM (SELECT call FROM notes GROUP BY call HAVING count(*) <> 3)";
-    assert_eq!(house.count(torn).await, 0);
+    assert_eq!(fixture.count(torn).await, 0);
 
-    let mut lease = house.lease("check").await;
+    let mut lease = fixture.lease("check").await;
     let noted: Vec<i64> = sqlx::query_scalar("SELECT DISTINCT call FROM notes ORDER BY call")
         .fetch_all(db(&mut lease))
         .await
@@ -154,5 +154,5 @@ async fn cut_off_at_random_polls_handlers_leave_no_ghosts_and_cost_nobody_a_row(
         all.kept.iter().map(|call| call.cast_signed()).collect::<Vec<_>>(),
         "exactly those that were told"
     );
-    Arc::into_inner(house).expect("all writers have ended").close().await;
+    Arc::into_inner(fixture).expect("all writers have ended").close().await;
 }

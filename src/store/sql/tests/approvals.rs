@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{
     super::row,
-    support::{House, session, turn, user},
+    support::{StoreFixture, session, turn, user},
 };
 
 fn call(number: u64) -> CallId {
@@ -100,8 +100,8 @@ async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Tra
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let lee = UserId::new("lee").unwrap();
     let facts = [
         asked(1, "save", &user()),
@@ -117,9 +117,9 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
         vec![step(7, 4, approved(7, "kim", always()))],
         vec![step(7, 5, Transition::Revoked { by: user() })],
     ];
-    house.handle.write(house.sealed(facts.concat())).await.unwrap();
+    fixture.handle.write(fixture.sealed(facts.concat())).await.unwrap();
     {
-        let db = &mut house.other_program().await;
+        let db = &mut fixture.other_program().await;
         let table = [
             // A question that is open: its user, its digest, its time.
             (2, 599, approved(7, "kim", Approval::Once), true),
@@ -171,18 +171,18 @@ async fn sql_cannot_approve_or_run_what_the_store_would_refuse() {
             assert!(sqlx::query(change).execute(&mut *db).await.is_err(), "{change}");
         }
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 /// A question is answered while a person waits, so what is looked for must not take longer with every call there was.
 #[tokio::test(flavor = "multi_thread")]
 async fn standing_approvals_are_found_by_an_index() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     let plan = "EXPLAIN QUERY PLAN SELECT * FROM madang_calls WHERE TRUE AND session = 's' \
                 AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL ORDER BY number";
     let steps: Vec<(i64, i64, i64, String)> =
-        sqlx::query_as(plan).fetch_all(&mut house.other_program().await).await.unwrap();
+        sqlx::query_as(plan).fetch_all(&mut fixture.other_program().await).await.unwrap();
     let steps: Vec<_> = steps.into_iter().map(|(.., detail)| detail).collect();
     assert_eq!(steps, ["SEARCH madang_calls USING INDEX madang_grants (session=?)"]);
-    house.close().await;
+    fixture.close().await;
 }

@@ -2,45 +2,45 @@
 
 use madang_actors::port::Damaged;
 
-use super::support::{House, record, session, vandal};
+use super::support::{StoreFixture, record, session, vandal};
 use crate::store::SchemaFault;
 
 #[tokio::test]
 async fn whatever_is_left_of_a_session_it_is_recorded_once_and_in_order() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for name in ["d", "b", "c", "a"] {
-        house.chat(name).await;
+        fixture.chat(name).await;
     }
     for name in ["b", "c", "d"] {
-        house.handle.write(record(name, 1)).await.unwrap();
+        fixture.handle.write(record(name, 1)).await.unwrap();
     }
-    let mut db = vandal(&house).await;
+    let mut db = vandal(&fixture).await;
     for (table, name) in
         [("sessions", "b"), ("sessions", "c"), ("calls", "b"), ("transitions", "c")]
     {
         let sql = format!("DELETE FROM madang_{table} WHERE session = '{name}'");
         sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut db).await.unwrap();
     }
-    let recorded = house.store.recorded_sessions().await.unwrap();
+    let recorded = fixture.store.recorded_sessions().await.unwrap();
     assert_eq!(recorded, ["a", "b", "c", "d"].map(session));
     for id in &recorded {
-        assert!(house.store.session_ledger(id).await.unwrap().is_some(), "{id}");
+        assert!(fixture.store.session_ledger(id).await.unwrap().is_some(), "{id}");
     }
-    assert_eq!(house.store.session_ledger(&session("e")).await.unwrap(), None);
-    house.close().await;
+    assert_eq!(fixture.store.session_ledger(&session("e")).await.unwrap(), None);
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_link_that_is_not_as_it_was_written_is_damaged() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(record("s", 1)).await.unwrap();
-    let mut db = vandal(&house).await;
-    let damaged = async |house: &House| {
-        let ledger = house.store.session_ledger(&session("s")).await.unwrap().unwrap();
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(record("s", 1)).await.unwrap();
+    let mut db = vandal(&fixture).await;
+    let damaged = async |fixture: &StoreFixture| {
+        let ledger = fixture.store.session_ledger(&session("s")).await.unwrap().unwrap();
         ledger.links.into_iter().filter_map(Result::err).collect::<Vec<_>>()
     };
-    assert_eq!(damaged(&house).await, []);
+    assert_eq!(damaged(&fixture).await, []);
     let link = |position: u64| Damaged { what: format!("transition {position}") };
     let its = "WHERE session = 's' AND position =";
     for (what, undone, place) in [
@@ -54,18 +54,18 @@ async fn a_link_that_is_not_as_it_was_written_is_damaged() {
             assert_eq!(done.rows_affected(), 1, "{set}");
         };
         update(what, place).await;
-        assert_eq!(damaged(&house).await, [link(place)], "{what}");
+        assert_eq!(damaged(&fixture).await, [link(place)], "{what}");
         update(undone, if what.starts_with("position") { 7 } else { place }).await;
-        assert_eq!(damaged(&house).await, [], "{undone}");
+        assert_eq!(damaged(&fixture).await, [], "{undone}");
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn each_table_index_and_trigger_that_is_not_the_stores_own_is_named() {
-    let house = House::new().await;
-    assert_eq!(house.store.schema_faults().await.unwrap(), []);
-    let mut db = house.other_program().await;
+    let fixture = StoreFixture::new().await;
+    assert_eq!(fixture.store.schema_faults().await.unwrap(), []);
+    let mut db = fixture.other_program().await;
     for sql in [
         "CREATE TABLE songs (title TEXT)",
         "CREATE TRIGGER of_songs AFTER INSERT ON songs BEGIN SELECT 1; END",
@@ -83,20 +83,20 @@ async fn each_table_index_and_trigger_that_is_not_the_stores_own_is_named() {
     let changed = SchemaFault::Changed { kind, name };
     let (kind, name) = of("trigger", "theirs");
     let added = SchemaFault::Added { kind, name };
-    assert_eq!(house.store.schema_faults().await.unwrap(), [changed, missing, added]);
+    assert_eq!(fixture.store.schema_faults().await.unwrap(), [changed, missing, added]);
     drop(db);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn calls_come_in_the_order_of_their_proposals() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     for number in [2, 3, 1] {
-        house.handle.write(record("s", number)).await.unwrap();
+        fixture.handle.write(record("s", number)).await.unwrap();
     }
-    let ledger = house.store.session_ledger(&session("s")).await.unwrap().unwrap();
+    let ledger = fixture.store.session_ledger(&session("s")).await.unwrap().unwrap();
     let places: Vec<_> = ledger.calls.iter().map(|call| call.as_ref().unwrap().seq).collect();
     assert_eq!(places, [2, 3, 1]);
-    house.close().await;
+    fixture.close().await;
 }

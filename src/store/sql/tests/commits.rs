@@ -2,27 +2,27 @@
 
 use madang_actors::port::StoreError;
 
-use super::support::{House, say};
+use super::support::{StoreFixture, say};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_commit_is_counted() {
-    let house = House::new().await;
-    let commits = house.store.commits();
+    let fixture = StoreFixture::new().await;
+    let commits = fixture.store.commits();
     for count in 0..3 {
         assert_eq!(*commits.borrow(), count);
-        house.chat(&count.to_string()).await;
+        fixture.chat(&count.to_string()).await;
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_says_what_would_have_to_be_so() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    let refused = house.handle.write(say("s", 1)).await.unwrap_err();
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    let refused = fixture.handle.write(say("s", 1)).await.unwrap_err();
     assert!(matches!(refused, StoreError::Refused { .. }), "{refused:?}");
     let said = refused.to_string();
     assert!(said.contains("not all of this is so: place 1 of session s is free"), "{said}");
-    house.close().await;
+    fixture.close().await;
 }

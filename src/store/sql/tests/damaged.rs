@@ -5,16 +5,16 @@ use std::{error::Error, fs, ops::Range};
 use madang_actors::{port::Store, store::Keep};
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
-use super::support::{House, NOTES, note};
+use super::support::{NOTES, StoreFixture, note};
 use crate::store::{OpenError, SqliteStore};
 
 /// The bytes of a database that holds a chat and a call, all in one file.
 async fn whole() -> Vec<u8> {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
-    let path = house.folder.path().join("house.db");
-    let House { folder, store, .. } = house;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    let path = fixture.folder.path().join("store.db");
+    let StoreFixture { folder, store, .. } = fixture;
     store.close().await;
     let bytes = fs::read(path).unwrap();
     drop(folder);

@@ -14,7 +14,7 @@ use super::{
         transaction::SqliteTransaction,
         writer::{ControlError, EndedByOthers, Writer},
     },
-    support::{House, note, say},
+    support::{StoreFixture, note, say},
 };
 
 /// A transaction that was rolled back inside of a part, as SQLite does by itself where a disk is full.
@@ -50,14 +50,14 @@ async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_that_rolled_the_whole_back_commits_nothing() {
-    let house = House::new().await;
-    let mut transaction = house.store.begin().await.unwrap();
+    let fixture = StoreFixture::new().await;
+    let mut transaction = fixture.store.begin().await.unwrap();
     let db: &mut SqliteConnection = transaction.connection().downcast_mut().unwrap();
     note(db, 1).await.unwrap();
     sqlx::query("ROLLBACK").execute(db).await.expect("it is told nothing");
     is_told("commit", transaction.commit().await);
-    assert_eq!(house.count("SELECT count(*) FROM notes").await, 0);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 0);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

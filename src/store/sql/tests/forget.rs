@@ -10,7 +10,7 @@ use madang_actors::{
 };
 use sqlx::SqliteConnection;
 
-use super::support::{House, at, note, record, say, session, turn, user};
+use super::support::{StoreFixture, at, note, record, say, session, turn, user};
 
 /// In no other text.
 const SECRET: &str = "zebrawood-4711";
@@ -21,9 +21,9 @@ fn order() -> Forget {
 }
 
 /// A chat in which the secret stands in a message, in arguments and in a result.
-async fn with_a_secret() -> House {
-    let house = House::new().await;
-    house.chat("s").await;
+async fn with_a_secret() -> StoreFixture {
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let content = Content::User { text: SECRET.into() };
     let message = ChatMessage { seq: 9, turn: turn(), at: at(), content };
     let mut writes = vec![Write::Message { session: session("s"), message }];
@@ -41,9 +41,9 @@ async fn with_a_secret() -> House {
         }
         writes.push(write);
     }
-    house.handle.write(writes).await.unwrap();
-    assert!(lies_in(house.folder.path()), "it is searched for where it is");
-    house
+    fixture.handle.write(writes).await.unwrap();
+    assert!(lies_in(fixture.folder.path()), "it is searched for where it is");
+    fixture
 }
 
 /// Whether the secret lies in any file.
@@ -54,12 +54,12 @@ fn lies_in(folder: &Path) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
-    let house = with_a_secret().await;
-    let forgotten = house.store.forget(&order()).await.unwrap();
+    let fixture = with_a_secret().await;
+    let forgotten = fixture.store.forget(&order()).await.unwrap();
     assert_eq!((forgotten.sessions, forgotten.calls, forgotten.messages), (1, 1, 1));
-    assert!(!lies_in(house.folder.path()), "before it is closed");
-    assert!(house.store.schema_faults().await.unwrap().is_empty());
-    let mut other = house.other_program().await;
+    assert!(!lies_in(fixture.folder.path()), "before it is closed");
+    assert!(fixture.store.schema_faults().await.unwrap().is_empty());
+    let mut other = fixture.other_program().await;
     for change in [
         "DELETE FROM madang_erased",
         "UPDATE madang_erased SET calls = 0",
@@ -69,26 +69,26 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
     }
     drop(other);
     // It goes on as a store does.
-    house.chat("s").await;
-    house.handle.write(record("s", 1)).await.unwrap();
-    let folder = house.close_and_leave().await;
+    fixture.chat("s").await;
+    fixture.handle.write(record("s", 1)).await.unwrap();
+    let folder = fixture.close_and_leave().await;
     assert!(!lies_in(folder.path()));
 }
 
 /// Where somebody has let SQLite look at the tables it keeps samples of their keys: names of sessions and users, titles.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sample_of_a_forgotten_key_is_left_in_the_files() {
-    let house = House::new().await;
-    house.chat(SECRET).await;
-    let mut other = house.other_program().await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat(SECRET).await;
+    let mut other = fixture.other_program().await;
     sqlx::query("ANALYZE").execute(&mut other).await.unwrap();
     drop(other);
     for _ in 0..2 {
         // The second time there is nothing of the user, and samples are no reason to fail.
-        house.store.forget(&order()).await.unwrap();
-        assert!(!lies_in(house.folder.path()), "samples of keys");
+        fixture.store.forget(&order()).await.unwrap();
+        assert!(!lies_in(fixture.folder.path()), "samples of keys");
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 /// Takes its time, behind the deletion of the user's rows.
@@ -97,8 +97,8 @@ const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 F
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_off_before_its_commit_nothing_is_forgotten() {
-    let house = with_a_secret().await;
-    let mut other = house.other_program().await;
+    let fixture = with_a_secret().await;
+    let mut other = fixture.other_program().await;
     sqlx::query("PRAGMA busy_timeout = 0").execute(&mut other).await.unwrap();
     {
         let mut order = order();
@@ -112,16 +112,16 @@ async fn cut_off_before_its_commit_nothing_is_forgotten() {
         tokio::select! {
             biased;
             () = begun => {}
-            done = house.store.forget(&order) => panic!("it was not cut off: {done:?}"),
+            done = fixture.store.forget(&order) => panic!("it was not cut off: {done:?}"),
         }
     }
     drop(other);
-    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
-    assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 0);
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_messages").await, 2);
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_erased").await, 0);
     // What was cut off keeps the database until its statement has ended.
     let forgetting = async {
         loop {
-            match house.store.forget(&order()).await {
+            match fixture.store.forget(&order()).await {
                 Err(ForgetError::Store(StoreError::Unavailable { .. })) => {}
                 done => break done.unwrap(),
             }
@@ -129,77 +129,77 @@ async fn cut_off_before_its_commit_nothing_is_forgotten() {
     };
     let forgotten = tokio::time::timeout(Duration::from_secs(60), forgetting).await;
     assert_eq!(forgotten.expect("the database is free again").sessions, 1);
-    assert!(!lies_in(house.folder.path()));
-    house.close().await;
+    assert!(!lies_in(fixture.folder.path()));
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_off_behind_its_commit_it_is_ordered_again_and_the_bytes_go() {
-    let house = with_a_secret().await;
-    let mut commits = house.store.commits();
+    let fixture = with_a_secret().await;
+    let mut commits = fixture.store.commits();
     commits.mark_unchanged();
     {
         let order = order();
-        let forgetting = house.store.forget(&order);
+        let forgetting = fixture.store.forget(&order);
         tokio::select! {
             biased;
             _ = commits.changed() => {}
             done = forgetting => panic!("it was not cut off: {done:?}"),
         }
     }
-    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 0);
-    assert!(lies_in(house.folder.path()), "the rows are gone, their bytes are not");
-    assert_eq!(house.store.forget(&order()).await.unwrap(), Forgotten::default());
-    assert!(!lies_in(house.folder.path()));
-    assert_eq!(house.count("SELECT count(*) FROM madang_erased").await, 1);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_messages").await, 0);
+    assert!(lies_in(fixture.folder.path()), "the rows are gone, their bytes are not");
+    assert_eq!(fixture.store.forget(&order()).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(fixture.folder.path()));
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_erased").await, 1);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rows_that_go_from_others_tables_are_counted_and_those_that_are_changed_are_not() {
-    let house = with_a_secret().await;
-    house.call(2, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    let fixture = with_a_secret().await;
+    fixture.call(2, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
     for number in 3..6 {
-        house.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
+        fixture.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
     }
     let tables = vec![
         "UPDATE notes SET call = call + 10 WHERE $1 = 'kim'",
         "DELETE FROM notes WHERE $1 = 'kim' AND call < 12",
         "DELETE FROM notes WHERE $1 = 'kim'",
     ];
-    let forgotten = house.store.forget(&Forget { tables, ..order() }).await.unwrap();
+    let forgotten = fixture.store.forget(&Forget { tables, ..order() }).await.unwrap();
     assert_eq!((forgotten.calls, forgotten.messages, forgotten.transitions), (5, 1, 15));
     assert_eq!(forgotten.rows, 4);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_stays_of_sessions_is_read_in_the_order_in_which_they_were_erased() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for (name, messages) in [("c", 2), ("a", 1), ("b", 3)] {
-        house.chat(name).await;
+        fixture.chat(name).await;
         for place in 1..=messages {
-            house.handle.write(say(name, place)).await.unwrap();
+            fixture.handle.write(say(name, place)).await.unwrap();
         }
     }
-    house.store.forget(&order()).await.unwrap();
-    let erased = house.store.erased().await.unwrap();
+    fixture.store.forget(&order()).await.unwrap();
+    let erased = fixture.store.erased().await.unwrap();
     assert_eq!(erased.iter().map(|chain| chain.messages).collect::<Vec<_>>(), [1, 3, 2]);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_fails_undoes_all_of_it() {
-    let house = with_a_secret().await;
+    let fixture = with_a_secret().await;
     let tables = vec!["DELETE FROM there_is_none WHERE user = $1"];
-    let failed = house.store.forget(&Forget { tables, ..order() }).await;
+    let failed = fixture.store.forget(&Forget { tables, ..order() }).await;
     assert!(
         matches!(failed, Err(ForgetError::Store(StoreError::Unavailable { .. }))),
         "{failed:?}"
     );
-    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 2);
-    assert_eq!(house.store.forget(&order()).await.unwrap().sessions, 1);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_messages").await, 2);
+    assert_eq!(fixture.store.forget(&order()).await.unwrap().sessions, 1);
+    fixture.close().await;
 }
 
 /// What is erased of a session, each in the order in which it can go.
@@ -213,8 +213,8 @@ const DELETIONS: [&str; 5] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_go_only_while_their_own_session_is_being_erased() {
-    let house = with_a_secret().await;
-    let mut other = house.other_program().await;
+    let fixture = with_a_secret().await;
+    let mut other = fixture.other_program().await;
     sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut other).await.unwrap();
     let may = async |db: &mut SqliteConnection, erased: Option<&'static str>, sql: &'static str| {
         sqlx::query("BEGIN IMMEDIATE").execute(&mut *db).await.unwrap();
@@ -238,37 +238,37 @@ async fn rows_go_only_while_their_own_session_is_being_erased() {
         }
         assert!(may(&mut other, Some("s"), sql).await.unwrap(), "{sql}");
     }
-    house.store.forget(&order()).await.unwrap();
-    assert_eq!(house.count("SELECT count(*) FROM madang_erasing").await, 0, "the door is shut");
+    fixture.store.forget(&order()).await.unwrap();
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_erasing").await, 0, "the door is shut");
     drop(other);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_program_still_reads_is_said_to_remain() {
-    let house = with_a_secret().await;
-    let mut other = house.other_program().await;
+    let fixture = with_a_secret().await;
+    let mut other = fixture.other_program().await;
     sqlx::query("BEGIN").execute(&mut other).await.unwrap();
     let seen = "SELECT count(*) FROM madang_messages";
     let seen: i64 = sqlx::query_scalar(seen).fetch_one(&mut other).await.unwrap();
-    let remains = house.store.forget(&order()).await;
+    let remains = fixture.store.forget(&order()).await;
     assert!(matches!(remains, Err(ForgetError::Remains)), "{remains:?}");
-    assert_eq!(house.count("SELECT count(*) FROM madang_messages").await, 0, "the rows are gone");
-    assert!(seen > 0 && lies_in(house.folder.path()), "and their bytes are not");
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_messages").await, 0, "the rows are gone");
+    assert!(seen > 0 && lies_in(fixture.folder.path()), "and their bytes are not");
     drop(other);
-    assert_eq!(house.store.forget(&order()).await.unwrap(), Forgotten::default());
-    assert!(!lies_in(house.folder.path()));
-    house.close().await;
+    assert_eq!(fixture.store.forget(&order()).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(fixture.folder.path()));
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_could_not_be_written_anew_are_told_of() {
-    let house = with_a_secret().await;
-    let mut other = house.other_program().await;
-    let mut commits = house.store.commits();
+    let fixture = with_a_secret().await;
+    let mut other = fixture.other_program().await;
+    let mut commits = fixture.store.commits();
     commits.mark_unchanged();
     let order = order();
-    let mut forgetting = house.store.forget(&order);
+    let mut forgetting = fixture.store.forget(&order);
     tokio::select! {
         biased;
         _ = commits.changed() => {}
@@ -280,23 +280,23 @@ async fn files_that_could_not_be_written_anew_are_told_of() {
     assert!(matches!(told, Err(ForgetError::NotRewritten(_))), "{told:?}");
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     drop(other);
-    assert!(lies_in(house.folder.path()), "their bytes are there");
-    assert_eq!(house.store.forget(&order).await.unwrap(), Forgotten::default());
-    assert!(!lies_in(house.folder.path()));
-    house.close().await;
+    assert!(lies_in(fixture.folder.path()), "their bytes are there");
+    assert_eq!(fixture.store.forget(&order).await.unwrap(), Forgotten::default());
+    assert!(!lies_in(fixture.folder.path()));
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_deleted_by_a_borrower_in_the_name_of_an_erasure() {
-    let house = with_a_secret().await;
-    let mut other = house.other_program().await;
+    let fixture = with_a_secret().await;
+    let mut other = fixture.other_program().await;
     let delete = sqlx::query("DELETE FROM madang_messages").execute(&mut other).await;
     assert!(delete.is_err(), "the tables keep what is not being erased");
-    let mut lease = house.lease("tool").await;
+    let mut lease = fixture.lease("tool").await;
     let erasing = sqlx::query("INSERT INTO madang_erasing VALUES ('s')");
     let refused = erasing.execute(super::support::db(&mut lease)).await;
     assert!(refused.is_err(), "a borrower cannot say what is erased");
     drop(lease);
     drop(other);
-    house.close().await;
+    fixture.close().await;
 }

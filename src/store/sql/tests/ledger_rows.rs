@@ -13,7 +13,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 use uuid::Uuid;
 
-use super::support::{House, at, db, say, session, turn, user};
+use super::support::{StoreFixture, at, db, say, session, turn, user};
 use crate::store::sql::row::step_name;
 
 fn call() -> CallId {
@@ -107,18 +107,18 @@ fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
     ]
 }
 
-/// A house with a call in this state.
-async fn house(steps: &[Transition]) -> House {
-    let house = House::new().await;
-    house.chat("s").await;
+/// A store with a call in this state.
+async fn fixture(steps: &[Transition]) -> StoreFixture {
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let step = |transition: &Transition| Write::Call {
         session: session("s"),
         call: call(),
         at: at(),
         transition: transition.clone(),
     };
-    house.handle.write(house.sealed(steps.iter().map(step).collect())).await.unwrap();
-    house
+    fixture.handle.write(fixture.sealed(steps.iter().map(step).collect())).await.unwrap();
+    fixture
 }
 
 /// Whether SQLite takes this SQL, which is undone again.
@@ -149,26 +149,26 @@ fn insert(verb: &str, transition: &Transition) -> String {
     )
 }
 
-async fn fresh(house: &House) -> SqliteConnection {
-    let path = house.folder.path().join("house.db");
+async fn fresh(fixture: &StoreFixture) -> SqliteConnection {
+    let path = fixture.folder.path().join("store.db");
     SqliteConnectOptions::new().filename(path).connect().await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_table_takes_the_steps_of_the_specification_and_no_others() {
     for (state, path, legal) in states() {
-        let house = house(&path).await;
-        let mut own = fresh(&house).await;
+        let fixture = fixture(&path).await;
+        let mut own = fresh(&fixture).await;
         for (name, step) in steps() {
             let is_legal = legal.contains(&name);
             for verb in ["INSERT", "INSERT OR REPLACE"] {
                 let sql = insert(verb, &step);
                 assert_eq!(takes(&mut own, &sql).await, is_legal, "{state} -> {name}: {verb}");
-                let mut lease = house.lease("handler").await;
+                let mut lease = fixture.lease("handler").await;
                 assert!(!takes(db(&mut lease), &sql).await, "{state} -> {name}, lent");
             }
         }
-        house.close().await;
+        fixture.close().await;
     }
 }
 
@@ -183,8 +183,8 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
     ]
     .map(CallState::name);
     for (state, path, _) in states() {
-        let house = house(&path).await;
-        let mut own = fresh(&house).await;
+        let fixture = fixture(&path).await;
+        let mut own = fresh(&fixture).await;
         let mut changes: Vec<String> = Vec::new();
         for to in names {
             // Whatever the constraints want to be so beside it.
@@ -229,17 +229,17 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
         for sql in changes {
             let changes_a_row = state != "none" || sql.starts_with("INSERT");
             assert_eq!(takes(&mut own, &sql).await, !changes_a_row, "{state}: {sql}");
-            let mut lease = house.lease("handler").await;
+            let mut lease = fixture.lease("handler").await;
             assert!(!takes(db(&mut lease), &sql).await, "{state}, lent: {sql}");
         }
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_follows() {
-    let house = house(&[proposed(), running(), ended(Effect::Unknown)]).await;
-    let mut own = fresh(&house).await;
+    let fixture = fixture(&[proposed(), running(), ended(Effect::Unknown)]).await;
+    let mut own = fresh(&fixture).await;
     let insert = |json: &str| {
         format!(
             "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'settled', {}, zeroblob(16), randomblob(32) \
@@ -257,7 +257,7 @@ async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_f
         r#"{"state":"settled","effect":"none","by":{"kind":"person","user":"lee"}}"#,
     ] {
         assert!(!takes(&mut own, &insert(json)).await, "{json}");
-        let mut lease = house.lease("handler").await;
+        let mut lease = fixture.lease("handler").await;
         assert!(!takes(db(&mut lease), &insert(json)).await, "lent: {json}");
     }
     let kim = r#"{"kind":"person","user":"kim"}"#;
@@ -273,14 +273,14 @@ async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_f
         assert_eq!(takes(&mut own, &sql).await, is_true, "{row}");
     }
     drop(own);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
-    let house = house(&[proposed(), running(), ended(Effect::Committed)]).await;
-    house.handle.write(say("s", 2)).await.unwrap();
-    let mut own = fresh(&house).await;
+    let fixture = fixture(&[proposed(), running(), ended(Effect::Committed)]).await;
+    fixture.handle.write(say("s", 2)).await.unwrap();
+    let mut own = fresh(&fixture).await;
     let mut refused: Vec<String> = [
         "UPDATE madang_transitions SET at = 0",
         "UPDATE madang_messages SET seq = seq + 10",
@@ -304,9 +304,9 @@ async fn the_ledger_and_the_transcript_cannot_be_changed_by_sql() {
     }
     for sql in refused {
         assert!(!takes(&mut own, &sql).await, "{sql}");
-        let mut lease = house.lease("handler").await;
+        let mut lease = fixture.lease("handler").await;
         assert!(!takes(db(&mut lease), &sql).await, "lent: {sql}");
     }
-    house.call(3, Keep::Keep, async |_| ()).await.expect("the ledger goes on");
-    house.close().await;
+    fixture.call(3, Keep::Keep, async |_| ()).await.expect("the ledger goes on");
+    fixture.close().await;
 }

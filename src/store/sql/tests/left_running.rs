@@ -17,7 +17,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::support::{House, NOTES, db, note, record, say, session};
+use super::support::{NOTES, StoreFixture, db, note, record, say, session};
 use crate::store::SqliteStore;
 
 /// Long after whatever a test waits for should have happened.
@@ -31,13 +31,13 @@ const ENDLESS_WRITE: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELEC
 const LONG: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 100000) \
      SELECT max(i) FROM n";
 
-/// A house whose handlers have this long.
-async fn house(deadline: Duration) -> House {
+/// A store whose handlers have this long.
+async fn fixture(deadline: Duration) -> StoreFixture {
     let mut limits = Limits::default();
     limits.transaction_deadline = deadline;
-    let house = House::with(limits).await;
-    house.chat("s").await;
-    house
+    let fixture = StoreFixture::with(limits).await;
+    fixture.chat("s").await;
+    fixture
 }
 
 /// Begins a statement and gives up waiting for it.
@@ -50,81 +50,84 @@ fn begin(db: &mut SqliteConnection, sql: &'static str) {
 async fn a_statement_that_an_ended_handler_left_running_is_cut_off_at_its_deadline() {
     for keep in [Keep::Keep, Keep::Undo] {
         for sql in [ENDLESS, ENDLESS_WRITE] {
-            let house = house(Duration::from_millis(50)).await;
-            let mut lease = house.lease("tool").await;
+            let fixture = fixture(Duration::from_millis(50)).await;
+            let mut lease = fixture.lease("tool").await;
             note(db(&mut lease), 1).await.unwrap();
             begin(db(&mut lease), sql);
             let ended = lease.end(keep, record("s", 1));
-            let behind = house.handle.begin_write(say("s", 2));
+            let behind = fixture.handle.begin_write(say("s", 2));
             let told = timeout(PATIENCE, ended).await.expect("nobody waits for it");
             timeout(PATIENCE, behind).await.expect("nor do others").unwrap();
             // Whoever cuts off a statement that writes undoes the transaction: the handler's writes are lost, and told so.
             let is_kept = keep == Keep::Keep && sql == ENDLESS;
             let is_told = keep == Keep::Undo || is_kept;
             assert_eq!(told.is_ok(), is_told, "{keep:?} {sql}: {told:?}");
-            assert_eq!(house.count("SELECT count(*) FROM notes").await, i64::from(is_kept));
-            assert_eq!(house.count("SELECT count(*) FROM madang_calls").await, i64::from(is_told));
-            house.close().await;
+            assert_eq!(fixture.count("SELECT count(*) FROM notes").await, i64::from(is_kept));
+            assert_eq!(
+                fixture.count("SELECT count(*) FROM madang_calls").await,
+                i64::from(is_told)
+            );
+            fixture.close().await;
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_undone_is_cut_off_before_its_deadline() {
-    let house = house(PATIENCE * 100).await;
-    let mut lease = house.lease("tool").await;
+    let fixture = fixture(PATIENCE * 100).await;
+    let mut lease = fixture.lease("tool").await;
     begin(db(&mut lease), ENDLESS);
     let ended = lease.end(Keep::Undo, record("s", 1));
     timeout(PATIENCE, ended).await.expect("nobody waits for it").unwrap();
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_of_a_transaction_without_a_record_is_cut_off_too() {
-    let house = house(Duration::from_millis(50)).await;
-    let mut lease = house.lease("the embedder's own").await;
+    let fixture = fixture(Duration::from_millis(50)).await;
+    let mut lease = fixture.lease("the embedder's own").await;
     note(db(&mut lease), 1).await.unwrap();
     begin(db(&mut lease), ENDLESS);
     timeout(PATIENCE, lease.end(Keep::Keep, Vec::new())).await.expect("nobody waits").unwrap();
-    assert_eq!(house.count("SELECT count(*) FROM notes").await, 1);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 1);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_ended_handler_left_running_may_end_before_its_deadline() {
-    let house = house(PATIENCE).await;
-    let mut lease = house.lease("tool").await;
+    let fixture = fixture(PATIENCE).await;
+    let mut lease = fixture.lease("tool").await;
     // Many times as long as it takes to end the lease.
     let long = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 1000000) \
         INSERT INTO notes (call) SELECT max(i) FROM n";
     begin(db(&mut lease), long);
     lease.end(Keep::Keep, record("s", 1)).await.unwrap();
-    assert_eq!(house.count("SELECT count(*) FROM notes").await, 1);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 1);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_keeps_its_thread_is_cut_off_after_twice_its_deadline() {
-    let house = house(Duration::from_millis(50)).await;
-    let mut lease = house.lease("tool").await;
+    let fixture = fixture(Duration::from_millis(50)).await;
+    let mut lease = fixture.lease("tool").await;
     let error = timeout(PATIENCE, sqlx::query(ENDLESS).execute(db(&mut lease))).await;
     let error = error.expect("it ends").unwrap_err();
     assert!(error.to_string().contains("interrupted"), "{error}");
     lease.end(Keep::Undo, record("s", 1)).await.unwrap();
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handlers_time_goes_on_however_often_it_asks_for_its_connection() {
-    let house = house(Duration::from_millis(300)).await;
-    let mut lease = house.lease("tool").await;
+    let fixture = fixture(Duration::from_millis(300)).await;
+    let mut lease = fixture.lease("tool").await;
     // Far less than its time, and enough for a look at the clock.
     let short = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 5000) \
         SELECT max(i) FROM n";
     let cut_off = async { while sqlx::query(short).execute(db(&mut lease)).await.is_ok() {} };
     timeout(PATIENCE, cut_off).await.expect("its time is over");
     drop(lease);
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,28 +135,28 @@ async fn each_handler_of_a_group_has_a_time_of_its_own() {
     for (first, writes) in
         [(Keep::Keep, record("s", 1)), (Keep::Keep, vec![]), (Keep::Undo, vec![])]
     {
-        let house = house(Duration::from_millis(50)).await;
-        let lease = house.lease("first").await;
+        let fixture = fixture(Duration::from_millis(50)).await;
+        let lease = fixture.lease("first").await;
         let call = CallKey { session: session("s"), call: CallId::new(Uuid::from_u128(7)) };
         // It waits already when the first ends, so that both are in one group.
-        let mut second = pin!(house.handle.lease_for("second".into(), call));
+        let mut second = pin!(fixture.handle.lease_for("second".into(), call));
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let told = lease.end(first, writes);
         let mut lease = second.await.unwrap();
         begin(db(&mut lease), ENDLESS);
         timeout(PATIENCE, lease.end(Keep::Keep, record("s", 2))).await.expect("cut off").unwrap();
         told.await.unwrap();
-        house.close().await;
+        fixture.close().await;
     }
 }
 
 /// Makes what the store itself writes about a call take longer than any handler may.
-async fn slow_records(house: &House) {
+async fn slow_records(fixture: &StoreFixture) {
     let trigger = "CREATE TRIGGER slow_records AFTER INSERT ON madang_calls BEGIN \
         INSERT INTO notes (call) \
         SELECT max(i) FROM (WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 100000) \
         SELECT i FROM n); END";
-    let file = house.folder.path().join("house.db");
+    let file = fixture.folder.path().join("store.db");
     let mut beside = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
     sqlx::query(trigger).execute(&mut beside).await.unwrap();
     beside.close().await.unwrap();
@@ -161,12 +164,12 @@ async fn slow_records(house: &House) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_store_itself_writes_is_never_cut_off() {
-    let house = house(Duration::from_nanos(1)).await;
-    slow_records(&house).await;
+    let fixture = fixture(Duration::from_nanos(1)).await;
+    slow_records(&fixture).await;
     // Behind a handler alone, behind one with another behind it, and behind one that was undone.
     for number in [1, 2] {
-        let lease = house.lease("tool").await;
-        let next = house.handle.lease("next".into());
+        let lease = fixture.lease("tool").await;
+        let next = fixture.handle.lease("next".into());
         let told = {
             let mut lease = lease;
             note(db(&mut lease), number).await.unwrap();
@@ -177,13 +180,13 @@ async fn what_the_store_itself_writes_is_never_cut_off() {
         undone.await.unwrap();
     }
     // The ledger has that call already.
-    let refused = house.lease("tool").await.end(Keep::Keep, record("s", 1));
+    let refused = fixture.lease("tool").await.end(Keep::Keep, record("s", 1));
     assert!(matches!(refused.await, Err(StoreError::Illegal(_))));
-    house.handle.write(record("s", 29)).await.unwrap();
-    house.lease("the embedder's own").await.end(Keep::Keep, Vec::new()).await.unwrap();
-    house.handle.write(record("s", 30)).await.unwrap();
-    assert_eq!(house.count("SELECT count(*) FROM notes").await, 2 + 6);
-    house.close().await;
+    fixture.handle.write(record("s", 29)).await.unwrap();
+    fixture.lease("the embedder's own").await.end(Keep::Keep, Vec::new()).await.unwrap();
+    fixture.handle.write(record("s", 30)).await.unwrap();
+    assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 2 + 6);
+    fixture.close().await;
 }
 
 fn reading(reader: &mut Box<dyn Reader>) -> &mut SqliteConnection {
@@ -192,12 +195,12 @@ fn reading(reader: &mut Box<dyn Reader>) -> &mut SqliteConnection {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_readers_statement_ends_with_its_reader_and_no_other_does() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for _ in 0..3 {
         let mut readers = Vec::new();
         // All that there are.
         for _ in 0..4 {
-            let reader = timeout(PATIENCE, house.store.reader()).await;
+            let reader = timeout(PATIENCE, fixture.store.reader()).await;
             readers.push(reader.expect("they come home").unwrap());
         }
         for reader in &mut readers {
@@ -205,22 +208,22 @@ async fn a_readers_statement_ends_with_its_reader_and_no_other_does() {
             begin(reading(reader), ENDLESS);
         }
     }
-    timeout(PATIENCE, house.close()).await.expect("nothing runs any more");
+    timeout(PATIENCE, fixture.close()).await.expect("nothing runs any more");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_is_dropped_where_nobody_can_wait_for_it_is_closed() {
-    let house = House::new().await;
-    let mut reader = house.store.reader().await.unwrap();
+    let fixture = StoreFixture::new().await;
+    let mut reader = fixture.store.reader().await.unwrap();
     begin(reading(&mut reader), ENDLESS);
     std::thread::spawn(move || drop(reader)).join().unwrap();
     let mut readers = Vec::new();
     for _ in 0..4 {
-        let reader = timeout(PATIENCE, house.store.reader()).await;
+        let reader = timeout(PATIENCE, fixture.store.reader()).await;
         readers.push(reader.expect("its place is free").unwrap());
     }
     drop(readers);
-    house.close().await;
+    fixture.close().await;
 }
 
 /// Pages in the log before they are moved into the database, in this test.
@@ -255,17 +258,17 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_is_closed_while_its_readers_come_home_moves_its_log_into_the_database() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     for _ in 0..4 {
-        let mut reader = house.store.reader().await.unwrap();
+        let mut reader = fixture.store.reader().await.unwrap();
         sqlx::query("BEGIN; SELECT count(*) FROM notes")
             .execute(reading(&mut reader))
             .await
             .unwrap();
     }
-    let folder = house.close_and_leave().await;
-    assert!(!folder.path().join("house.db-wal").exists());
+    let folder = fixture.close_and_leave().await;
+    assert!(!folder.path().join("store.db-wal").exists());
 }
 
 /// How many files this process has open under this path.
@@ -283,10 +286,10 @@ fn open_files(path: &Path) -> usize {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_comes_home_to_a_closed_store_is_closed() {
-    let house = House::new().await;
-    let reader = house.store.reader().await.unwrap();
-    let path = house.folder.path().canonicalize().unwrap();
-    house.store.close().await;
+    let fixture = StoreFixture::new().await;
+    let reader = fixture.store.reader().await.unwrap();
+    let path = fixture.folder.path().canonicalize().unwrap();
+    fixture.store.close().await;
     assert_ne!(open_files(&path), 0);
     drop(reader);
     let closed = async {
@@ -295,20 +298,20 @@ async fn a_reader_that_comes_home_to_a_closed_store_is_closed() {
         }
     };
     timeout(PATIENCE, closed).await.expect("it is closed though the store is still there");
-    drop(house);
+    drop(fixture);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_store_lends_no_reader() {
-    let house = House::new().await;
-    house.store.close().await;
-    assert!(matches!(house.store.reader().await, Err(StoreError::Unavailable { .. })));
+    let fixture = StoreFixture::new().await;
+    fixture.store.close().await;
+    assert!(matches!(fixture.store.reader().await, Err(StoreError::Unavailable { .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_has_come_home_is_lent_again() {
-    let house = House::new().await;
-    let shared = &house.store.0;
+    let fixture = StoreFixture::new().await;
+    let shared = &fixture.store.0;
     let mut both = [shared.own_reader().await.unwrap(), shared.own_reader().await.unwrap()];
     for reader in &mut both {
         sqlx::query("PRAGMA cache_size = 77").execute(reader.db()).await.unwrap();
@@ -319,5 +322,5 @@ async fn a_reader_that_has_come_home_is_lent_again() {
     let found: i64 = sqlx::query_scalar("PRAGMA cache_size").fetch_one(again.db()).await.unwrap();
     assert_eq!(found, 77);
     drop(again);
-    house.close().await;
+    fixture.close().await;
 }

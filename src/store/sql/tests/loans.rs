@@ -8,7 +8,7 @@ use std::{
 use madang_actors::{port::Store, store::Keep};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
 
-use super::support::{House, db, note, record, say};
+use super::support::{StoreFixture, db, note, record, say};
 
 /// What no borrower may say, whatever it is lent.
 const REFUSED: &[&str] = &[
@@ -100,8 +100,8 @@ const UNASKED: &[&str] = &[
 ];
 
 /// All that the store has, apart from notes.
-async fn whole(house: &House) -> i64 {
-    house
+async fn whole(fixture: &StoreFixture) -> i64 {
+    fixture
         .count(
             "SELECT (SELECT count(*) FROM madang_transitions) * 1000000 \
              + (SELECT count(*) FROM madang_messages) * 10000 \
@@ -112,75 +112,75 @@ async fn whole(house: &House) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_says_nothing_but_what_its_own_tables_need() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
-    let before = whole(&house).await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    let before = whole(&fixture).await;
 
-    let mut lease = house.lease("tool").await;
+    let mut lease = fixture.lease("tool").await;
     say_all(db(&mut lease), "a transaction").await;
     note(db(&mut lease), 2).await.unwrap();
     lease.end(Keep::Keep, Vec::new()).await.expect("what was refused spoils nothing");
-    assert_eq!(house.count("SELECT count(*) FROM notes").await, 2);
+    assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 2);
 
     for _ in 0..2 {
-        let mut reader = house.store.reader().await.unwrap();
+        let mut reader = fixture.store.reader().await.unwrap();
         let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
         say_all(db, "a reader").await;
         // Another file, by another way. Within a transaction SQLite does not begin it.
         let copy = sqlx::query("VACUUM INTO 'elsewhere.db'").execute(&mut *db).await.unwrap_err();
         assert!(copy.to_string().contains("authoriz"), "{copy}");
     }
-    assert_eq!(whole(&house).await, before);
-    house.handle.write(say("s", 2)).await.expect("the store goes on");
-    house.close().await;
+    assert_eq!(whole(&fixture).await, before);
+    fixture.handle.write(say("s", 2)).await.expect("the store goes on");
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_nobody_is_asked_about() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     // A table of a tool's, made as one of the store's is.
     let copies = "CREATE TABLE copies (user TEXT NOT NULL PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID";
-    let mut other = house.other_program().await;
+    let mut other = fixture.other_program().await;
     sqlx::query(copies).execute(&mut other).await.unwrap();
     other.close().await.unwrap();
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
     for sql in UNASKED {
-        let mut lease = house.lease("tool").await;
+        let mut lease = fixture.lease("tool").await;
         let told = sqlx::query(*sql).fetch_all(db(&mut lease)).await;
         let told = told.map(|rows| rows.iter().map(|row| row.get("told")).collect::<Vec<String>>());
         assert!(told.is_err(), "a transaction: {sql}: {told:?}");
         drop(lease);
 
-        let mut reader = house.store.reader().await.unwrap();
+        let mut reader = fixture.store.reader().await.unwrap();
         let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
         let told = sqlx::query(*sql).fetch_all(&mut *db).await.map(|rows| rows.len());
         assert!(told.is_err(), "a reader: {sql}: {told:?}");
         sqlx::query("SELECT * FROM notes").execute(db).await.expect("the reader goes on");
     }
     let kept = "SELECT (SELECT count(*) FROM notes) + (SELECT count(*) FROM copies)";
-    assert_eq!(house.count(kept).await, 0);
-    house.handle.write(say("s", 2)).await.expect("the store goes on");
-    house.close().await;
+    assert_eq!(fixture.count(kept).await, 0);
+    fixture.handle.write(say("s", 2)).await.expect("the store goes on");
+    fixture.close().await;
 }
 
 /// SQLite keeps samples of the keys of all tables where somebody has let it look at them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_reads_no_sample_of_the_stores_keys() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let mut other = house.other_program().await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let mut other = fixture.other_program().await;
     sqlx::query("ANALYZE").execute(&mut other).await.unwrap();
     other.close().await.unwrap();
-    let mut lease = house.lease("tool").await;
+    let mut lease = fixture.lease("tool").await;
     for (table, may_read) in [("sqlite_stat1", true), ("sqlite_stat4", false)] {
         let sql = format!("SELECT * FROM {table}");
         let told = sqlx::query(AssertSqlSafe(sql)).fetch_all(db(&mut lease)).await;
         assert_eq!(told.is_ok(), may_read, "{table}: {told:?}");
     }
     drop(lease);
-    house.close().await;
+    fixture.close().await;
 }
 
 /// Statements of the store's own, as its sources have them.
@@ -200,16 +200,16 @@ fn stores_own_statements() -> Vec<&'static str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     // Every kind of statement is prepared, and kept, by the store itself.
-    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
-    house.handle.write(record("s", 2)).await.unwrap();
-    house.handle.write(say("s", 3)).await.unwrap();
+    fixture.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    fixture.handle.write(record("s", 2)).await.unwrap();
+    fixture.handle.write(say("s", 3)).await.unwrap();
 
     let statements = stores_own_statements();
     assert!(statements.len() > 12, "{statements:?}");
-    let mut lease = house.lease("tool").await;
+    let mut lease = fixture.lease("tool").await;
     for sql in statements {
         // As the store says it alone, and as it stands in a script.
         for sql in [sql.replace("\\\n", ""), format!("{};", sql.replace("\\\n", ""))] {
@@ -219,7 +219,7 @@ async fn a_borrower_that_repeats_the_stores_own_words_is_asked_all_the_same() {
         }
     }
     drop(lease);
-    house.close().await;
+    fixture.close().await;
 }
 
 /// Puts a statement into the queue of SQLite's thread and does not wait for it.
@@ -236,18 +236,18 @@ async fn what_a_borrower_left_behind_is_not_taken_for_the_stores_own() {
     let forged = "INSERT INTO madang_turns (session, turn, began_at, options, text, usage, ended_at, ending) \
                   SELECT session, 'forged', 1, options, text, usage, 1, 'done' FROM madang_turns";
     for keep in [Keep::Keep, Keep::Undo] {
-        let house = House::new().await;
-        house.chat("s").await;
+        let fixture = StoreFixture::new().await;
+        fixture.chat("s").await;
         for number in 1..=8 {
-            let mut lease = house.lease("tool").await;
+            let mut lease = fixture.lease("tool").await;
             note(db(&mut lease), number).await.unwrap();
             leave_behind(db(&mut lease), slow);
             leave_behind(db(&mut lease), forged);
             // Its statement is prepared behind the end of the loan.
             lease.end(keep, record("s", number)).await.unwrap();
         }
-        let turns = house.count("SELECT count(*) FROM madang_turns").await;
+        let turns = fixture.count("SELECT count(*) FROM madang_turns").await;
         assert_eq!(turns, 1, "{keep:?}");
-        house.close().await;
+        fixture.close().await;
     }
 }

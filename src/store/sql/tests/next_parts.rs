@@ -8,13 +8,13 @@ use madang_actors::{
 };
 use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::support::{House, note, record, say};
+use super::support::{StoreFixture, note, record, say};
 
 const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
 
 /// A call of session s that has ended, as the key under which it is found.
-async fn ended(house: &House, number: u64) -> CallKey {
-    house.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
+async fn ended(fixture: &StoreFixture, number: u64) -> CallKey {
+    fixture.call(number, Keep::Keep, async |db| note(db, number).await.unwrap()).await.unwrap();
     let Write::Call { session, call, .. } = record("s", number).swap_remove(0) else {
         panic!("a record is made of steps");
     };
@@ -23,16 +23,16 @@ async fn ended(house: &House, number: u64) -> CallKey {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let key = ended(&house, 1).await;
-    let path = house.folder.path().join("house.db");
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let key = ended(&fixture, 1).await;
+    let path = fixture.folder.path().join("store.db");
     let mut own = SqliteConnectOptions::new().filename(path).connect().await.unwrap();
     let by_hand =
         "DROP TRIGGER madang_calls_follow_the_ledger; UPDATE madang_calls SET outcome = 'no JSON'";
     sqlx::query(by_hand).execute(&mut own).await.unwrap();
 
-    let mut transaction = house.store.begin().await.unwrap();
+    let mut transaction = fixture.store.begin().await.unwrap();
     transaction.foresee(key.clone());
     transaction.savepoint().await.unwrap();
     transaction.foresee(key);
@@ -41,8 +41,8 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     assert!(matches!(own_step, Err(StoreError::Refused { .. })), "{own_step:?}");
     transaction.undo().await.unwrap();
     transaction.commit().await.unwrap();
-    assert_eq!(house.count(MESSAGES).await, 1);
-    house.close().await;
+    assert_eq!(fixture.count(MESSAGES).await, 1);
+    fixture.close().await;
 }
 
 /// Takes its time, and what stands behind it in the queue is not begun meanwhile.
@@ -51,10 +51,10 @@ const SLOW: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 F
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_borrower_left_in_the_queue_is_waited_for_before_its_part_is_kept() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     for writes in [None, Some([])] {
-        let mut transaction = house.store.begin().await.unwrap();
+        let mut transaction = fixture.store.begin().await.unwrap();
         transaction.savepoint().await.unwrap();
         let db: &mut SqliteConnection = transaction.connection().downcast_mut().unwrap();
         note(db, 1).await.unwrap();
@@ -69,20 +69,20 @@ async fn what_a_borrower_left_in_the_queue_is_waited_for_before_its_part_is_kept
         let kept = transaction.keep().await;
         assert!(matches!(kept, Err(StoreError::Unavailable { .. })), "{kept:?}");
         drop(transaction);
-        assert_eq!(house.count("SELECT count(*) FROM notes").await, 0);
+        assert_eq!(fixture.count("SELECT count(*) FROM notes").await, 0);
     }
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_answers_otherwise_is_not_believed() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let key = ended(&house, 1).await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let key = ended(&fixture, 1).await;
     for foreseen in [None, Some(key)] {
         // From now on each statement that writes gives a row.
-        house.store.say_as_store("PRAGMA count_changes = 1".to_owned()).await;
-        let mut transaction = house.store.begin().await.unwrap();
+        fixture.store.say_as_store("PRAGMA count_changes = 1".to_owned()).await;
+        let mut transaction = fixture.store.begin().await.unwrap();
         transaction.savepoint().await.unwrap();
         if let Some(key) = foreseen {
             transaction.foresee(key);
@@ -90,13 +90,13 @@ async fn a_connection_that_answers_otherwise_is_not_believed() {
         let told = transaction.next_part(&say("s", 2)).await;
         assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
         drop(transaction);
-        assert_eq!(house.count(MESSAGES).await, 0);
+        assert_eq!(fixture.count(MESSAGES).await, 0);
         // The next transaction has a fresh connection.
-        drop(house.store.begin().await.unwrap());
-        let begun = house.store.begin().await.unwrap();
+        drop(fixture.store.begin().await.unwrap());
+        let begun = fixture.store.begin().await.unwrap();
         begun.commit().await.unwrap();
     }
-    house.handle.write(say("s", 2)).await.expect("the next transaction has a fresh connection");
-    assert_eq!(house.count(MESSAGES).await, 1);
-    house.close().await;
+    fixture.handle.write(say("s", 2)).await.expect("the next transaction has a fresh connection");
+    assert_eq!(fixture.count(MESSAGES).await, 1);
+    fixture.close().await;
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::{
     super::{lock::Lock, place},
-    support::{House, say},
+    support::{StoreFixture, say},
 };
 use crate::store::{OpenError, SqliteStore, WriteFault};
 
@@ -90,47 +90,49 @@ async fn a_file_with_two_names_is_refused_in_one_sentence() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_name_that_a_file_gets_while_it_is_open_opens_nothing_and_stops_the_writer() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let (file, second) = (house.folder.path().join("house.db"), house.folder.path().join("b.db"));
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let (file, second) =
+        (fixture.folder.path().join("store.db"), fixture.folder.path().join("b.db"));
     fs::hard_link(&file, &second).unwrap();
     let refused = open(&second).await.unwrap_err();
     assert!(matches!(refused, OpenError::SeveralNames { .. }), "{refused:?}");
-    let told = house.handle.write(say("s", 1)).await.unwrap_err();
+    let told = fixture.handle.write(say("s", 1)).await.unwrap_err();
     assert!(WriteFault::among(&told).is_some(), "{told:?}");
     fs::remove_file(second).unwrap();
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.close().await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_renamed_while_it_is_open_stays_locked_and_is_not_written() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let (file, moved) = (house.folder.path().join("house.db"), house.folder.path().join("b.db"));
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let (file, moved) =
+        (fixture.folder.path().join("store.db"), fixture.folder.path().join("b.db"));
     fs::rename(&file, &moved).unwrap();
     is_held(&moved).await;
-    let told = house.handle.write(say("s", 1)).await.unwrap_err();
+    let told = fixture.handle.write(say("s", 1)).await.unwrap_err();
     let sentence = WriteFault::among(&told).expect("the cause is told").to_string();
     assert!(sentence.starts_with("the database was moved, replaced or removed"), "{sentence}");
-    assert!(house.handle.lease("tool".into()).await.is_err(), "nor by a tool");
+    assert!(fixture.handle.lease("tool".into()).await.is_err(), "nor by a tool");
     fs::rename(moved, file).unwrap();
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.close().await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_in_the_place_of_an_open_one_is_neither_opened_nor_written() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let file = house.folder.path().join("house.db");
-    let other = house.folder.path().join("other.db");
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let file = fixture.folder.path().join("store.db");
+    let other = fixture.folder.path().join("other.db");
     open(&other).await.unwrap().close().await;
-    fs::rename(&file, house.folder.path().join("kept.db")).unwrap();
+    fs::rename(&file, fixture.folder.path().join("kept.db")).unwrap();
     fs::rename(other, &file).unwrap();
     is_held(&file).await;
-    assert!(house.handle.write(say("s", 1)).await.is_err(), "the log would be another file's");
-    house.close().await;
+    assert!(fixture.handle.write(say("s", 1)).await.is_err(), "the log would be another file's");
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ use madang_actors::{
 };
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::support::{House, NOTES, note, record, say, session};
+use super::support::{NOTES, StoreFixture, note, record, say, session};
 use crate::store::{OpenError, SqliteStore};
 
 pub(super) async fn open(path: &Path) -> Result<SqliteStore, OpenError> {
@@ -45,13 +45,13 @@ pub(super) fn snapshot(folder: &Path) -> Vec<(String, u64)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_written_is_there_after_closing_and_opening_again() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
-    let before = house.store.session(&session("s")).await.unwrap();
-    let path = house.folder.path().join("house.db");
-    let House { folder, store, .. } = house;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    fixture.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    let before = fixture.store.session(&session("s")).await.unwrap();
+    let path = fixture.folder.path().join("store.db");
+    let StoreFixture { folder, store, .. } = fixture;
     store.close().await;
     assert!(!path.with_extension("db-wal").exists(), "the log was moved into the database");
 
@@ -232,13 +232,13 @@ async fn what_is_not_there_is_not_made_by_reading() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ledger_is_read_beside_its_writer_and_after_it() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.call(1, Keep::Keep, async |_| ()).await.unwrap();
-    let path = house.folder.path().join("house.db");
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.call(1, Keep::Keep, async |_| ()).await.unwrap();
+    let path = fixture.folder.path().join("store.db");
     let beside = SqliteStore::open_read_only(&path).await.unwrap();
     assert_eq!(beside.calls(&LedgerFilter::default()).await.unwrap().len(), 1);
-    house.handle.write(record("s", 2)).await.unwrap();
+    fixture.handle.write(record("s", 2)).await.unwrap();
     assert_eq!(
         beside.calls(&LedgerFilter::default()).await.unwrap().len(),
         2,
@@ -247,7 +247,7 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
     assert!(matches!(beside.begin().await, Err(StoreError::Unavailable { .. })));
     beside.close().await;
 
-    let House { folder, store, .. } = house;
+    let StoreFixture { folder, store, .. } = fixture;
     store.close().await;
     let after = SqliteStore::open_read_only(&path).await.unwrap();
     assert_eq!(after.calls(&LedgerFilter::default()).await.unwrap().len(), 2);
@@ -260,9 +260,9 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_opens_a_database_again_leaves_it_the_locks_that_keep_its_log() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let path = house.folder.path().join("house.db");
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let path = fixture.folder.path().join("store.db");
     assert!(matches!(open(&path).await.unwrap_err(), OpenError::Held { .. }));
     SqliteStore::open_read_only(&path).await.unwrap().close().await;
     let job = format!("{}::is_not_the_last", module_path!().split_once("::").unwrap().1);
@@ -289,18 +289,18 @@ fn is_not_the_last() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_committed_is_there_after_a_crash() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
-    let mut open = house.lease("cut off by the crash").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.call(1, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
+    let mut open = fixture.lease("cut off by the crash").await;
     note(super::support::db(&mut open), 2).await.unwrap();
 
     // What a crash leaves on the disk: the files as they are, the open transaction among them.
     let after = tempfile::tempdir().unwrap();
-    for name in ["house.db", "house.db-wal"] {
-        fs::copy(house.folder.path().join(name), after.path().join(name)).unwrap();
+    for name in ["store.db", "store.db-wal"] {
+        fs::copy(fixture.folder.path().join(name), after.path().join(name)).unwrap();
     }
-    let store = SqliteStore::open(after.path().join("house.db"), [&*NOTES]).await.unwrap();
+    let store = SqliteStore::open(after.path().join("store.db"), [&*NOTES]).await.unwrap();
     assert_eq!(store.calls(&LedgerFilter::default()).await.unwrap().len(), 1);
     let mut reader = store.reader().await.unwrap();
     let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
@@ -308,7 +308,7 @@ async fn what_was_committed_is_there_after_a_crash() {
     assert_eq!(notes, 1);
     drop((open, reader));
     store.close().await;
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -324,11 +324,11 @@ async fn a_database_in_memory_leaves_nothing_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_commit_is_synced_to_the_disk() {
-    let house = House::new().await;
-    let pragma = async |name| house.store.say_as_store(format!("PRAGMA {name}")).await.remove(0);
+    let fixture = StoreFixture::new().await;
+    let pragma = async |name| fixture.store.say_as_store(format!("PRAGMA {name}")).await.remove(0);
     let synchronous: i64 = pragma("synchronous").await.get(0);
     let journal: String = pragma("journal_mode").await.get(0);
     let foreign_keys: i64 = pragma("foreign_keys").await.get(0);
     assert_eq!((synchronous, journal.as_str(), foreign_keys), (2, "wal", 1));
-    house.close().await;
+    fixture.close().await;
 }

@@ -6,7 +6,7 @@ use madang_actors::{
     protocol::{Timestamp, TurnOptions, UserId},
 };
 
-use super::support::{House, at, session, turn, user};
+use super::support::{StoreFixture, at, session, turn, user};
 
 fn opened(name: &str, by: &str) -> Write {
     Write::Session { session: session(name), user: UserId::new(by).unwrap(), at: at() }
@@ -14,41 +14,41 @@ fn opened(name: &str, by: &str) -> Write {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_whose_owner_was_changed_on_disk_is_refused_where_it_is_opened_to_write() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     for sql in [
         "DROP TRIGGER madang_sessions_keep_their_user",
         "UPDATE madang_sessions SET user = 'lee' WHERE session = 's'",
     ] {
-        sqlx::query(sql).execute(&mut house.other_program().await).await.unwrap();
+        sqlx::query(sql).execute(&mut fixture.other_program().await).await.unwrap();
     }
     for by in ["lee", "kim"] {
-        let refused = house.handle.write(vec![opened("s", by)]).await;
+        let refused = fixture.handle.write(vec![opened("s", by)]).await;
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{by}: {refused:?}");
     }
     // It stops nobody else, and nothing of the same job is kept.
     let both = vec![opened("new", "lee"), opened("s", "lee")];
-    assert!(house.handle.write(both).await.is_err());
-    assert_eq!(house.count("SELECT count(*) FROM madang_sessions").await, 1);
-    house.handle.write(vec![opened("another", "lee")]).await.unwrap();
-    house.close().await;
+    assert!(fixture.handle.write(both).await.is_err());
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_sessions").await, 1);
+    fixture.handle.write(vec![opened("another", "lee")]).await.unwrap();
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn opened_again_by_its_user_a_session_stays_as_it_is_and_by_another_it_is_refused() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     let twice = vec![opened("s", user().as_str()), opened("s", user().as_str())];
-    house.handle.write(twice).await.unwrap();
-    house.handle.write(vec![opened("s", user().as_str())]).await.unwrap();
-    let refused = house.handle.write(vec![opened("s", "lee")]).await;
+    fixture.handle.write(twice).await.unwrap();
+    fixture.handle.write(vec![opened("s", user().as_str())]).await.unwrap();
+    let refused = fixture.handle.write(vec![opened("s", "lee")]).await;
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
-    assert_eq!(house.count("SELECT count(*) FROM madang_sessions").await, 1);
-    house.close().await;
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_sessions").await, 1);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_turns_come_in_the_order_in_which_they_began_and_then_by_their_sessions() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for (name, at) in [("d", 1), ("a", 2), ("c", 3), ("b", 1)] {
         let began = Write::TurnStarted {
             session: session(name),
@@ -58,10 +58,10 @@ async fn open_turns_come_in_the_order_in_which_they_began_and_then_by_their_sess
             text: text_digest("hi"),
             max_stored_bytes: u64::MAX,
         };
-        house.handle.write(vec![opened(name, "kim"), began]).await.unwrap();
+        fixture.handle.write(vec![opened(name, "kim"), began]).await.unwrap();
     }
-    let open = house.store.interrupted().await.unwrap();
+    let open = fixture.store.interrupted().await.unwrap();
     let sessions: Vec<_> = open.iter().map(|open| open.session.as_str()).collect();
     assert_eq!(sessions, ["b", "d", "a", "c"]);
-    house.close().await;
+    fixture.close().await;
 }

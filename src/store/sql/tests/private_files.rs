@@ -11,7 +11,7 @@ use madang_actors::port::Store;
 
 use super::{
     super::private,
-    support::{House, NOTES, say},
+    support::{NOTES, StoreFixture, say},
 };
 use crate::store::{OpenError, SqliteStore};
 
@@ -35,28 +35,28 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn database_log_index_and_locks_are_the_users_alone() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    let found = others(house.folder.path());
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    let found = others(fixture.folder.path());
     let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names[1..], ["house.db", "house.db-shm", "house.db-wal", "house.db.lock"]);
+    assert_eq!(names[1..], ["store.db", "store.db-shm", "store.db-wal", "store.db.lock"]);
     assert!(found.iter().all(|(_, others)| *others == 0), "{found:?}");
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_could_open_before_they_cannot_any_more() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let after = tempfile::tempdir().unwrap();
     // What a crash leaves behind of a program that made its files readable for all.
-    for name in ["house.db", "house.db-wal", "house.db-shm", "house.db.lock"] {
-        fs::copy(house.folder.path().join(name), after.path().join(name)).unwrap();
+    for name in ["store.db", "store.db-wal", "store.db-shm", "store.db.lock"] {
+        fs::copy(fixture.folder.path().join(name), after.path().join(name)).unwrap();
         set_mode(&after.path().join(name), 0o666);
     }
-    house.close().await;
-    let store = SqliteStore::open(after.path().join("house.db"), [&*NOTES]).await.unwrap();
+    fixture.close().await;
+    let store = SqliteStore::open(after.path().join("store.db"), [&*NOTES]).await.unwrap();
     let found = others(after.path());
     assert!(found.iter().all(|(_, others)| *others == 0), "{found:?}");
     store.close().await;

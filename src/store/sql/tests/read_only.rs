@@ -7,7 +7,7 @@ use madang_actors::{
 
 use super::{
     super::options::missing,
-    support::{House, NOTES},
+    support::{NOTES, StoreFixture},
 };
 use crate::store::{OpenError, SealKeyFile, SqliteStore};
 
@@ -43,24 +43,24 @@ async fn a_database_without_a_table_can_be_written_and_not_be_read() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_index_can_be_made_the_file_alone_is_read_unless_there_is_a_log() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let copy = tempfile::tempdir().unwrap();
-    let file = copy.path().join("house.db");
-    for name in ["house.db", "house.db-wal"] {
-        std::fs::copy(house.folder.path().join(name), copy.path().join(name)).unwrap();
+    let file = copy.path().join("store.db");
+    for name in ["store.db", "store.db-wal"] {
+        std::fs::copy(fixture.folder.path().join(name), copy.path().join(name)).unwrap();
     }
-    std::os::unix::fs::symlink("nowhere", copy.path().join("house.db-shm")).unwrap();
+    std::os::unix::fs::symlink("nowhere", copy.path().join("store.db-shm")).unwrap();
     let error = SqliteStore::open_read_only(&file).await.unwrap_err();
     let is_told = matches!(error, OpenError::Unusable { .. } | OpenError::ReadOnly { .. });
     assert!(is_told, "what stands in the log would be left out: {error:?}");
-    house.close().await;
+    fixture.close().await;
 
-    std::fs::remove_file(copy.path().join("house.db-shm")).unwrap();
+    std::fs::remove_file(copy.path().join("store.db-shm")).unwrap();
     // Whoever closes it as the last moves the log into the file.
     SqliteStore::open(&file, [&*NOTES]).await.unwrap().close().await;
-    assert!(!copy.path().join("house.db-wal").exists());
-    for name in ["house.db-wal", "house.db-shm"] {
+    assert!(!copy.path().join("store.db-wal").exists());
+    for name in ["store.db-wal", "store.db-shm"] {
         std::os::unix::fs::symlink("nowhere", copy.path().join(name)).unwrap();
     }
     let store = SqliteStore::open_read_only(&file).await.unwrap();

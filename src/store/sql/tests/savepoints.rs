@@ -18,12 +18,12 @@ use madang_actors::{
 };
 use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::support::{House, db, note, record};
+use super::support::{StoreFixture, db, note, record};
 use crate::store::savepoint;
 
 /// The calls that notes were kept of.
-async fn noted(house: &House) -> Vec<i64> {
-    let mut lease = house.lease("look").await;
+async fn noted(fixture: &StoreFixture) -> Vec<i64> {
+    let mut lease = fixture.lease("look").await;
     sqlx::query_scalar("SELECT call FROM notes ORDER BY id")
         .fetch_all(db(&mut lease))
         .await
@@ -32,26 +32,26 @@ async fn noted(house: &House) -> Vec<i64> {
 
 /// Lends the transaction to a handler, keeps what it wrote, and gives the notes that are there then.
 async fn kept(handler: impl AsyncFnOnce(&mut SqliteConnection)) -> Vec<i64> {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.call(1, Keep::Keep, handler).await.expect("the handler's writes are committed");
-    let notes = noted(&house).await;
-    house.close().await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.call(1, Keep::Keep, handler).await.expect("the handler's writes are committed");
+    let notes = noted(&fixture).await;
+    fixture.close().await;
     notes
 }
 
 /// Lends the transaction to a handler whose writes must all be refused although it wants them kept.
 async fn refused(handler: impl AsyncFnOnce(&mut SqliteConnection)) {
-    let house = House::new().await;
-    house.chat("s").await;
-    let told = house.call(1, Keep::Keep, handler).await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let told = fixture.call(1, Keep::Keep, handler).await;
     let is_undone =
         matches!(told, Err(StoreError::Unavailable { .. } | StoreError::Refused { .. }));
     assert!(is_undone, "{told:?}");
-    assert_eq!(noted(&house).await, [0; 0]);
-    house.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
-    assert_eq!(noted(&house).await, [2], "the next handler is not concerned");
-    house.close().await;
+    assert_eq!(noted(&fixture).await, [0; 0]);
+    fixture.call(2, Keep::Keep, async |db| note(db, 2).await.unwrap()).await.unwrap();
+    assert_eq!(noted(&fixture).await, [2], "the next handler is not concerned");
+    fixture.close().await;
 }
 
 fn broken() -> ToolFault {
@@ -165,10 +165,10 @@ async fn a_part_that_is_dropped_while_it_ends_is_kept_or_undone_and_never_half()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_is_dropped_inside_of_a_part_leaves_nothing() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     for polls in 0..16 {
-        let mut lease = house.lease("cut off").await;
+        let mut lease = fixture.lease("cut off").await;
         let handler = async |db: &mut SqliteConnection| {
             note(db, 1).await?;
             savepoint(db, async |db| {
@@ -180,8 +180,8 @@ async fn a_handler_that_is_dropped_inside_of_a_part_leaves_nothing() {
         assert!(!cut_off(handler(db(&mut lease)), polls).await);
         lease.end(Keep::Undo, record("s", polls as u64 + 1)).await.expect("its record is written");
     }
-    assert_eq!(noted(&house).await, [0; 0]);
-    house.close().await;
+    assert_eq!(noted(&fixture).await, [0; 0]);
+    fixture.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

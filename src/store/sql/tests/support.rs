@@ -31,21 +31,21 @@ pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
 });
 
 /// A store on a file of its own, behind a StoreActor.
-pub(super) struct House {
+pub(super) struct StoreFixture {
     pub(super) folder: TempDir,
     pub(super) store: SqliteStore,
     pub(super) handle: StoreHandle,
     tasks: TaskTracker,
 }
 
-impl House {
+impl StoreFixture {
     pub(super) async fn new() -> Self {
         Self::with(Limits::default()).await
     }
 
     pub(super) async fn with(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("house.db"), [&*NOTES]).await.unwrap();
+        let store = SqliteStore::open(folder.path().join("store.db"), [&*NOTES]).await.unwrap();
         let tasks = TaskTracker::new();
         let handle = lone_store(Arc::new(store.clone()), limits, tasks.clone()).await;
         Self { folder, store, handle, tasks }
@@ -82,7 +82,7 @@ impl House {
 
     /// How many rows a query counts, seen by another program.
     pub(super) async fn count(&self, sql: &'static str) -> i64 {
-        let file = SqliteConnectOptions::new().filename(self.folder.path().join("house.db"));
+        let file = SqliteConnectOptions::new().filename(self.folder.path().join("store.db"));
         let mut db = file.read_only(true).connect().await.unwrap();
         let count = sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap();
         db.close().await.unwrap();
@@ -101,7 +101,7 @@ impl House {
 
     /// Another program on the same file.
     pub(super) async fn other_program(&self) -> SqliteConnection {
-        let file = SqliteConnectOptions::new().filename(self.folder.path().join("house.db"));
+        let file = SqliteConnectOptions::new().filename(self.folder.path().join("store.db"));
         file.connect().await.unwrap()
     }
 
@@ -135,8 +135,8 @@ pub(super) async fn note(db: &mut SqliteConnection, call: u64) -> sqlx::Result<(
 }
 
 /// Writes past the store, as another program would that knows nothing of its tables.
-pub(super) async fn vandal(house: &House) -> SqliteConnection {
-    let mut db = house.other_program().await;
+pub(super) async fn vandal(fixture: &StoreFixture) -> SqliteConnection {
+    let mut db = fixture.other_program().await;
     for pragma in ["PRAGMA ignore_check_constraints = ON", "PRAGMA foreign_keys = OFF"] {
         sqlx::query(pragma).execute(&mut db).await.unwrap();
     }

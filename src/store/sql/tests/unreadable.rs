@@ -8,23 +8,23 @@ use madang_actors::{
 use madang_testing::hostile::lists;
 use serde_json::json;
 
-use super::support::{House, change, record, say, session, vandal};
+use super::support::{StoreFixture, change, record, say, session, vandal};
 use crate::store::sql::error::of_write;
 
-async fn rows(house: &House, filter: LedgerFilter) -> Vec<LedgerRow> {
-    house.store.calls(&filter).await.unwrap()
+async fn rows(fixture: &StoreFixture, filter: LedgerFilter) -> Vec<LedgerRow> {
+    fixture.store.calls(&filter).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for name in ["a", "b"] {
-        house.chat(name).await;
-        house.handle.write(record(name, 1)).await.unwrap();
-        house.handle.write(say(name, 2)).await.unwrap();
+        fixture.chat(name).await;
+        fixture.handle.write(record(name, 1)).await.unwrap();
+        fixture.handle.write(say(name, 2)).await.unwrap();
     }
-    let before = rows(&house, LedgerFilter::default()).await;
-    let mut db = vandal(&house).await;
+    let before = rows(&fixture, LedgerFilter::default()).await;
+    let mut db = vandal(&fixture).await;
     let deep = json!({ "status": "ok" }).to_string().replace('}', ",\"data\":")
         + &"[".repeat(126)
         + &"]".repeat(126)
@@ -33,112 +33,113 @@ async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
     change(&mut db, sql, &format!("[{deep}]")).await;
     change(&mut db, "UPDATE madang_calls SET arguments = $1 WHERE session = 'a'", "{").await;
 
-    let after = rows(&house, LedgerFilter::default()).await;
+    let after = rows(&fixture, LedgerFilter::default()).await;
     assert_eq!(after[1], before[1], "the other is as it was");
     assert_eq!(after[0].unreadable, ["arguments", "outcome"]);
     assert_eq!(after[0].outcome.as_ref().and_then(ToolOutcome::code), Some("unreadable"));
     assert_eq!(after[0].arguments, json!("{}"), "the raw text");
     assert_eq!((after[0].call, after[0].effect), (before[0].call, before[0].effect));
     let only = LedgerFilter { session: Some(session("a")), ..LedgerFilter::default() };
-    assert_eq!(rows(&house, only).await, after[..1]);
+    assert_eq!(rows(&fixture, only).await, after[..1]);
 
-    let stored = house.store.session(&session("a")).await.unwrap().unwrap();
+    let stored = fixture.store.session(&session("a")).await.unwrap().unwrap();
     let [call, said] = &stored.messages[..] else { panic!("{stored:?}") };
     assert!(matches!(&said.content, Content::User { .. }));
     let Content::ToolCall(record) = &call.content else { panic!("{call:?}") };
     assert_eq!(record.outcome.as_ref().and_then(ToolOutcome::code), Some("unreadable"));
-    let part = house.store.transcript(&session("a"), 1, 10).await.unwrap();
+    let part = fixture.store.transcript(&session("a"), 1, 10).await.unwrap();
     let entries: Vec<_> = part.entries.iter().map(|entry| &entry.message).collect();
     assert_eq!(entries, stored.messages.iter().collect::<Vec<_>>());
 
-    let ledger = house.store.session_ledger(&session("a")).await.unwrap().unwrap();
+    let ledger = fixture.store.session_ledger(&session("a")).await.unwrap().unwrap();
     assert!(ledger.audit(None, None).is_err(), "it is no secret");
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn an_entry_that_cannot_be_read_is_a_notice_in_its_place() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.handle.write(say("s", 2)).await.unwrap();
-    let mut db = vandal(&house).await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    fixture.handle.write(say("s", 2)).await.unwrap();
+    let mut db = vandal(&fixture).await;
     change(&mut db, "UPDATE madang_messages SET content = $1 WHERE seq = 1", "{\"role\":7}").await;
-    let stored = house.store.session(&session("s")).await.unwrap().unwrap();
+    let stored = fixture.store.session(&session("s")).await.unwrap().unwrap();
     let [lost, said] = &stored.messages[..] else { panic!("{stored:?}") };
     assert_eq!(lost.content, Content::Notice { notice: Notice::Unreadable });
     assert_eq!((lost.seq, said.seq), (1, 2));
     assert!(matches!(&said.content, Content::User { .. }));
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn a_row_without_its_ids_is_left_out_of_the_whole_and_never_taken_for_none() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for name in ["a", "b"] {
-        house.chat(name).await;
-        house.handle.write(record(name, 1)).await.unwrap();
+        fixture.chat(name).await;
+        fixture.handle.write(record(name, 1)).await.unwrap();
     }
-    let mut db = vandal(&house).await;
+    let mut db = vandal(&fixture).await;
     change(&mut db, "UPDATE madang_calls SET state = $1 WHERE session = 'a'", "elsewhere").await;
-    let all = rows(&house, LedgerFilter::default()).await;
+    let all = rows(&fixture, LedgerFilter::default()).await;
     assert_eq!(all.iter().map(|row| row.session.as_str()).collect::<Vec<_>>(), ["b"]);
     let one = LedgerFilter { session: Some(session("a")), ..LedgerFilter::default() };
-    assert!(house.store.calls(&one).await.is_err());
-    house.close().await;
+    assert!(fixture.store.calls(&one).await.is_err());
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn the_next_step_of_a_call_that_cannot_be_read_spoils_no_other_job() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for name in ["a", "b"] {
-        house.chat(name).await;
+        fixture.chat(name).await;
     }
     let mut steps = record("a", 1);
     let ended = steps.pop().unwrap();
-    house.handle.write(steps).await.unwrap();
-    let mut db = vandal(&house).await;
+    fixture.handle.write(steps).await.unwrap();
+    let mut db = vandal(&fixture).await;
     change(&mut db, "UPDATE madang_calls SET arguments = $1 WHERE session = 'a'", "{").await;
-    let lease = house.lease("before").await;
+    let lease = fixture.lease("before").await;
     let jobs = [say("b", 1), vec![ended], say("b", 2)];
-    let waiting = jobs.map(|job| house.handle.begin_write(job));
+    let waiting = jobs.map(|job| fixture.handle.begin_write(job));
     drop(lease);
     let [one, refused, two] = waiting;
     assert!(matches!(refused.await, Err(StoreError::Refused { .. })));
     assert!(one.await.is_ok() && two.await.is_ok());
-    let standing = rows(&house, LedgerFilter { only_open: true, ..LedgerFilter::default() }).await;
+    let standing =
+        rows(&fixture, LedgerFilter { only_open: true, ..LedgerFilter::default() }).await;
     assert_eq!(standing[0].state, CallState::Running);
-    house.close().await;
+    fixture.close().await;
 }
 
 /// As one job of a group that comes while the writer is busy.
 #[tokio::test]
 async fn a_result_of_1100_levels_spoils_no_other_job() {
-    let house = House::new().await;
+    let fixture = StoreFixture::new().await;
     for name in ["a", "b"] {
-        house.chat(name).await;
+        fixture.chat(name).await;
     }
     let mut steps = record("a", 1);
     let Some(Write::Call { session, call, at, transition: Transition::Ended(ended) }) = steps.pop()
     else {
         panic!("a record ends")
     };
-    house.handle.write(steps).await.unwrap();
+    fixture.handle.write(steps).await.unwrap();
     let ended = Ended { outcome: ToolOutcome::ok(lists(1_100)), ..ended };
     let deep = Write::Call { session, call, at, transition: Transition::Ended(ended) };
-    let lease = house.lease("before").await;
-    let waiting = [say("b", 1), vec![deep], say("b", 2)].map(|job| house.handle.begin_write(job));
+    let lease = fixture.lease("before").await;
+    let waiting = [say("b", 1), vec![deep], say("b", 2)].map(|job| fixture.handle.begin_write(job));
     drop(lease);
     let [one, refused, two] = waiting;
     assert!(matches!(refused.await, Err(StoreError::Refused { .. })));
     assert!(one.await.is_ok() && two.await.is_ok());
-    house.close().await;
+    fixture.close().await;
 }
 
 #[tokio::test]
 async fn what_sqlite_cannot_do_with_a_value_is_a_refusal_of_that_write() {
-    let house = House::new().await;
-    let mut db = vandal(&house).await;
+    let fixture = StoreFixture::new().await;
+    let mut db = vandal(&fixture).await;
     let deep = "[".repeat(1_100) + &"]".repeat(1_100);
     for (sql, value) in
         [("SELECT $1 ->> '$.state'", deep.as_str()), ("SELECT zeroblob(2000000000) || $1", "")]
@@ -149,5 +150,5 @@ async fn what_sqlite_cannot_do_with_a_value_is_a_refusal_of_that_write() {
     }
     let error = sqlx::query("SELECT nowhere").execute(&mut db).await.unwrap_err();
     assert!(matches!(of_write(error, String::new), StoreError::Unavailable { .. }));
-    house.close().await;
+    fixture.close().await;
 }

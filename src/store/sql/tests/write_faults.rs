@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     super::error::of_commit,
-    support::{House, NOTES, note, say, session},
+    support::{NOTES, StoreFixture, note, say, session},
 };
 use crate::store::{OpenError, SqliteStore, WriteFault};
 
@@ -44,19 +44,19 @@ async fn places(path: &Path) -> Vec<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
-    let house = House::new().await;
-    house.chat("s").await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
     let (mut acknowledged, mut refused) = (Vec::new(), 0);
     let mut seq = 0;
     // The disk fills up again and again; each time some writes come through before it does.
     for _ in 0..5 {
         seq += 1;
-        house.call(seq, Keep::Keep, async |db| note(db, seq).await.unwrap()).await.unwrap();
-        house.limit_pages(40).await;
+        fixture.call(seq, Keep::Keep, async |db| note(db, seq).await.unwrap()).await.unwrap();
+        fixture.limit_pages(40).await;
         acknowledged.push(seq);
         loop {
             let group: Vec<_> =
-                (1..=3).map(|next| house.handle.begin_write(long(seq + next))).collect();
+                (1..=3).map(|next| fixture.handle.begin_write(long(seq + next))).collect();
             let mut is_full = false;
             for (write, place) in group.into_iter().zip(seq + 1..) {
                 match write.await {
@@ -74,9 +74,9 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
         }
     }
     assert!(refused >= 5 && acknowledged.len() > 10, "{refused} refused, {acknowledged:?}");
-    let path = house.folder.path().join("house.db");
+    let path = fixture.folder.path().join("store.db");
     assert_eq!(places(&path).await, acknowledged, "beside the writer");
-    let folder = house.close_and_leave().await;
+    let folder = fixture.close_and_leave().await;
     assert_eq!(places(&path).await, acknowledged, "and by the next process");
     let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
     let ledger = store.session_ledger(&session("s")).await.unwrap().unwrap();
@@ -85,7 +85,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     drop(folder);
 }
 
-/// A store on the house's file that does not wait long for other programs.
+/// A store on the file of the fixture that does not wait long for other programs.
 async fn impatient(path: &Path) -> (SqliteStore, StoreHandle) {
     let options = SqliteStore::options(path).migrations("notes", &NOTES);
     let store = options.busy_timeout(Duration::from_millis(50)).open().await.unwrap();
@@ -95,10 +95,10 @@ async fn impatient(path: &Path) -> (SqliteStore, StoreHandle) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends() {
-    let house = House::new().await;
-    house.chat("s").await;
-    let path = house.folder.path().join("house.db");
-    let _folder = house.close_and_leave().await;
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    let path = fixture.folder.path().join("store.db");
+    let _folder = fixture.close_and_leave().await;
     let mut other = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     let lock = |sql| sqlx::query(sql);
 
@@ -106,7 +106,7 @@ async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends
     let options = SqliteStore::options(&path).busy_timeout(Duration::from_millis(50));
     let error = options.open().await.unwrap_err();
     assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
-    let sentence = "house.db is locked by another program; end that one, and try again";
+    let sentence = "store.db is locked by another program; end that one, and try again";
     assert!(error.to_string().ends_with(sentence), "{error}");
     lock("COMMIT").execute(&mut other).await.unwrap();
 
@@ -130,15 +130,15 @@ async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_becomes_read_only_loses_nothing_that_was_acknowledged() {
-    let house = House::new().await;
-    house.chat("s").await;
-    house.handle.write(say("s", 1)).await.unwrap();
-    house.store.say_as_store("PRAGMA query_only = ON".to_owned()).await;
-    let told = house.handle.write(say("s", 2)).await.unwrap_err();
+    let fixture = StoreFixture::new().await;
+    fixture.chat("s").await;
+    fixture.handle.write(say("s", 1)).await.unwrap();
+    fixture.store.say_as_store("PRAGMA query_only = ON".to_owned()).await;
+    let told = fixture.handle.write(say("s", 2)).await.unwrap_err();
     assert!(words(&told).contains("is read-only"), "{told:?}");
-    house.handle.write(say("s", 3)).await.expect("the next connection writes again");
-    let path = house.folder.path().join("house.db");
-    let _folder = house.close_and_leave().await;
+    fixture.handle.write(say("s", 3)).await.expect("the next connection writes again");
+    let path = fixture.folder.path().join("store.db");
+    let _folder = fixture.close_and_leave().await;
     assert_eq!(places(&path).await, [1, 3]);
 }
 

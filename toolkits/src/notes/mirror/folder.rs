@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{
-    book::hash,
+    marks::hash,
     plan::{Found, Hash},
     rename::{exchange, rename_new},
     steps::Steps,

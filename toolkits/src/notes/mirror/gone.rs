@@ -9,10 +9,10 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use super::{
-    book::{Entry, Mark, Which},
     folder::Folder,
     leaving::{Put, Removed},
     left::LeftFile,
+    marks::{Entry, Mark, Which},
     pass::{Pass, failed},
     report::{MirrorError, Report, Tally},
     steps::Steps,
@@ -34,12 +34,12 @@ pub async fn clear(
     pass.remove_left(&mut tally).await?;
     let mut after = 0;
     loop {
-        let files = pass.book.placed(after).await?;
+        let files = pass.marks.placed(after).await?;
         let Some(last) = files.last() else { break };
         after = last.number;
         pass.remove_files(files, &mut tally).await?;
     }
-    let word = pass.book.claim().await?;
+    let word = pass.marks.claim().await?;
     let folder = pass.folder.clone();
     let unclaiming = spawn_blocking(move || folder.unclaim(&word));
     if let Err(error) = unclaiming.await.map_err(|_| MirrorError::Ending)? {
@@ -60,11 +60,11 @@ impl Pass {
         let mut after = 0;
         tally.not_removed.clear();
         loop {
-            let left = self.book.left(after).await?;
+            let left = self.marks.left(after).await?;
             let Some(last) = left.last() else { return Ok(()) };
             after = last.number;
             let seen_to = self.remove_files(left, tally).await?;
-            self.book.forget_left(&seen_to).await?;
+            self.marks.forget_left(&seen_to).await?;
         }
     }
 
@@ -115,7 +115,7 @@ impl Pass {
     async fn take_moved(&self, tally: &mut Tally) -> Result<HashMap<i64, i64>, MirrorError> {
         let (mut after, mut ready) = (0, HashMap::new());
         loop {
-            let entries = self.book.read(Which::Moved, after).await?;
+            let entries = self.marks.read(Which::Moved, after).await?;
             let Some(last) = entries.last() else { return Ok(ready) };
             after = last.page.number;
             let folder = self.folder.clone();
@@ -145,7 +145,7 @@ impl Pass {
                     Err(error) => failed(&entry, &error, tally),
                 }
             }
-            self.book.mark(&marks).await?;
+            self.marks.mark(&marks).await?;
         }
     }
 
@@ -156,7 +156,7 @@ impl Pass {
     ) -> Result<(), MirrorError> {
         let mut after = 0;
         loop {
-            let mut entries = self.book.read(Which::Moved, after).await?;
+            let mut entries = self.marks.read(Which::Moved, after).await?;
             let Some(last) = entries.last() else { return Ok(()) };
             after = last.page.number;
             // What could not leave its place, or was renamed once more meanwhile, waits for the next round.
@@ -197,7 +197,7 @@ impl Pass {
                 let place = entry.place.is_some().then(|| entry.name());
                 marks.push((number, Mark::Moved { place, moves: entry.moves }));
             }
-            self.book.mark(&marks).await?;
+            self.marks.mark(&marks).await?;
         }
     }
 }

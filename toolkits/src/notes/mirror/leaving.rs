@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::{
     super::page::PageId,
-    book::hash,
     folder::{CLAIM, Folder, Missing, READY, is, read, recover, within},
+    marks::hash,
     plan::{Found, Hash, Kept},
     rename::{rename_across, rename_new},
 };

@@ -3,7 +3,7 @@ use madang::Store;
 
 use super::{
     super::{page::PageId, repository::NotesError},
-    book::{AT_ONCE, Book, as_hash, names, read_on, write_on},
+    marks::{AT_ONCE, Marks, as_hash, names, read_on, write_on},
     plan::Hash,
     report::MirrorError,
 };
@@ -33,7 +33,7 @@ const READ_PLACED: &str = "SELECT page.number, page.id, place, written, coming, 
     FROM notes_files JOIN notes_pages page ON page.number = page
     WHERE page.user_id = $1 AND page.number > $2 AND place IS NOT NULL ORDER BY page.number LIMIT $3";
 
-impl Book {
+impl Marks {
     /// Reads which files pages that are gone have left.
     pub(super) async fn left(&self, after: i64) -> Result<Vec<LeftFile>, MirrorError> {
         self.files(READ_LEFT, after).await

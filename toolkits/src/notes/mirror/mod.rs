@@ -6,15 +6,15 @@
 //!
 //! A page with a new name moves its file, and one that is gone takes it away: `gone` says in which order, `leaving` does it.
 //!
-//! `plan` decides, `markdown` and `diff` translate, `book` reads and writes the marks, `folder` touches files: one that is
+//! `plan` decides, `markdown` and `diff` translate, `marks` reads and writes the marks, `folder` touches files: one that is
 //! reached through a link, or that is no plain file, is left alone.
-mod book;
 mod diff;
 mod folder;
 mod gone;
 mod leaving;
 mod left;
 mod markdown;
+mod marks;
 mod pass;
 mod plan;
 mod rename;
@@ -62,7 +62,7 @@ pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     } else {
         // Two users whose names look alike to a file system are two all the same. So many digits that no user finds a name
         // with those of another.
-        let hash = book::hash(user.as_str().as_bytes());
+        let hash = marks::hash(user.as_str().as_bytes());
         let mark: String = hash[..MARK / 2].iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{safe} {mark}")
     };

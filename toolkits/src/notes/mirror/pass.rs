@@ -12,10 +12,10 @@ use tracing::warn;
 
 use super::{
     super::{block::Line, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
-    book::{Book, Entry, Imported, Mark, Which},
     diff::imported,
     folder::{Folder, Placed},
     markdown::parse,
+    marks::{Entry, Imported, Mark, Marks, Which},
     plan::{Hash, Step, step},
     report::{MirrorError, Report, Tally},
     steps::Steps,
@@ -41,7 +41,7 @@ pub async fn sync(
 /// A user's notes and their workspace.
 #[derive(Debug)]
 pub(super) struct Pass {
-    pub(super) book: Book,
+    pub(super) marks: Marks,
     pub(super) folder: Arc<Folder>,
 }
 
@@ -53,8 +53,8 @@ impl Pass {
         steps: Steps,
     ) -> Result<Self, MirrorError> {
         let (path, opening): (PathBuf, _) = (workspace.to_owned(), steps.clone());
-        let book = Book { store: store.clone(), user, steps };
-        let claim = book.claim().await?;
+        let marks = Marks { store: store.clone(), user, steps };
+        let claim = marks.claim().await?;
         let opened = spawn_blocking(move || {
             let opened = Folder::open(&path, opening).and_then(|folder| {
                 let is_its_own = folder.claim(&claim)?;
@@ -67,7 +67,7 @@ impl Pass {
             }
         });
         let folder = opened.await.map_err(|_| MirrorError::Ending)??;
-        Ok(Self { book, folder: Arc::new(folder) })
+        Ok(Self { marks, folder: Arc::new(folder) })
     }
 
     /// Goes through all pages, then through those that changed by that.
@@ -101,7 +101,7 @@ impl Pass {
     async fn through(&self, which: Which, tally: &mut Tally) -> Result<(), MirrorError> {
         let mut after = 0;
         loop {
-            let entries = self.book.read(which, after).await?;
+            let entries = self.marks.read(which, after).await?;
             let Some(last) = entries.last() else { return Ok(()) };
             after = last.page.number;
             self.some(entries, tally).await?;
@@ -144,10 +144,10 @@ impl Pass {
             }
         }
         marks.extend(writes.iter().filter_map(|(entry, over)| coming(entry, *over)));
-        let gone = self.book.mark(&marks).await?;
+        let gone = self.marks.mark(&marks).await?;
         writes.retain(|(entry, _)| !gone.contains(&entry.page.number));
         let written = self.write(writes, tally).await?;
-        self.book.mark(&written).await.map(drop)
+        self.marks.mark(&written).await.map(drop)
     }
 
     async fn import(&self, entry: &Entry, file: Hash, text: &str) -> Result<Imported, MirrorError> {
@@ -156,14 +156,14 @@ impl Pass {
             return Ok(Imported::Refused);
         }
         let before = self.lines_of(entry).await?;
-        self.book.import(entry, file, &imported(&before, after)).await
+        self.marks.import(entry, file, &imported(&before, after)).await
     }
 
     async fn lines_of(&self, entry: &Entry) -> Result<Vec<Line>, MirrorError> {
         use madang::Store;
-        let mut reader = self.book.store.reader().await?;
-        let db = super::book::read_on(&mut *reader)?;
-        let mut notes = NotesRepository::new(db, &self.book.user);
+        let mut reader = self.marks.store.reader().await?;
+        let db = super::marks::read_on(&mut *reader)?;
+        let mut notes = NotesRepository::new(db, &self.marks.user);
         Ok(notes.lines(&entry.page, 0, MAX_PAGE_BLOCKS).await?.items)
     }
 
@@ -214,7 +214,7 @@ impl Pass {
         for which in [Which::Moved, Which::All] {
             let mut after = 0;
             loop {
-                let entries = self.book.read(which, after).await?;
+                let entries = self.marks.read(which, after).await?;
                 let Some(last) = entries.last() else { break };
                 after = last.page.number;
                 for Entry { path, place, .. } in entries {
@@ -224,12 +224,12 @@ impl Pass {
         }
         let mut after = 0;
         loop {
-            let left = self.book.left(after).await?;
+            let left = self.marks.left(after).await?;
             let Some(last) = left.last() else { break };
             after = last.number;
             folders.extend(left.into_iter().map(|file| around(file.place)));
         }
-        let (folder, ours) = (self.folder.clone(), self.book.hashes().await?);
+        let (folder, ours) = (self.folder.clone(), self.marks.hashes().await?);
         let sweeping = spawn_blocking(move || {
             let mut kept = Vec::new();
             for names in folders {

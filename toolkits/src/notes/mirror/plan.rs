@@ -1,5 +1,5 @@
 //! What is to be done about a page's file: a function from what is there, what was written and what is wanted. Pure.
-use super::{book::hash, markdown::parse};
+use super::{markdown::parse, marks::hash};
 
 /// The SHA-256 of a file.
 pub(super) type Hash = [u8; 32];
@@ -19,7 +19,7 @@ pub(super) enum Found {
     Odd,
 }
 
-/// What the book says of a page and its file.
+/// What the marks say of a page and its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept {
     /// What was written last.
@@ -33,7 +33,7 @@ pub(super) struct Kept {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing: file, page and book agree.
+    /// Nothing: file, page and marks agree.
     Nothing,
     /// The file is as wanted: write that down.
     Settle,

@@ -10,7 +10,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{debug, warn};
 
 use super::{
-    book::Which,
+    marks::Which,
     pass::Pass,
     report::{MirrorError, Report},
     steps::Steps,

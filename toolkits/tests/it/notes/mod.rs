@@ -14,14 +14,14 @@ use serde_json::Value;
 use crate::support::kind;
 
 /// A runtime with the tools of notes, and its store.
-pub(crate) async fn house(model: impl ChatModel) -> (Runtime, SqliteStore) {
+pub(crate) async fn fixture(model: impl ChatModel) -> (Runtime, SqliteStore) {
     let store = SqliteStore::in_memory([&*notes::MIGRATIONS]).await.unwrap();
     let builder = Runtime::builder().model(model).store(store.clone()).tools(notes::tools());
     (builder.start().await.unwrap(), store)
 }
 
 async fn silent() -> (Runtime, SqliteStore) {
-    house(ScriptedModel::new([])).await
+    fixture(ScriptedModel::new([])).await
 }
 
 async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {

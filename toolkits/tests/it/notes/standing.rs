@@ -155,7 +155,7 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
         ScriptedCompletion::call("insert_block_below_current", &json!({ "content": "우유" })),
         ScriptedCompletion::text("넣었어요."),
     ]);
-    let (runtime, _) = house(model).await;
+    let (runtime, _) = fixture(model).await;
     let (id, _) = page(&runtime, "장보기", &[(0, "빵")]).await;
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());

@@ -42,7 +42,7 @@ use madang::store::SqliteStore;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store, and a workspace in a folder of its own.
-struct House {
+struct MirrorFixture {
     store: SqliteStore,
     folder: TempDir,
     user: UserId,
@@ -53,7 +53,7 @@ struct Writing(Box<dyn Transaction>);
 
 impl Writing {
     fn notes<'a>(&'a mut self, user: &'a UserId) -> NotesRepository<'a> {
-        NotesRepository::new(book::write_on(&mut *self.0).unwrap(), user)
+        NotesRepository::new(marks::write_on(&mut *self.0).unwrap(), user)
     }
 
     async fn keep(self) {
@@ -61,7 +61,7 @@ impl Writing {
     }
 }
 
-impl House {
+impl MirrorFixture {
     async fn new() -> Self {
         let store = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
         let folder = tempfile::tempdir().unwrap();

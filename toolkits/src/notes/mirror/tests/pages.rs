@@ -5,31 +5,31 @@ use crate::notes::fold::fold;
 
 #[tokio::test]
 async fn each_page_is_a_file_in_folders_that_follow_the_tree() {
-    let house = House::new().await;
-    let top = house.page("프로젝트", None, &[(0, "a"), (1, "b")]).await.page.id.to_string();
-    house.page("마당", Some(&top), &[(0, "c")]).await;
-    house.page("빈 페이지", None, &[]).await;
-    let report = house.sync().await;
+    let fixture = MirrorFixture::new().await;
+    let top = fixture.page("프로젝트", None, &[(0, "a"), (1, "b")]).await.page.id.to_string();
+    fixture.page("마당", Some(&top), &[(0, "c")]).await;
+    fixture.page("빈 페이지", None, &[]).await;
+    let report = fixture.sync().await;
     assert_eq!(report.written, names(&["프로젝트.md", "프로젝트/마당.md", "빈 페이지.md"]));
     let expected =
         [("빈 페이지.md", ""), ("프로젝트.md", "- a\n  - b\n"), ("프로젝트/마당.md", "- c\n")];
     assert_eq!(
-        house.files(),
+        fixture.files(),
         expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
     );
-    assert_eq!(house.sync().await, Report::default(), "nothing is left to do");
+    assert_eq!(fixture.sync().await, Report::default(), "nothing is left to do");
 }
 
 #[tokio::test]
 async fn changed_pages_are_found_by_their_index() {
-    let house = House::new().await;
-    let mut reader = house.store.reader().await.unwrap();
+    let fixture = MirrorFixture::new().await;
+    let mut reader = fixture.store.reader().await.unwrap();
     let plan: Vec<(i64, i64, i64, String)> =
-        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", book::READ_CHANGED)))
+        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", marks::READ_CHANGED)))
             .bind("kim")
             .bind(0)
             .bind(64)
-            .fetch_all(book::read_on(&mut *reader).unwrap())
+            .fetch_all(marks::read_on(&mut *reader).unwrap())
             .await
             .unwrap();
     let [(.., changed), (.., page)] = &plan[..] else { panic!("{plan:?}") };
@@ -39,7 +39,7 @@ async fn changed_pages_are_found_by_their_index() {
 
 #[tokio::test]
 async fn every_title_has_a_file_inside_of_the_workspace() {
-    let house = House::new().await;
+    let fixture = MirrorFixture::new().await;
     let long = "가".repeat(85);
     let titles = [
         "CON",
@@ -63,15 +63,15 @@ async fn every_title_has_a_file_inside_of_the_workspace() {
         "*?\"<>|",
     ];
     for title in titles {
-        let made = house.page(title, None, &[(0, title)]).await.page.id.to_string();
-        house.page("inner", Some(&made), &[(0, "x")]).await;
+        let made = fixture.page(title, None, &[(0, title)]).await.page.id.to_string();
+        fixture.page("inner", Some(&made), &[(0, "x")]).await;
     }
-    house.sync().await;
-    let files = house.files();
+    fixture.sync().await;
+    let files = fixture.files();
     assert_eq!(files.len(), 2 * titles.len(), "{files:#?}");
     let folded: std::collections::BTreeSet<_> = files.keys().map(|name| fold(name)).collect();
     assert_eq!(folded.len(), files.len(), "unlike one another whatever their case");
-    let around: Vec<_> = fs::read_dir(house.folder.path())
+    let around: Vec<_> = fs::read_dir(fixture.folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -80,42 +80,42 @@ async fn every_title_has_a_file_inside_of_the_workspace() {
 
 #[tokio::test]
 async fn a_hundred_levels_of_pages_are_a_hundred_folders() {
-    let house = House::new().await;
+    let fixture = MirrorFixture::new().await;
     let title = "가".repeat(60);
-    let mut above = house.page(&title, None, &[]).await.page.id.to_string();
+    let mut above = fixture.page(&title, None, &[]).await.page.id.to_string();
     for _ in 1..100 {
-        above = house.page(&title, Some(&above), &[]).await.page.id.to_string();
+        above = fixture.page(&title, Some(&above), &[]).await.page.id.to_string();
     }
-    let report = house.sync().await;
+    let report = fixture.sync().await;
     assert_eq!((report.written.len(), report.failed), (100, vec![]));
-    assert_eq!(house.sync().await, Report::default(), "a path of 18,000 bytes is found again");
+    assert_eq!(fixture.sync().await, Report::default(), "a path of 18,000 bytes is found again");
 }
 
 #[tokio::test]
 async fn ten_thousand_lines_are_imported() {
-    let house = House::new().await;
-    let page = house.page("p", None, &[(0, "first")]).await;
-    house.sync().await;
+    let fixture = MirrorFixture::new().await;
+    let page = fixture.page("p", None, &[(0, "first")]).await;
+    fixture.sync().await;
     let text: String =
         (0..10_000).map(|number| format!("{}- line {number}\n", "  ".repeat(number % 3))).collect();
-    fs::write(house.at("p.md"), &text).unwrap();
-    assert_eq!(house.sync().await.imported, names(&["p.md"]));
-    assert_eq!(house.lines(&page).await.len(), 10_000);
-    assert_eq!(house.read("p.md"), text);
+    fs::write(fixture.at("p.md"), &text).unwrap();
+    assert_eq!(fixture.sync().await.imported, names(&["p.md"]));
+    assert_eq!(fixture.lines(&page).await.len(), 10_000);
+    assert_eq!(fixture.read("p.md"), text);
 }
 
 #[tokio::test]
 async fn the_workspace_of_somebody_else_is_refused() {
-    let house = House::new().await;
-    house.page("p", None, &[(0, "a")]).await;
-    house.sync().await;
+    let fixture = MirrorFixture::new().await;
+    fixture.page("p", None, &[(0, "a")]).await;
+    fixture.sync().await;
     let lee = UserId::new("lee").unwrap();
-    let refused = sync(&house.store, lee, &house.at("")).await;
+    let refused = sync(&fixture.store, lee, &fixture.at("")).await;
     assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
     let other = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
-    let refused = sync(&other, house.user.clone(), &house.at("")).await;
+    let refused = sync(&other, fixture.user.clone(), &fixture.at("")).await;
     assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
-    assert_eq!(house.files().len(), 1);
+    assert_eq!(fixture.files().len(), 1);
 }
 
 #[test]

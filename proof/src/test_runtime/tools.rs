@@ -26,7 +26,7 @@ use super::{
     plan::Act,
     point::{Point, Points},
 };
-use crate::book::{Heard, Line};
+use crate::oracle::{Heard, Line};
 
 /// The table of effects.
 pub static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {

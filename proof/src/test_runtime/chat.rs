@@ -7,10 +7,10 @@ use madang::{
     Subscription, TurnId, TurnRefused,
 };
 
-use super::{Yard, plan::TurnPlan, point::Point};
+use super::{TestRuntime, plan::TurnPlan, point::Point};
 use crate::{
-    book::{Heard, Line},
     dice::Dice,
+    oracle::{Heard, Line},
 };
 
 /// Longer than any turn takes on a loaded machine.
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A person and their session.
 #[derive(Debug)]
 pub struct Chat {
-    yard: Yard,
+    runtime: TestRuntime,
     session: Session,
     events: Subscription,
 }
@@ -46,11 +46,11 @@ impl Chat {
     ///
     /// # Errors
     /// [`ChatError`] if that goes wrong.
-    pub async fn open(yard: &Yard, number: u64) -> Result<Self, ChatError> {
+    pub async fn open(runtime: &TestRuntime, number: u64) -> Result<Self, ChatError> {
         let user = if number.is_multiple_of(2) { "kim" } else { "lee" };
-        let session = yard.runtime.session(user, &format!("chat {number}")).await?;
+        let session = runtime.runtime.session(user, &format!("chat {number}")).await?;
         let events = session.subscribe();
-        let mut chat = Self { yard: yard.clone(), session, events };
+        let mut chat = Self { runtime: runtime.clone(), session, events };
         let state = chat.session.state().await?;
         if let Some(question) = &state.question {
             chat.decide(question).await;
@@ -68,7 +68,7 @@ impl Chat {
     /// [`ChatError`] if that goes wrong.
     pub async fn turn(&mut self, plan: &TurnPlan, dice: &mut Dice) -> Result<(), ChatError> {
         let turn = self.session.ask(plan.to_string()).await?;
-        self.yard.points.pass(Point::TurnBegan);
+        self.runtime.points.pass(Point::TurnBegan);
         self.say(Line::Began { turn: turn.id() });
         let leaves_after = dice.once_in(16).then(|| dice.below(8));
         self.stay(turn.id(), leaves_after).await
@@ -108,7 +108,7 @@ impl Chat {
         match &event.kind {
             EventKind::ConfirmationAsked { question } => self.decide(question).await,
             EventKind::ToolCallEnded { record } => {
-                self.yard.points.pass(Point::OutcomeHeard);
+                self.runtime.points.pass(Point::OutcomeHeard);
                 if let Some(heard) = Heard::of(record) {
                     self.say(Line::Heard(heard));
                 }
@@ -134,7 +134,7 @@ impl Chat {
     /// Says yes to three of four. What is decided follows from the token, so that a question that comes again after a
     /// restart gets the same answer.
     async fn decide(&self, question: &Question) {
-        self.yard.points.pass(Point::QuestionSeen);
+        self.runtime.points.pass(Point::QuestionSeen);
         let Some(token) = question.arguments["token"].as_str() else { return };
         let number = token.bytes().fold(0, |number: u64, byte| number * 31 + u64::from(byte));
         let decision =
@@ -144,7 +144,7 @@ impl Chat {
             self.say(Line::Approves { token: token.to_owned() });
         }
         match self.session.answer(question, decision).await {
-            Ok(()) => self.yard.points.pass(Point::QuestionAnswered),
+            Ok(()) => self.runtime.points.pass(Point::QuestionAnswered),
             // The person has left meanwhile, or has answered it in the state of the screen already.
             Err(AnswerError::NotOpen) => {}
             Err(
@@ -159,6 +159,6 @@ impl Chat {
     }
 
     fn say(&self, line: Line) {
-        (self.yard.say)(line);
+        (self.runtime.say)(line);
     }
 }

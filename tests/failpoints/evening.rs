@@ -1,4 +1,4 @@
-//! A house in which every kind of call happens once, each in a session of its own, all at the same time.
+//! An evening on which every kind of call happens once, each in a session of its own, all at the same time.
 
 use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tokio::{sync::Notify, task::JoinSet};
 
 use crate::{
-    book::Book,
+    oracle::Oracle,
     tools::{EFFECTS, Outside, tools},
 };
 
-/// How long the driver waits for anything: far longer than all waits of the house together.
+/// How long the driver waits for anything: far longer than all waits of the evening together.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One call, and what the person does about it.
@@ -66,13 +66,13 @@ const SCENES: [Scene; 16] = [
     Scene { token: "nope", tool: "no_such_tool", person: Person::Watches },
 ];
 
-/// Where a line of the book goes.
+/// Where a line of the oracle goes.
 pub(crate) type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
 /// One evening: all scenes, a second turn in a session that has slept, a chat that is cleared, the end. Whatever fails
 /// on the way is an answer as good as any; only waiting for ever is not.
 pub(crate) async fn evening(folder: &Path, tell: Tell) {
-    let Ok(store) = SqliteStore::open(folder.join("house.db"), [&*EFFECTS]).await else { return };
+    let Ok(store) = SqliteStore::open(folder.join("store.db"), [&*EFFECTS]).await else { return };
     let outside = outside(folder);
     let start = tokio::spawn(builder(store, outside.clone()).model(model()).start());
     let Ok(Ok(runtime)) = start.await else { return };
@@ -95,7 +95,7 @@ pub(crate) async fn evening(folder: &Path, tell: Tell) {
     ended.expect("shutdown ends").expect("nothing is left running");
 }
 
-/// The runtime of a house, but for its model.
+/// The runtime of an evening, but for its model.
 pub(crate) fn builder(store: SqliteStore, outside: Arc<Outside>) -> Builder {
     let mut limits = Limits::default();
     limits.confirmation_timeout = Duration::from_millis(200);
@@ -152,16 +152,16 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
     match &event.kind {
         EventKind::ConfirmationAsked { question } => match scene.person {
             Person::SaysYes => {
-                tell(Book::yes(scene.token));
+                tell(Oracle::yes(scene.token));
                 session.answer(question, Decision::Approve).await.ok();
             }
             Person::SaysAlways => {
-                tell(Book::yes(scene.token));
-                tell(Book::yes(STILL));
+                tell(Oracle::yes(scene.token));
+                tell(Oracle::yes(STILL));
                 session.answer(question, Decision::ApproveAlways).await.ok();
             }
             Person::Types => {
-                tell(Book::yes(scene.token));
+                tell(Oracle::yes(scene.token));
                 let arguments = question.arguments.clone();
                 session.answer(question, Decision::Edit { arguments }).await.ok();
             }
@@ -174,7 +174,7 @@ async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(Strin
             Person::SaysNothing | Person::Watches | Person::LeavesTheHandler => {}
         },
         EventKind::ToolCallEnded { record } => {
-            tell(Book::told(&token(record), status(record), effect(record.effect)));
+            tell(Oracle::told(&token(record), status(record), effect(record.effect)));
         }
         EventKind::UserMessage { .. }
         | EventKind::ModelMessage { .. }

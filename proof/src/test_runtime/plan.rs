@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::dice::Dice;
 
-/// What a tool of the yard does.
+/// What a tool of the test runtime does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Act {
     /// Writes two rows. Asks nobody.
@@ -60,7 +60,7 @@ impl Act {
 pub struct Step {
     /// What it does.
     pub act: Act,
-    /// Names it in effects, ledger and book.
+    /// Names it in effects, ledger and oracle.
     pub token: String,
 }
 

@@ -35,7 +35,7 @@ use crate::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runtime's actors, with the store behind them.
-pub(crate) struct Yard {
+pub(crate) struct TestRuntime {
     pub(crate) store: MemoryStore,
     pub(crate) tree: Tree,
     pub(crate) wiring: Arc<Wiring>,
@@ -43,7 +43,7 @@ pub(crate) struct Yard {
     calls: AtomicUsize,
 }
 
-impl Yard {
+impl TestRuntime {
     /// With these tools, and a model that is never asked.
     pub(crate) async fn new(tools: impl IntoIterator<Item = FakeTool>) -> Self {
         Self::with(Limits::default(), ScriptedModel::new([]), tools).await

@@ -1,4 +1,4 @@
-//! A house whose tools leave rows, futures that are dropped after so many polls, and what must hold afterwards.
+//! A runtime whose tools leave rows, futures that are dropped after so many polls, and what must hold afterwards.
 
 use std::{
     future::{Future, poll_fn},
@@ -39,13 +39,13 @@ static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
 
 /// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, of
 /// `lose_track` nobody knows what it did. The rows have no unique key that would hide a double.
-pub(super) struct House {
+pub(super) struct StoreFixture {
     pub(super) runtime: Runtime,
     pub(super) store: SqliteStore,
     pub(super) folder: TempDir,
 }
 
-impl House {
+impl StoreFixture {
     pub(super) async fn new(name: &str) -> Self {
         Self::with_limits(name, Limits::default()).await
     }
@@ -53,7 +53,7 @@ impl House {
     /// In every session the model calls this tool and says "Done.", again and again.
     pub(super) async fn with_limits(name: &str, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("house.db"), [&*EFFECTS]).await.unwrap();
+        let store = SqliteStore::open(folder.path().join("store.db"), [&*EFFECTS]).await.unwrap();
         let runtime = builder(store.clone(), name).limits(limits).start().await.unwrap();
         Self { runtime, store, folder }
     }

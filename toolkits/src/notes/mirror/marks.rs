@@ -26,7 +26,7 @@ pub(super) const AT_ONCE: u32 = 64;
 
 /// The notes of one user in a store.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct Marks {
     pub(super) store: SqliteStore,
     pub(super) user: UserId,
     pub(super) steps: Steps,
@@ -131,7 +131,7 @@ impl Entry {
     }
 }
 
-impl Book {
+impl Marks {
     /// Gives the word that says whose workspace a folder is.
     pub(super) async fn claim(&self) -> Result<String, MirrorError> {
         let mut transaction = self.store.begin().await?;

@@ -1,4 +1,4 @@
-//! What the person of each chat did and was told: the driver's own book, apart from the store.
+//! What the person of each chat did and was told: the driver's own oracle, apart from the store.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::plan::{Act, Reply, TurnPlan};
 
-/// The book of one chat.
+/// The oracle of one chat.
 #[derive(Debug)]
-pub(crate) struct ChatBook {
+pub(crate) struct ChatOracle {
     pub(crate) session: SessionId,
     pub(crate) turns: Vec<TurnNote>,
     pub(crate) told: Vec<Told>,
@@ -74,7 +74,7 @@ pub(crate) struct Came {
     pub(crate) other: usize,
 }
 
-impl ChatBook {
+impl ChatOracle {
     pub(crate) fn new(session: SessionId) -> Self {
         Self {
             session,

@@ -1,4 +1,4 @@
-//! The book: what was acknowledged, written down outside of the process that acknowledged it.
+//! The oracle: what was acknowledged, written down outside of the process that acknowledged it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,14 +72,14 @@ pub(crate) fn token_of(arguments: &Value) -> Option<String> {
 
 /// Everything that was acknowledged about one database.
 #[derive(Debug, Clone, Default)]
-pub struct Book {
+pub struct Oracle {
     pub(crate) began: BTreeSet<String>,
     pub(crate) ended: BTreeSet<String>,
     pub(crate) approved: BTreeSet<String>,
     pub(crate) heard: BTreeMap<String, Vec<Heard>>,
 }
 
-impl Book {
+impl Oracle {
     /// Writes a line down.
     pub fn note(&mut self, line: Line) {
         match line {

@@ -12,7 +12,7 @@ use std::{path::Path, sync::Arc};
 use madang::{BuildError, Limits, Runtime, store::SqliteStore};
 use madang_testing::SteppedStore;
 
-use crate::book::Line;
+use crate::oracle::Line;
 
 pub use chat::{Chat, ChatError};
 pub use plan::{Act, Step, TurnPlan};
@@ -28,20 +28,20 @@ use tools::Tools;
 /// Where people say what they know.
 pub type Say = Arc<dyn Fn(Line) + Send + Sync>;
 
-/// The database of a yard.
-pub const DATABASE: &str = "yard.db";
+/// The database of a test runtime.
+pub const DATABASE: &str = "proof.db";
 /// The file with the letters that were sent.
 pub const LETTERS: &str = "letters.txt";
 
 /// A runtime with the tools of a proof, and what its people need.
 #[derive(Clone)]
-pub struct Yard {
+pub struct TestRuntime {
     runtime: Runtime,
     say: Say,
     points: Points,
 }
 
-impl Yard {
+impl TestRuntime {
     /// Starts a runtime on this store, whose file is `DATABASE` in the folder.
     ///
     /// # Errors
@@ -85,8 +85,8 @@ impl Yard {
     }
 }
 
-impl std::fmt::Debug for Yard {
+impl std::fmt::Debug for TestRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Yard").field("runtime", &self.runtime).finish_non_exhaustive()
+        f.debug_struct("TestRuntime").field("runtime", &self.runtime).finish_non_exhaustive()
     }
 }

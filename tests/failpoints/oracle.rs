@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// The driver's own book. Each entry is a line, so that the book of a child outlives it.
+/// The driver's own oracle. Each entry is a line, so that the oracle of a child outlives it.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct Oracle {
     pub(crate) told: Vec<Told>,
     pub(crate) yes: BTreeSet<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Told {
     pub(crate) effect: String,
 }
 
-impl Book {
+impl Oracle {
     /// The line of a yes.
     pub(crate) fn yes(token: &str) -> String {
         format!("yes {token}")
@@ -40,7 +40,7 @@ impl Book {
                 status: status.to_owned(),
                 effect: effect.to_owned(),
             }),
-            _ => panic!("not a line of the book: {line}"),
+            _ => panic!("not a line of the oracle: {line}"),
         }
     }
 }
