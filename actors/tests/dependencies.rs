@@ -117,8 +117,8 @@ fn policy() -> Policy {
     Policy::read(&fs::read_to_string(file).unwrap())
 }
 
-#[test]
-fn each_licence_is_allowed_no_crate_is_banned_and_all_come_from_one_registry() {
+/// The packages of the whole workspace for this machine's platform, as `cargo metadata` describes them.
+fn packages() -> Vec<Value> {
     let host = Command::new("rustc").arg("-vV").output().unwrap();
     let host = String::from_utf8(host.stdout).unwrap();
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
@@ -130,12 +130,41 @@ fn each_licence_is_allowed_no_crate_is_banned_and_all_come_from_one_registry() {
         .output()
         .unwrap();
     assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
-    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let mut metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let Value::Array(packages) = metadata["packages"].take() else { panic!("no packages") };
     assert!(packages.len() > 200, "the whole workspace: {}", packages.len());
+    packages
+}
+
+/// What is wrong with the Rust that a package asks for, where the workspace promises `oldest`.
+fn too_new(package: &Value, oldest: &str) -> Option<String> {
+    let parts = |version: &str| -> Vec<u32> {
+        let numbers = version.split('.').map(|part| part.parse().unwrap());
+        numbers.chain([0, 0]).take(3).collect()
+    };
+    let wanted = package["rust_version"].as_str()?;
+    (parts(wanted) > parts(oldest)).then(|| format!("{} needs Rust {wanted}", package["name"]))
+}
+
+#[test]
+fn each_licence_is_allowed_no_crate_is_banned_and_all_come_from_one_registry() {
     let policy = policy();
-    let wrong: Vec<_> = packages.iter().filter_map(|it| policy.complaint(it)).collect();
+    let wrong: Vec<_> = packages().iter().filter_map(|it| policy.complaint(it)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_crate_needs_a_newer_rust_than_the_workspace_promises() {
+    let oldest = env!("CARGO_PKG_RUST_VERSION");
+    let wrong: Vec<_> = packages().iter().filter_map(|it| too_new(it, oldest)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let package = |version: &str| json!({ "name": "a", "rust_version": version });
+    assert!(
+        too_new(&package("1.99"), oldest).is_some() && too_new(&package("2"), oldest).is_some()
+    );
+    assert!(
+        too_new(&package("1.9"), oldest).is_none() && too_new(&package(oldest), oldest).is_none()
+    );
 }
 
 #[test]
