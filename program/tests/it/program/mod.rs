@@ -24,6 +24,8 @@ mod hub;
 mod notes;
 #[cfg(target_os = "linux")]
 mod padded;
+#[cfg(all(feature = "llama", target_os = "linux"))]
+mod picture;
 #[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]
