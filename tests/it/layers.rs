@@ -2,7 +2,7 @@
 //! ports (ARCHITECTURE.md, "Arrows").
 
 #[path = "../../actors/tests/imports/mod.rs"]
-mod imports;
+pub(crate) mod imports;
 
 use std::path::{Path, PathBuf};
 
