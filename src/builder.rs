@@ -8,7 +8,9 @@ use std::{
 };
 
 use madang_actors::{
-    port::{ChatModel, Clock, Extensions, Need, Shares, Store, SystemClock, Tool, Unconstrained},
+    port::{
+        ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool, Unconstrained, UserWeights,
+    },
     protocol::{EffectPolicy, Limits, Locale, UserId},
     registry::ToolRegistry,
     session::History,
@@ -21,7 +23,7 @@ use crate::{BuildError, Runtime, runtime, telemetry, time_zone::TimeZones};
 #[derive(Default)]
 pub struct Builder {
     model: Option<Arc<dyn ChatModel>>,
-    shares: Shares,
+    weights: UserWeights,
     store: Option<Arc<dyn Store>>,
     tools: Vec<Arc<dyn Tool>>,
     limits: Limits,
@@ -42,11 +44,11 @@ impl Builder {
         self
     }
 
-    /// How the model's time is shared out between users who wait for it at once: whoever has twice the share of another
-    /// is served twice as many tokens. All alike until said otherwise.
+    /// Weighs users who wait for the model at the same time: a user with twice the weight of another is served twice as many
+    /// tokens. By default all weigh the same.
     #[must_use]
-    pub fn shares(mut self, share: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
-        self.shares = Shares::new(share);
+    pub fn weights(mut self, weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
+        self.weights = UserWeights::new(weight);
         self
     }
 
@@ -176,7 +178,7 @@ impl Builder {
         }
         let parts = runtime::Parts {
             model,
-            shares: self.shares,
+            weights: self.weights,
             store,
             registry: Arc::new(registry),
             limits: Arc::new(self.limits),

@@ -26,8 +26,8 @@ pub use madang_actors::{
     ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
         AuditError, Audited, ChatModel, Clock, Damaged, Deltas, Forget, ForgetError, Forgotten,
-        LedgerFilter, LedgerRow, ModelError, ModelInfo, Owner, SessionLedger, Shares, Store,
-        StoreError, SystemClock, Unconstrained,
+        LedgerFilter, LedgerRow, ModelError, ModelInfo, Owner, SessionLedger, Store, StoreError,
+        SystemClock, Unconstrained, UserWeights,
     },
     protocol::{
         Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,

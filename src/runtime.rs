@@ -5,8 +5,8 @@ use std::sync::Arc;
 use madang_actors::{
     confirm,
     port::{
-        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Shares, Store,
-        StoreError, Write,
+        ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Store,
+        StoreError, UserWeights, Write,
     },
     protocol::{Answer, AnswerError, Bound, Limits, Locale, Refusal, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
@@ -32,7 +32,7 @@ pub struct Runtime {
 /// What a runtime is made of.
 pub(crate) struct Parts {
     pub(crate) model: Arc<dyn ChatModel>,
-    pub(crate) shares: Shares,
+    pub(crate) weights: UserWeights,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) registry: Arc<ToolRegistry>,
     pub(crate) limits: Arc<Limits>,
@@ -88,7 +88,7 @@ impl Runtime {
     pub(crate) async fn from_parts(parts: Parts) -> Result<Self, BuildError> {
         let Parts {
             model,
-            shares,
+            weights,
             store,
             registry,
             limits,
@@ -109,7 +109,7 @@ impl Runtime {
         let writer_health = Arc::new(WriterHealth::default());
         let children = Children {
             model: model.clone(),
-            shares,
+            weights,
             store: store.clone(),
             occupied: occupied.clone(),
             registry: registry.clone(),
@@ -127,7 +127,7 @@ impl Runtime {
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
-            llm: tree.desk.clone(),
+            llm: tree.model_queue.clone(),
             model,
             dispatcher: tree.dispatcher.clone(),
             around: tree.around.clone(),

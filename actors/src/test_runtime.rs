@@ -18,7 +18,7 @@ use crate::{
     dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg},
     ledger::{self, CallState},
     mailbox::{Recipient, Reply},
-    port::{ChatModel, LedgerFilter, LedgerRow, Shares, Store, SystemClock, Tool, Write},
+    port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
         Answer, AnswerError, Asker, Bound, CallId, Decision, Limits, Locale, Question, SessionId,
         Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
@@ -77,7 +77,7 @@ impl TestRuntime {
             (MemoryStore::new(), Arc::new(model) as Arc<dyn ChatModel>, TaskTracker::new());
         let children = Children {
             model: model.clone(),
-            shares: Shares::default(),
+            weights: UserWeights::default(),
             occupied: None,
             store: Arc::new(store.clone()),
             registry: Arc::new(registry),
@@ -91,7 +91,7 @@ impl TestRuntime {
         let specs: Vec<_> = tree.around.registry.iter().map(|tool| tool.spec().clone()).collect();
         let wiring = Arc::new(Wiring {
             store: tree.store.clone(),
-            llm: tree.desk.clone(),
+            llm: tree.model_queue.clone(),
             model,
             dispatcher: tree.dispatcher.clone(),
             around: tree.around.clone(),

@@ -1,8 +1,8 @@
-//! The shell of the LlmActor: it attends to the desk before the model, for those who wait there.
+//! The shell of the LlmActor: it begins the completions that wait in the queue before the model.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Desk, LlmMsg};
+use super::{LlmMsg, ModelQueue};
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, answer},
@@ -16,22 +16,22 @@ pub struct LlmActor;
 #[derive(Debug)]
 pub struct LlmState {
     me: ActorRef<LlmMsg>,
-    desk: Desk,
+    model_queue: ModelQueue,
     alarm: Option<Alarm>,
 }
 
 impl Actor for LlmActor {
     type Msg = LlmMsg;
     type State = LlmState;
-    type Arguments = Desk;
+    type Arguments = ModelQueue;
 
     async fn pre_start(
         &self,
         me: ActorRef<LlmMsg>,
-        desk: Desk,
+        model_queue: ModelQueue,
     ) -> Result<LlmState, ActorProcessingErr> {
-        desk.open(&me);
-        Ok(LlmState { me, desk, alarm: None })
+        model_queue.open(&me);
+        Ok(LlmState { me, model_queue, alarm: None })
     }
 
     async fn handle(
@@ -42,14 +42,14 @@ impl Actor for LlmActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("llm.handle").await?;
         match msg {
-            LlmMsg::QueueLength { reply } => answer(reply, state.desk.waiting_len()),
+            LlmMsg::QueueLength { reply } => answer(reply, state.model_queue.waiting_len()),
             LlmMsg::Freed => {}
             LlmMsg::Due => {
                 state.alarm = None;
-                state.desk.take_out();
+                state.model_queue.take_out();
             }
         }
-        let due = state.desk.call_up();
+        let due = state.model_queue.call_up();
         Alarm::keep(&mut state.alarm, due, &me, || LlmMsg::Due);
         Ok(())
     }
@@ -57,6 +57,6 @@ impl Actor for LlmActor {
 
 impl Drop for LlmState {
     fn drop(&mut self) {
-        self.desk.close(&self.me);
+        self.model_queue.close(&self.me);
     }
 }

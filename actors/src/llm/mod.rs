@@ -1,16 +1,17 @@
 //! LlmActor: one model, a fair bounded queue in front of it. It does not know what a tool does.
 //!
-//! Completions are wished for at the [`Desk`], which begins with them where nobody waits; the actor attends to those who do.
+//! A caller hands a completion to the [`ModelQueue`], which begins it at once where no other waits. The actor begins those
+//! that wait. The queue lives outside of the actor, so an actor's restart takes no caller by surprise.
 
 mod actor;
-mod desk;
-mod job;
+mod completion_job;
+mod model_queue;
 mod msg;
-mod pace;
 mod queue;
+mod retry_estimator;
 #[cfg(test)]
 mod tests;
 
 pub use actor::LlmActor;
-pub use desk::{Desk, Wish};
+pub use model_queue::{ModelQueue, QueuedCompletion};
 pub use msg::{LlmEvent, LlmMsg};

@@ -15,7 +15,7 @@ pub enum LlmMsg {
         /// The number.
         reply: oneshot::Sender<usize>,
     },
-    /// A place is free and somebody waits for it, or somebody has begun to wait.
+    /// A slot is free and somebody waits for it, or somebody has begun to wait.
     Freed,
     /// Sent by the actor to itself when the completion that waits longest is due.
     Due,

@@ -7,25 +7,27 @@ use foldhash::fast::RandomState;
 use tokio::time::Instant;
 
 use crate::{
-    port::Shares,
+    port::UserWeights,
     protocol::{SessionId, Usage, UserId},
 };
 
-/// Waiting jobs. Whoever was served least comes next: of the users, and of a user's sessions. The jobs of one session keep
-/// their order.
+/// Waiting jobs, in weighted fair order. The user with the least virtual time comes next, and of that user the session with
+/// the least. The jobs of one session keep their order.
 ///
-/// Served is counted in tokens, by the user's share, and writing a prompt counts by its bytes: whoever has twice the share of another comes as often with twice the
-/// tokens. While a completion runs nobody knows what it will cost, so it is charged with what is
-/// usual, and put right when it ends. All that is served is shared out among those who wait or run: so much everybody could
-/// have had, and whoever comes or comes back begins there. So nobody saves up for later, nobody comes before others by
-/// being new, and what somebody had too much is forgotten once the others have had as much.
+/// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a prompt counts by its bytes.
+/// A user with twice the weight of another comes as often with twice the tokens. The cost of a running completion is not
+/// known, so the queue charges what is usual, and corrects that when the completion ends.
+///
+/// The virtual clock advances by all that is served, divided among the users who wait or run. A user who comes or comes back
+/// begins there. So no user saves up for later or gains by being new, and a user who had too much is even again once the
+/// others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
-    shares: Shares,
+    weights: UserWeights,
     users: HashMap<UserId, User<J>, RandomState>,
-    /// How much everybody could have been served.
-    level: u64,
-    /// The shares of all users who are not away.
+    /// How much each user could have been served: where a user who comes begins.
+    virtual_clock: u64,
+    /// The weights of all users who are not away.
     present: u64,
     /// Numbers the jobs as they came.
     came: u64,
@@ -45,9 +47,9 @@ struct User<J> {
 /// What is known of a user. Its counts spare looking at every session.
 #[derive(Debug)]
 struct Account {
-    share: u64,
-    served: u64,
-    level: u64,
+    weight: u64,
+    virtual_time: u64,
+    virtual_clock: u64,
     running: usize,
     waiting: usize,
     /// How many of its sessions are not away.
@@ -56,7 +58,7 @@ struct Account {
 
 #[derive(Debug)]
 struct Session<J> {
-    served: u64,
+    virtual_time: u64,
     running: usize,
     jobs: VecDeque<Waiting<J>>,
 }
@@ -77,7 +79,7 @@ pub(super) struct Charge {
     prompt: u64,
     user: UserId,
     /// The user's when it began.
-    share: u64,
+    weight: u64,
     session: SessionId,
 }
 
@@ -97,7 +99,7 @@ pub(super) fn prompt_cost(bytes: usize) -> u64 {
     (bytes / WRITTEN_BYTES) as u64
 }
 
-/// So many parts of a token are counted, for shares that do not divide.
+/// So many parts of a token are counted, for weights that do not divide.
 const PARTS: u64 = 1_024;
 
 /// What a completion took from others, in tokens of a prompt, and at least one. What was known from before cost nothing.
@@ -112,9 +114,19 @@ fn charged(prompt: u64) -> u64 {
 }
 
 impl<J> Queue<J> {
-    pub(super) fn new(max_len: usize, shares: Shares) -> Self {
+    pub(super) fn new(max_len: usize, weights: UserWeights) -> Self {
         let users = HashMap::default();
-        Self { shares, users, level: 0, present: 0, came: 0, ended: 0, running: 0, len: 0, max_len }
+        Self {
+            weights,
+            users,
+            virtual_clock: 0,
+            present: 0,
+            came: 0,
+            ended: 0,
+            running: 0,
+            len: 0,
+            max_len,
+        }
     }
 
     pub(super) const fn len(&self) -> usize {
@@ -144,11 +156,11 @@ impl<J> Queue<J> {
     /// Somebody begins at once, because nobody waits.
     pub(super) fn begin(&mut self, (user, session): (UserId, SessionId), prompt: u64) -> Charge {
         let charge = (user.clone(), session.clone());
-        let (account, session, level) = self.enter(user, session);
-        let share = account.share;
-        *level = account.begin(session, prompt).max(*level);
+        let (account, session, virtual_clock) = self.enter(user, session);
+        let weight = account.weight;
+        *virtual_clock = account.begin(session, prompt).max(*virtual_clock);
         self.running += 1;
-        Charge { prompt, user: charge.0, share, session: charge.1 }
+        Charge { prompt, user: charge.0, weight, session: charge.1 }
     }
 
     /// Somebody comes, and is not away from here on.
@@ -157,30 +169,37 @@ impl<J> Queue<J> {
         user: UserId,
         session: SessionId,
     ) -> (&mut Account, &mut Session<J>, &mut u64) {
-        let level = self.level;
-        let share = u64::from(self.shares.of(&user));
+        let virtual_clock = self.virtual_clock;
+        let weight = u64::from(self.weights.of(&user));
         let User { account, sessions } = self.users.entry(user).or_insert_with(|| User {
-            account: Account { share, served: level, level, running: 0, waiting: 0, present: 0 },
+            account: Account {
+                weight,
+                virtual_time: virtual_clock,
+                virtual_clock,
+                running: 0,
+                waiting: 0,
+                present: 0,
+            },
             sessions: HashMap::default(),
         });
         if account.is_away() {
-            account.served = account.served.max(level);
+            account.virtual_time = account.virtual_time.max(virtual_clock);
         } else {
-            self.present -= account.share;
+            self.present -= account.weight;
         }
-        self.present += share;
-        account.share = share;
-        let level = account.level;
+        self.present += weight;
+        account.weight = weight;
+        let virtual_clock = account.virtual_clock;
         let session = sessions.entry(session).or_insert_with(|| Session {
-            served: level,
+            virtual_time: virtual_clock,
             running: 0,
             jobs: VecDeque::new(),
         });
         if session.is_away() {
-            session.served = session.served.max(level);
+            session.virtual_time = session.virtual_time.max(virtual_clock);
             account.present += 1;
         }
-        (account, session, &mut self.level)
+        (account, session, &mut self.virtual_clock)
     }
 
     /// The job whose turn it is.
@@ -188,42 +207,44 @@ impl<J> Queue<J> {
         let waiting = self.users.iter_mut().filter(|(_, user)| user.account.waiting > 0);
         let next = waiting.filter_map(|(name, user)| {
             let came = user.sessions.values().filter_map(Session::first).min()?;
-            Some(((user.account.served, came), name.clone(), user))
+            Some(((user.account.virtual_time, came), name.clone(), user))
         });
         let (_, name, User { account, sessions }) = next.min_by_key(|(order, ..)| *order)?;
         let waiting = sessions.iter_mut().filter_map(|(name, session)| {
-            Some(((session.served, session.first()?), name.clone(), session))
+            Some(((session.virtual_time, session.first()?), name.clone(), session))
         });
         let (_, of, session) = waiting.min_by_key(|(order, ..)| *order)?;
         let next = session.jobs.pop_front()?;
         account.waiting -= 1;
-        let share = account.share;
+        let weight = account.weight;
         let prompt = next.prompt;
-        self.level = account.begin(session, prompt).max(self.level);
+        self.virtual_clock = account.begin(session, prompt).max(self.virtual_clock);
         self.len -= 1;
         self.running += 1;
-        Some((next.job, Charge { prompt, user: name, share, session: of }))
+        Some((next.job, Charge { prompt, user: name, weight, session: of }))
     }
 
     /// A completion ended, and this was spent on it; `None` if nobody knows.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
         let cost = PARTS.saturating_mul(charge.prompt + spent.map_or(USUAL, cost));
-        let put_right = |served: u64, share: u64| {
-            served.saturating_sub(charged(charge.prompt) / share).saturating_add(cost / share)
+        let put_right = |virtual_time: u64, weight: u64| {
+            virtual_time
+                .saturating_sub(charged(charge.prompt) / weight)
+                .saturating_add(cost / weight)
         };
-        let each = |shares: u64| (cost / shares.max(1)).max(1);
-        self.level += each(self.present);
+        let each = |weights: u64| (cost / weights.max(1)).max(1);
+        self.virtual_clock += each(self.present);
         if let Some(User { account, sessions }) = self.users.get_mut(&charge.user) {
-            account.level += each(account.present);
+            account.virtual_clock += each(account.present);
             account.running -= 1;
-            account.served = put_right(account.served, charge.share);
+            account.virtual_time = put_right(account.virtual_time, charge.weight);
             if let Some(session) = sessions.get_mut(&charge.session) {
                 session.running -= 1;
-                session.served = put_right(session.served, 1);
+                session.virtual_time = put_right(session.virtual_time, 1);
                 account.present -= u64::from(session.is_away());
             }
             if account.is_away() {
-                self.present -= account.share;
+                self.present -= account.weight;
             }
         }
         self.running -= 1;
@@ -254,7 +275,7 @@ impl<J> Queue<J> {
                 taken.extend(out);
             }
             if account.is_away() {
-                self.present -= account.share;
+                self.present -= account.weight;
             }
         }
         self.len -= taken.len();
@@ -277,7 +298,7 @@ impl<J> Queue<J> {
         sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
     }
 
-    /// Forgets who is away and was served no more than others, from time to time; where nobody waits or runs, everybody.
+    /// Forgets users who are away and were served no more than others, from time to time; where nobody waits or runs, everybody.
     fn forget(&mut self) {
         if self.len == 0 && self.running == 0 {
             return self.users.clear();
@@ -287,10 +308,14 @@ impl<J> Queue<J> {
         }
         self.ended = 0;
         for User { account, sessions } in self.users.values_mut() {
-            sessions.retain(|_, session| !session.is_away() || session.served > account.level);
+            sessions.retain(|_, session| {
+                !session.is_away() || session.virtual_time > account.virtual_clock
+            });
         }
-        let level = self.level;
-        self.users.retain(|_, User { account, .. }| !account.is_away() || account.served > level);
+        let virtual_clock = self.virtual_clock;
+        self.users.retain(|_, User { account, .. }| {
+            !account.is_away() || account.virtual_time > virtual_clock
+        });
     }
 }
 
@@ -299,15 +324,15 @@ impl Account {
         self.running == 0 && self.waiting == 0
     }
 
-    /// Charges user and session with the prompt and what is usual. Gives how much the user had been served.
+    /// Charges user and session with the prompt and what is usual. Gives the user's virtual time before.
     fn begin<J>(&mut self, session: &mut Session<J>, prompt: u64) -> u64 {
-        self.level = self.level.max(session.served);
-        session.served = session.served.saturating_add(charged(prompt));
+        self.virtual_clock = self.virtual_clock.max(session.virtual_time);
+        session.virtual_time = session.virtual_time.saturating_add(charged(prompt));
         session.running += 1;
-        let served = self.served;
-        self.served = self.served.saturating_add(charged(prompt) / self.share);
+        let virtual_time = self.virtual_time;
+        self.virtual_time = self.virtual_time.saturating_add(charged(prompt) / self.weight);
         self.running += 1;
-        served
+        virtual_time
     }
 }
 

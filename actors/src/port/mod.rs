@@ -8,13 +8,13 @@ mod model;
 mod occupancy;
 mod resource;
 mod room;
-mod shares;
 mod soon;
 mod store;
 mod store_error;
 mod tool;
 mod transcript;
 mod turn;
+mod user_weights;
 
 use std::{future::Future, pin::Pin};
 
@@ -25,7 +25,6 @@ pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes};
-pub use shares::Shares;
 pub use soon::soon;
 pub use store::{
     CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoredSession,
@@ -35,6 +34,7 @@ pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};
 pub use transcript::{StoredEntry, TranscriptPart, TranscriptRow};
 pub use turn::{InterruptedSession, OpenTurn, StoredEnd, SubmittedTurn, TurnStep};
+pub use user_weights::UserWeights;
 
 /// A future behind a port.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,4 +1,4 @@
-//! The model's wish to use a tool, and the record of what became of it.
+//! The model's request to use a tool, and the record of what became of it.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     dispatcher::{Around, DispatcherMsg},
-    llm::Desk,
+    llm::ModelQueue,
     mailbox::Address,
     port::ChatModel,
     protocol::ToolSpec,
@@ -21,7 +21,7 @@ pub struct Wiring {
     /// Where messages and turns are stored.
     pub store: StoreHandle,
     /// Where the model is asked.
-    pub llm: Desk,
+    pub llm: ModelQueue,
     /// Whether the model's family asks for several calls at once.
     pub model: Arc<dyn ChatModel>,
     /// Where calls go.

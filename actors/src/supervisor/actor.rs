@@ -17,9 +17,9 @@ use super::{
 use crate::{
     confirm::{ConfirmActor, ConfirmMsg},
     dispatcher::{Around, DispatcherActor, DispatcherMsg},
-    llm::{Desk, LlmActor, LlmMsg},
+    llm::{LlmActor, LlmMsg, ModelQueue},
     mailbox::{Address, answer},
-    port::{ChatModel, Clock, Extensions, Occupied, Shares, Store},
+    port::{ChatModel, Clock, Extensions, Occupied, Store, UserWeights},
     protocol::Limits,
     registry::ToolRegistry,
     store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
@@ -82,7 +82,7 @@ pub struct Children {
     /// The model behind the LlmActor.
     pub model: Arc<dyn ChatModel>,
     /// How its time is shared out between users.
-    pub shares: Shares,
+    pub weights: UserWeights,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
     /// The right to it, which ends with the actors.
@@ -110,8 +110,8 @@ pub struct Tree {
     pub store: StoreHandle,
     /// The one LlmActor.
     pub llm: Address<LlmMsg>,
-    /// The desk that it attends to, where the model is asked.
-    pub desk: Desk,
+    /// The queue that it attends to, where callers ask the model.
+    pub model_queue: ModelQueue,
     /// The one ConfirmActor.
     pub confirm: Address<ConfirmMsg>,
     /// The one DispatcherActor.
@@ -222,9 +222,9 @@ impl Actor for Supervisor {
             children.tasks.clone(),
         ));
         let dispatcher = Address::new(start_dispatcher(&around, &me).await?);
-        let (model, shares) = (children.model.clone(), children.shares.clone());
-        let desk = Desk::new(model, shares, children.limits.clone());
-        let llm = Address::new(start_llm(&desk, &me).await?);
+        let (model, weights) = (children.model.clone(), children.weights.clone());
+        let model_queue = ModelQueue::new(model, weights, children.limits.clone());
+        let llm = Address::new(start_llm(&model_queue, &me).await?);
         let Limits { max_restarts, restart_window, .. } = *children.limits;
         let restarts = Role::ALL
             .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
@@ -232,7 +232,7 @@ impl Actor for Supervisor {
             supervisor: me.get_cell(),
             store,
             llm,
-            desk,
+            model_queue,
             confirm,
             dispatcher,
             store_actor,
@@ -316,7 +316,7 @@ impl Supervising {
                 // For what came after it had looked, and was told to the one before it.
                 store.cast(StoreMsg::Work)?;
             }
-            Role::Llm => self.tree.llm.moved(start_llm(&self.tree.desk, me).await?),
+            Role::Llm => self.tree.llm.moved(start_llm(&self.tree.model_queue, me).await?),
             Role::Confirm => self.tree.confirm.moved(self.children.start_confirm(me).await?),
             Role::Dispatcher => {
                 self.tree.dispatcher.moved(start_dispatcher(&self.tree.around, me).await?)
@@ -365,10 +365,10 @@ impl Children {
 }
 
 async fn start_llm(
-    desk: &Desk,
+    model_queue: &ModelQueue,
     me: &ActorRef<SupervisorMsg>,
 ) -> Result<ActorRef<LlmMsg>, ActorProcessingErr> {
-    Ok(LlmActor::spawn_linked(None, LlmActor, desk.clone(), me.get_cell()).await?.0)
+    Ok(LlmActor::spawn_linked(None, LlmActor, model_queue.clone(), me.get_cell()).await?.0)
 }
 
 async fn start_dispatcher(

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     mailbox::Address,
-    port::{Extensions, Shares, SystemClock},
+    port::{Extensions, SystemClock, UserWeights},
     protocol::Limits,
     registry::ToolRegistry,
     store::WriterHealth,
@@ -28,7 +28,7 @@ use crate::{
 async fn tree(limits: Limits) -> Tree {
     let children = Children {
         model: Arc::new(ScriptedModel::new([])),
-        shares: Shares::default(),
+        weights: UserWeights::default(),
         occupied: None,
         store: Arc::new(MemoryStore::new()),
         registry: Arc::new(ToolRegistry::new()),

@@ -1,4 +1,4 @@
-//! The span of a completion, from the wish for it to its end, its wait for the model included.
+//! The span of a completion, from its request to its end, its wait for the model included.
 
 use std::sync::{Arc, OnceLock};
 

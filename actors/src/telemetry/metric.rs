@@ -69,7 +69,7 @@ pub const METRICS: &[Metric] = {
             COMPLETION_DURATION,
             Histogram,
             Unit::Seconds,
-            "from the wish for a completion to its end, by model and error",
+            "from the request for a completion to its end, by model and error",
         ),
         metric(
             COMPLETION_WAIT,
@@ -81,7 +81,7 @@ pub const METRICS: &[Metric] = {
             FIRST_TOKEN,
             Histogram,
             Unit::Seconds,
-            "from the wish for a completion to its first token, by model",
+            "from the request for a completion to its first token, by model",
         ),
         metric(
             TOKEN_RATE,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 /// What a running completion waits to have decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct DecodeRequest {
     /// Which completion.
     pub(super) run: usize,
     /// So many tokens, at least one.
@@ -12,7 +12,7 @@ pub(super) struct Wish {
     /// It still reads its prompt; otherwise it generates.
     pub(super) reads: bool,
     /// In which decode it last took part: who waited longest comes first.
-    pub(super) served: u64,
+    pub(super) last_served: u64,
 }
 
 /// What a completion gets in the next decode.
@@ -27,20 +27,20 @@ pub(super) struct Share {
 const TURN: usize = 32;
 
 /// Shares out so many tokens of the next decode. Nobody is left out for ever: who gets nothing comes first the next time.
-pub(super) fn plan(wishes: &[Wish], tokens: usize) -> Vec<Share> {
-    let mut order: Vec<&Wish> = wishes.iter().collect();
-    order.sort_by_key(|wish| (wish.served, wish.run));
+pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
+    let mut order: Vec<&DecodeRequest> = requests.iter().collect();
+    order.sort_by_key(|request| (request.last_served, request.run));
     let mut left = tokens;
     let mut shares: Vec<Share> = Vec::new();
-    for wish in &order {
-        let turn = if wish.reads { TURN } else { usize::MAX };
-        let tokens = wish.tokens.min(left).min(turn);
+    for request in &order {
+        let turn = if request.reads { TURN } else { usize::MAX };
+        let tokens = request.tokens.min(left).min(turn);
         left -= tokens;
-        shares.push(Share { run: wish.run, tokens });
+        shares.push(Share { run: request.run, tokens });
     }
     // What is left goes to those that have waited longest.
-    for (wish, share) in order.iter().zip(&mut shares) {
-        let more = (wish.tokens - share.tokens).min(left);
+    for (request, share) in order.iter().zip(&mut shares) {
+        let more = (request.tokens - share.tokens).min(left);
         share.tokens += more;
         left -= more;
     }
@@ -48,17 +48,24 @@ pub(super) fn plan(wishes: &[Wish], tokens: usize) -> Vec<Share> {
     shares
 }
 
-/// The same for some decodes in a row, until one in which somebody gets the last of what it wishes: then there is something
+/// The same for some decodes in a row, until one in which somebody gets the last of what it asked for: then there is something
 /// else to do.
-pub(super) fn plan_ahead(mut wishes: Vec<Wish>, tokens: usize, most: usize) -> Vec<Vec<Share>> {
-    let latest = wishes.iter().map(|wish| wish.served).max().unwrap_or(0);
+pub(super) fn plan_ahead(
+    mut requests: Vec<DecodeRequest>,
+    tokens: usize,
+    most: usize,
+) -> Vec<Vec<Share>> {
+    let latest = requests.iter().map(|request| request.last_served).max().unwrap_or(0);
     let mut decodes = Vec::new();
-    while decodes.len() < most && !wishes.is_empty() && wishes.iter().all(|wish| wish.tokens > 0) {
-        let shares = plan(&wishes, tokens);
+    while decodes.len() < most
+        && !requests.is_empty()
+        && requests.iter().all(|request| request.tokens > 0)
+    {
+        let shares = plan(&requests, tokens);
         for share in &shares {
-            for wish in wishes.iter_mut().filter(|wish| wish.run == share.run) {
-                wish.tokens -= share.tokens;
-                wish.served = latest + 1 + decodes.len() as u64;
+            for request in requests.iter_mut().filter(|request| request.run == share.run) {
+                request.tokens -= share.tokens;
+                request.last_served = latest + 1 + decodes.len() as u64;
             }
         }
         decodes.push(shares);
@@ -76,17 +83,17 @@ pub(super) fn youngest(began: impl Iterator<Item = (usize, u64)>) -> Option<usiz
 mod tests {
     use super::*;
 
-    const fn generates(run: usize, tokens: usize) -> Wish {
-        Wish { run, tokens, reads: false, served: 0 }
+    const fn generates(run: usize, tokens: usize) -> DecodeRequest {
+        DecodeRequest { run, tokens, reads: false, last_served: 0 }
     }
 
-    const fn reads(run: usize, tokens: usize, served: u64) -> Wish {
-        Wish { run, tokens, reads: true, served }
+    const fn reads(run: usize, tokens: usize, last_served: u64) -> DecodeRequest {
+        DecodeRequest { run, tokens, reads: true, last_served }
     }
 
     /// The shares as `run:tokens`.
-    fn shares(wishes: &[Wish], tokens: usize) -> String {
-        let shares = plan(wishes, tokens);
+    fn shares(requests: &[DecodeRequest], tokens: usize) -> String {
+        let shares = plan(requests, tokens);
         let shown: Vec<String> =
             shares.iter().map(|share| format!("{}:{}", share.run, share.tokens)).collect();
         shown.join(" ")
@@ -106,34 +113,36 @@ mod tests {
 
     #[test]
     fn who_got_nothing_comes_first_the_next_time() {
-        let many: Vec<Wish> =
+        let many: Vec<DecodeRequest> =
             (0..5).map(|run| reads(run, 100, if run < 2 { 7 } else { 6 })).collect();
         assert_eq!(shares(&many, 64), "2:32 3:32");
-        let streams =
-            [Wish { served: 3, ..generates(0, 1) }, Wish { served: 2, ..generates(1, 1) }];
+        let streams = [
+            DecodeRequest { last_served: 3, ..generates(0, 1) },
+            DecodeRequest { last_served: 2, ..generates(1, 1) },
+        ];
         assert_eq!(shares(&streams, 1), "1:1");
     }
 
     #[test]
     fn no_more_tokens_than_there_are_are_ever_shared_out() {
-        let wishes: Vec<Wish> = (0..300)
+        let requests: Vec<DecodeRequest> = (0..300)
             .map(|run| {
                 if run % 3 == 0 { generates(run, 1 + run % 7) } else { reads(run, run * 5 + 1, 0) }
             })
             .collect();
         for tokens in [0, 8, 160, 1_000, 1_000_000] {
-            let shares = plan(&wishes, tokens);
-            let wished: usize = wishes.iter().map(|wish| wish.tokens).sum();
+            let shares = plan(&requests, tokens);
+            let asked: usize = requests.iter().map(|request| request.tokens).sum();
             let shared: usize = shares.iter().map(|share| share.tokens).sum();
-            assert_eq!(shared, tokens.min(wished));
-            assert!(shares.iter().all(|share| share.tokens <= wishes[share.run].tokens));
+            assert_eq!(shared, tokens.min(asked));
+            assert!(shares.iter().all(|share| share.tokens <= requests[share.run].tokens));
         }
     }
 
     #[test]
     fn what_is_planned_ahead_ends_with_the_first_that_has_all() {
-        let ahead = |wishes: &[Wish]| -> Vec<Vec<(usize, usize)>> {
-            let decodes = plan_ahead(wishes.to_vec(), 64, 4);
+        let ahead = |requests: &[DecodeRequest]| -> Vec<Vec<(usize, usize)>> {
+            let decodes = plan_ahead(requests.to_vec(), 64, 4);
             let shown = |share: &Share| (share.run, share.tokens);
             decodes.iter().map(|shares| shares.iter().map(shown).collect()).collect()
         };

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    plan::Wish,
+    plan::DecodeRequest,
     scope::{Held, Owner},
     sequence::Sequence,
     steps::Kind,
@@ -39,7 +39,7 @@ pub(super) struct Run {
     /// It reads, instead of generating.
     pub(super) reads: bool,
     /// The number of the decode in which it last took part.
-    pub(super) served: u64,
+    pub(super) last_served: u64,
     /// Numbers the completions as they began.
     pub(super) began: u64,
     pub(super) usage: Usage,
@@ -76,10 +76,10 @@ impl Run {
     }
 
     /// What it waits to have decoded; `None` without a sequence.
-    pub(super) fn wish(&self, run: usize) -> Option<Wish> {
+    pub(super) fn decode_request(&self, run: usize) -> Option<DecodeRequest> {
         self.sequence?;
         let tokens = self.tokens.len() - self.held;
-        Some(Wish { run, tokens, reads: self.reads, served: self.served })
+        Some(DecodeRequest { run, tokens, reads: self.reads, last_served: self.last_served })
     }
 
     /// In which decode of the engine's thread it takes part, while the contexts are split or not.

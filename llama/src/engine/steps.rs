@@ -18,7 +18,7 @@ use super::{
     cache::Cache,
     generator::Generator,
     kv_context::KvContext,
-    plan::{self, Share, Wish},
+    plan::{self, DecodeRequest, Share},
     prefill_budget::PrefillBudget,
     prefill_worker::PrefillWorker,
     prefixes::Prefixes,
@@ -147,7 +147,7 @@ impl<'m> Engine<'m> {
             waits: Waits::No,
             context: ContextKind::Main,
             reads: true,
-            served: self.stats.decodes,
+            last_served: self.stats.decodes,
             began: self.stats.completions,
             usage: Usage::default(),
             end: None,
@@ -182,11 +182,11 @@ impl<'m> Engine<'m> {
     pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
             let is_on = self.is_split();
-            let wishes = self.runs.iter().enumerate().filter_map(|(at, run)| {
-                let wish = run.wish(at)?;
-                (run.is_decoded(is_on) == Some(kind)).then_some(wish)
+            let requests = self.runs.iter().enumerate().filter_map(|(at, run)| {
+                let decode_request = run.decode_request(at)?;
+                (run.is_decoded(is_on) == Some(kind)).then_some(decode_request)
             });
-            let wishes: Vec<Wish> = wishes.collect();
+            let requests: Vec<DecodeRequest> = requests.collect();
             let tokens = match kind {
                 Kind::Streams => self.bounds.batch(),
                 Kind::Prompts => {
@@ -195,7 +195,7 @@ impl<'m> Engine<'m> {
                     self.prefill_budget.prompt_tokens(streams, self.bounds.prompt_tokens)
                 }
             };
-            let shares = plan::plan(&wishes, tokens);
+            let shares = plan::plan(&requests, tokens);
             if shares.is_empty() {
                 return None;
             }
@@ -226,7 +226,7 @@ impl<'m> Engine<'m> {
             here(&mut self.cache, &mut self.prefill_worker)
                 .holds(sequence, &run.tokens[run.held..end]);
             run.holds(end);
-            run.served = self.stats.decodes;
+            run.last_served = self.stats.decodes;
             read += if run.reads { share.tokens } else { 0 };
         }
         self.stats.prompt_tokens_evaluated += read as u64;
@@ -334,7 +334,7 @@ pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], held: &[usize], sha
     batch.clear();
     for share in shares {
         let run = &runs[share.run];
-        let sequence = run.sequence.expect("who has no sequence wishes nothing");
+        let sequence = run.sequence.expect("a run without a sequence asks for nothing");
         let (held, end) = (held[share.run], held[share.run] + share.tokens);
         for (at, token) in (held..end).zip(&run.tokens[held..end]) {
             let position = i32::try_from(at).expect("a context has fewer tokens than 2^31");

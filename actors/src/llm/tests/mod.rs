@@ -9,16 +9,16 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Desk, LlmActor, LlmEvent, LlmMsg, Wish};
+use super::{LlmActor, LlmEvent, LlmMsg, ModelQueue, QueuedCompletion};
 use crate::{
     mailbox::{Recipient, Reply},
-    port::{ChatModel, Deltas, ModelError, Shares},
+    port::{ChatModel, Deltas, ModelError, UserWeights},
     protocol::{CompletionId, CompletionRequest, Limits, Locale, SessionId, UserId},
     testing::model_pair,
 };
 
 struct Llm {
-    desk: Desk,
+    model_queue: ModelQueue,
     actor: ActorRef<LlmMsg>,
     heard: UnboundedReceiver<LlmEvent>,
     news: Recipient<LlmEvent>,
@@ -26,10 +26,11 @@ struct Llm {
 
 impl Llm {
     async fn new(model: impl ChatModel, limits: Limits) -> Self {
-        let desk = Desk::new(Arc::new(model), Shares::default(), Arc::new(limits));
-        let (actor, _) = LlmActor::spawn(None, LlmActor, desk.clone()).await.unwrap();
+        let model_queue =
+            ModelQueue::new(Arc::new(model), UserWeights::default(), Arc::new(limits));
+        let (actor, _) = LlmActor::spawn(None, LlmActor, model_queue.clone()).await.unwrap();
         let (sender, heard) = mpsc::unbounded_channel();
-        Self { desk, actor, heard, news: Recipient::channel(sender) }
+        Self { model_queue, actor, heard, news: Recipient::channel(sender) }
     }
 
     fn ask(&self, number: u128, user: &str) -> CancellationToken {
@@ -49,7 +50,7 @@ impl Llm {
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
         };
         let reply = Reply::new(self.news.clone(), lost);
-        self.desk.complete(Wish {
+        self.model_queue.complete(QueuedCompletion {
             request: Box::new(request),
             deltas: Deltas::ignored(),
             cancel: cancel.clone(),
@@ -213,8 +214,8 @@ async fn the_next_actor_finds_the_desk_empty_and_until_then_nobody_waits_in_vain
     llm.ask(2, "kim");
     assert_eq!(llm.ended().await, ended(2, "EngineDied"), "nobody is there");
     let gone = llm.actor;
-    (llm.actor, _) = LlmActor::spawn(None, LlmActor, llm.desk.clone()).await.unwrap();
-    llm.desk.close(&gone);
+    (llm.actor, _) = LlmActor::spawn(None, LlmActor, llm.model_queue.clone()).await.unwrap();
+    llm.model_queue.close(&gone);
     llm.ask(3, "kim");
     script.next().await.say("ok");
     assert_eq!(llm.ended().await, ended(3, "ok"), "who is long gone closes nothing");

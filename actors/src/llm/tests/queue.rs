@@ -11,7 +11,7 @@ fn of(name: &str) -> (UserId, SessionId) {
 }
 
 fn queue(names: &[&'static str]) -> Queue<&'static str> {
-    let mut queue = Queue::new(100, Shares::default());
+    let mut queue = Queue::new(100, UserWeights::default());
     for name in names {
         queue.push(of(name), 0, Instant::now(), *name).unwrap();
     }
@@ -51,7 +51,7 @@ fn who_takes_long_answers_gets_fewer_of_them() {
 
 #[test]
 fn who_has_long_prompts_written_gets_fewer_of_them_although_they_fail() {
-    let mut queue = Queue::new(100, Shares::default());
+    let mut queue = Queue::new(100, UserWeights::default());
     // The prompts of one are as long as what is usual costs three times, so one costs what four of the other do.
     for (name, prompt) in [("a/1", 3 * USUAL), ("b/1", 0)] {
         for _ in 0..8 {
@@ -69,7 +69,8 @@ fn who_has_long_prompts_written_gets_fewer_of_them_although_they_fail() {
 
 #[test]
 fn who_has_twice_the_share_is_served_twice_as_much() {
-    let mut queue = Queue::new(1_000, Shares::new(|user| if user.as_str() == "a" { 2 } else { 1 }));
+    let mut queue =
+        Queue::new(1_000, UserWeights::new(|user| if user.as_str() == "a" { 2 } else { 1 }));
     for name in ["a/1", "b/1"].into_iter().cycle().take(600) {
         queue.push(of(name), 0, Instant::now(), name).unwrap();
     }
@@ -86,15 +87,15 @@ fn who_has_twice_the_share_is_served_twice_as_much() {
 
 #[test]
 fn whose_share_cannot_be_told_has_the_least() {
-    let shares = Shares::new(|user| if user.as_str() == "a" { panic!("who?") } else { 500 });
-    let share = |user| shares.of(&UserId::new(user).unwrap());
-    assert_eq!((share("a"), share("b")), (1, Shares::MOST));
+    let weights = UserWeights::new(|user| if user.as_str() == "a" { panic!("who?") } else { 500 });
+    let weight = |user| weights.of(&UserId::new(user).unwrap());
+    assert_eq!((weight("a"), weight("b")), (1, UserWeights::MOST));
 }
 
 #[test]
 fn a_newcomer_with_a_large_share_takes_no_more_than_that() {
     let mut queue =
-        Queue::new(1_000, Shares::new(|user| if user.as_str() == "new" { 3 } else { 1 }));
+        Queue::new(1_000, UserWeights::new(|user| if user.as_str() == "new" { 3 } else { 1 }));
     let usage = Some(Usage { prompt_tokens: 900, ..Usage::default() });
     for _ in 0..100 {
         queue.push(of("old/1"), 0, Instant::now(), "old").unwrap();
@@ -157,14 +158,14 @@ fn where_nobody_waits_or_runs_nothing_is_remembered() {
 
 #[test]
 fn a_full_queue_gives_the_job_back() {
-    let mut queue = Queue::new(1, Shares::default());
+    let mut queue = Queue::new(1, UserWeights::default());
     queue.push(of("a/1"), 0, Instant::now(), "first").unwrap();
     assert_eq!(queue.push(of("b/1"), 0, Instant::now(), "second"), Err("second"));
 }
 
 #[test]
 fn due_and_unwanted_jobs_are_taken_out_and_the_rest_keeps_its_order() {
-    let mut queue = Queue::new(10, Shares::default());
+    let mut queue = Queue::new(10, UserWeights::default());
     let now = Instant::now();
     let later = now + Duration::from_secs(1);
     for (name, due, job) in
@@ -196,7 +197,7 @@ fn newcomers_without_end_keep_nobody_waiting() {
             return;
         }
     }
-    panic!("whoever was served once waits for ever");
+    panic!("a user who was served once waits for ever");
 }
 
 #[test]
@@ -226,7 +227,7 @@ fn counted(queue: &Queue<u32>) -> [(u64, Vec<[u64; 3]>); 2] {
         [account.waiting as u64, account.running as u64, account.present]
     };
     let users = || queue.users.values();
-    let present = users().filter(|user| by_looking(user)[2] > 0).map(|user| user.account.share);
+    let present = users().filter(|user| by_looking(user)[2] > 0).map(|user| user.account.weight);
     [
         (queue.present, users().map(by_counting).collect()),
         (present.sum(), users().map(by_looking).collect()),
@@ -238,7 +239,7 @@ proptest::proptest! {
     fn what_is_counted_is_what_is_there(
         steps in proptest::collection::vec((0..3_usize, 0..2_usize, 0..6_u8), 1..120),
     ) {
-        let mut queue = Queue::new(8, Shares::new(|user| if user.as_str() == "a" { 3 } else { 1 }));
+        let mut queue = Queue::new(8, UserWeights::new(|user| if user.as_str() == "a" { 3 } else { 1 }));
         let (mut charges, mut number) = (Vec::new(), 0);
         for (user, session, step) in steps {
             let whose = of(&format!("{}/{session}", ["a", "b", "c"][user]));

@@ -14,7 +14,7 @@ use crate::session::{
 };
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent},
-    llm::{LlmEvent, Wish},
+    llm::{LlmEvent, QueuedCompletion},
     mailbox::{Recipient, Reply},
     port::{Deltas, ModelError, StoreError},
     protocol::{
@@ -105,7 +105,7 @@ impl Awake {
         let reply = Reply::new(Recipient::actor(me.clone()), lost);
         // If the model's actor is gone, the reply is lost, and says so.
         let (request, span) = (Box::new(request), turn.span.span().clone());
-        self.wiring.llm.complete(Wish { request, deltas, cancel, span, reply });
+        self.wiring.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
     }
 
     pub(crate) fn cancel_completion(&mut self) {

@@ -7,7 +7,7 @@ use super::{
         cache::Cache,
         kv_context::KvContext,
         places::give_up,
-        plan::{self, Share, Wish},
+        plan::{self, DecodeRequest, Share},
         prefixes::Prefixes,
         run::{ContextKind, Run, Waits},
         scope::Held,
@@ -107,7 +107,7 @@ impl Engine<'_> {
             let end = run.held + piece.tokens;
             kv.holds(piece.sequence, &run.tokens[run.held..end]);
             run.holds(end);
-            run.served = stats.decodes;
+            run.last_served = stats.decodes;
         }
         let mut stay = Sequences::default();
         for run in runs.iter_mut().filter(|run| run.context == ContextKind::Prefill) {
@@ -153,12 +153,12 @@ impl Engine<'_> {
     fn read_on(&mut self) -> bool {
         let Self { runs, prefill_worker: Some(worker), .. } = self else { return false };
         let Some(mut lent) = worker.reader.take() else { return false };
-        let wish = |(at, run): (usize, &Run)| {
-            let wish = run.wish(at).filter(|_| run.context == ContextKind::Prefill)?;
-            Some(Wish { tokens: run.unread(), ..wish })
+        let request = |(at, run): (usize, &Run)| {
+            let request = run.decode_request(at).filter(|_| run.context == ContextKind::Prefill)?;
+            Some(DecodeRequest { tokens: run.unread(), ..request })
         };
-        let wishes = runs.iter().enumerate().filter_map(wish).collect();
-        let ahead = plan::plan_ahead(wishes, worker.piece, lent.batches.len());
+        let requests = runs.iter().enumerate().filter_map(request).collect();
+        let ahead = plan::plan_ahead(requests, worker.piece, lent.batches.len());
         lent.count = ahead.len();
         let mut held: Vec<usize> = runs.iter().map(|run| run.held).collect();
         for (number, (shares, batch)) in ahead.iter().zip(&mut lent.batches).enumerate() {
@@ -166,7 +166,7 @@ impl Engine<'_> {
             for Share { run, tokens } in shares.iter().copied() {
                 held[run] += tokens;
                 let Run { began, sequence, .. } = runs[run];
-                let sequence = sequence.expect("who has no sequence wishes nothing");
+                let sequence = sequence.expect("a run without a sequence asks for nothing");
                 worker.pieces.push(Piece { batch: number, began, sequence, tokens });
             }
         }

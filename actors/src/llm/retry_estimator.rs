@@ -1,19 +1,19 @@
-//! When there will be a place for whoever is refused now, going by how long completions took lately.
+//! When there will be a slot for whoever is refused now, going by how long completions took lately.
 
 use std::time::Duration;
 
 /// How long completions take.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RetryEstimator {
     average: Option<Duration>,
-    /// Refused since a place came free last: the next one is told a later moment, or all would come for the same place.
+    /// Refused since a slot came free last: the next one is told a later moment, or all would come for the same slot.
     refused: u32,
 }
 
 /// The latest completion counts for so much of the average.
 const LATEST: u32 = 8;
 
-impl Pace {
+impl RetryEstimator {
     /// A completion ended and took so long.
     pub(super) fn ended(&mut self, took: Duration) {
         let average = self.average.unwrap_or(took);
@@ -21,7 +21,7 @@ impl Pace {
         self.refused = self.refused.saturating_sub(1);
     }
 
-    /// Somebody came in and found nobody waiting: there is a place for everybody again.
+    /// Somebody came in and found nobody waiting: there is a slot for everybody again.
     pub(super) fn has_room(&mut self) {
         self.refused = 0;
     }
@@ -30,7 +30,7 @@ impl Pace {
     pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
         self.refused = self.refused.saturating_add(1);
         let running = u32::try_from(running.max(1)).unwrap_or(u32::MAX);
-        // A place in the queue comes free with each completion that ends.
+        // A slot in the queue comes free with each completion that ends.
         self.average.map(|average| average.saturating_mul(self.refused) / running)
     }
 }
@@ -45,35 +45,35 @@ mod tests {
 
     #[test]
     fn before_anything_has_ended_nobody_knows() {
-        assert_eq!(Pace::default().refuses(4), None);
+        assert_eq!(RetryEstimator::default().refuses(4), None);
     }
 
     #[test]
     fn each_who_is_refused_is_told_a_later_moment_until_places_come_free() {
-        let mut pace = Pace::default();
-        pace.ended(seconds(8));
-        assert_eq!([pace.refuses(4), pace.refuses(4)], [Some(seconds(2)), Some(seconds(4))]);
-        pace.ended(seconds(8));
-        pace.ended(seconds(8));
-        assert_eq!(pace.refuses(4), Some(seconds(2)));
+        let mut retries = RetryEstimator::default();
+        retries.ended(seconds(8));
+        assert_eq!([retries.refuses(4), retries.refuses(4)], [Some(seconds(2)), Some(seconds(4))]);
+        retries.ended(seconds(8));
+        retries.ended(seconds(8));
+        assert_eq!(retries.refuses(4), Some(seconds(2)));
     }
 
     #[test]
     fn who_was_refused_long_ago_does_not_come_again() {
-        let mut pace = Pace::default();
-        pace.ended(seconds(8));
+        let mut retries = RetryEstimator::default();
+        retries.ended(seconds(8));
         for _ in 0..10_000 {
-            pace.refuses(4);
+            retries.refuses(4);
         }
-        pace.has_room();
-        assert_eq!(pace.refuses(4), Some(seconds(2)));
+        retries.has_room();
+        assert_eq!(retries.refuses(4), Some(seconds(2)));
     }
 
     #[test]
     fn what_was_lately_counts_most() {
-        let mut pace = Pace::default();
-        pace.ended(seconds(8));
-        pace.ended(seconds(16));
-        assert_eq!(pace.refuses(1), Some(seconds(9)));
+        let mut retries = RetryEstimator::default();
+        retries.ended(seconds(8));
+        retries.ended(seconds(16));
+        assert_eq!(retries.refuses(1), Some(seconds(9)));
     }
 }

@@ -1,4 +1,4 @@
-//! One completion that was wished for: its deadlines, its run, its end.
+//! One completion of the queue: its deadlines, its run, its end.
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -13,9 +13,9 @@ use crate::{
     telemetry::{CompletionClock, CompletionSpan},
 };
 
-/// A completion that was wished for and has not ended.
+/// A completion that has not ended.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct CompletionJob {
     pub(super) request: Box<CompletionRequest>,
     pub(super) deltas: Deltas,
     pub(super) cancel: CancellationToken,
@@ -26,7 +26,7 @@ pub(super) struct Job {
     pub(super) reply: Reply<LlmEvent>,
 }
 
-impl Job {
+impl CompletionJob {
     pub(super) fn whose(&self) -> (UserId, SessionId) {
         (self.request.user.clone(), self.request.session.clone())
     }
@@ -39,8 +39,8 @@ impl Job {
 }
 
 /// Lets the model complete, and says what was spent, if it is known.
-pub(super) async fn run(model: &dyn ChatModel, job: Job) -> Option<Usage> {
-    let Job { request, deltas, cancel, first_due, due, span, reply } = job;
+pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usage> {
+    let CompletionJob { request, deltas, cancel, first_due, due, span, reply } = job;
     let completion = request.id;
     let result = if let Err(failed) = failpoint("job.runs").await {
         Err(ModelError::failed_by(ModelError::ENGINE_DIED, failed))

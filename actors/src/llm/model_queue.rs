@@ -1,0 +1,254 @@
+//! The queue before the model: which completions wait, and which run. A completion begins here where no other waits.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use metrics::SharedString;
+use ractor::ActorRef;
+use tokio::{task::AbortHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+use tracing::{Span, debug, error};
+
+use super::{
+    LlmEvent, LlmMsg,
+    completion_job::{CompletionJob, run},
+    queue::{Charge, Queue, prompt_cost},
+    retry_estimator::RetryEstimator,
+};
+use crate::{
+    mailbox::Reply,
+    port::{ChatModel, Deltas, ModelError, UserWeights},
+    protocol::{CompletionId, CompletionRequest, Limits, Usage},
+    telemetry::CompletionSpan,
+};
+
+/// The queue before one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is open
+/// while one does. Where a slot is free and no completion waits, one begins without that actor. The actor begins those that
+/// wait, and ends those that waited too long. A completion that ends gives its slot back itself.
+#[derive(Debug, Clone)]
+pub struct ModelQueue(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    model: Arc<dyn ChatModel>,
+    /// The model's, as watchers see it.
+    name: SharedString,
+    limits: Arc<Limits>,
+    state: Mutex<QueueState>,
+}
+
+#[derive(Debug)]
+struct QueueState {
+    /// Who attends to it; `None` while nobody does.
+    actor: Option<ActorRef<LlmMsg>>,
+    waiting: Queue<CompletionJob>,
+    running: BTreeMap<u64, Running>,
+    /// Numbers the slots.
+    begun: u64,
+    retries: RetryEstimator,
+}
+
+#[derive(Debug)]
+struct Running {
+    charge: Charge,
+    since: Instant,
+    task: AbortHandle,
+}
+
+/// A completion that a caller hands to the queue.
+#[derive(Debug)]
+pub struct QueuedCompletion {
+    /// The chat and the tools.
+    pub request: Box<CompletionRequest>,
+    /// Where the text goes while it is generated.
+    pub deltas: Deltas,
+    /// Cancelled when nobody wants the completion any more, also because it has ended.
+    pub cancel: CancellationToken,
+    /// What the completion's span is a child of: that of the turn.
+    pub span: Span,
+    /// Exactly one event ends it.
+    pub reply: Reply<LlmEvent>,
+}
+
+impl ModelQueue {
+    /// Makes a queue to which no actor attends yet.
+    #[must_use]
+    pub fn new(model: Arc<dyn ChatModel>, shares: UserWeights, limits: Arc<Limits>) -> Self {
+        let state = QueueState {
+            actor: None,
+            waiting: Queue::new(limits.max_waiting_completions, shares),
+            running: BTreeMap::new(),
+            begun: 0,
+            retries: RetryEstimator::default(),
+        };
+        let name = SharedString::from(model.info().name);
+        Self(Arc::new(Shared { model, name, limits, state: Mutex::new(state) }))
+    }
+
+    /// Completes a chat: begins at once where no completion waits and a slot is free; otherwise the completion waits. Never
+    /// blocks. While no actor attends to the queue, the caller hears that the answer was lost.
+    pub fn complete(&self, queued: QueuedCompletion) {
+        let Shared { name, limits, .. } = &*self.0;
+        let QueuedCompletion { request, deltas, cancel, span, reply } = queued;
+        let now = Instant::now();
+        let due = now + limits.completion_timeout;
+        let first_due = due.min(now + limits.first_token_timeout);
+        let span = CompletionSpan::begin(&span, name, &request);
+        self.admit(CompletionJob { request, deltas, cancel, first_due, due, span, reply });
+    }
+
+    fn admit(&self, job: CompletionJob) {
+        let (max, whose) = (self.max_concurrent(), job.whose());
+        let prompt = prompt_cost(job.request.bytes());
+        let mut state = self.state();
+        if state.waiting.len() >= self.0.limits.max_waiting_completions {
+            drop(state);
+            self.take_out();
+            state = self.state();
+        }
+        let Some(actor) = state.actor.clone() else {
+            drop(state);
+            return drop(job);
+        };
+        if state.waiting.len() == 0 {
+            state.retries.has_room();
+            if state.running.len() < max {
+                let charge = state.waiting.begin(whose, prompt);
+                return self.run(&mut state, job, charge);
+            }
+        }
+        // What waits has no first token.
+        let due = job.first_due;
+        match state.waiting.push(whose, prompt, due, job) {
+            Ok(()) => {
+                drop(state);
+                look(&actor); // at the time, and whether a slot has come free since
+            }
+            Err(job) => {
+                let running = state.running.len();
+                let retry_after = state.retries.refuses(running);
+                drop(state);
+                job.end(Err(ModelError::Overloaded { retry_after }));
+            }
+        }
+    }
+
+    /// How many completions wait.
+    pub(super) fn waiting_len(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    /// This actor attends to it from here on. What one before it has left ends.
+    pub(super) fn open(&self, actor: &ActorRef<LlmMsg>) {
+        self.state().actor = Some(actor.clone());
+        self.clear();
+    }
+
+    /// This actor is gone: what it attended to ends with it, and the askers hear of it.
+    pub(super) fn close(&self, actor: &ActorRef<LlmMsg>) {
+        let is_its = |by: &mut ActorRef<LlmMsg>| by.get_id() == actor.get_id();
+        let closed = self.state().actor.take_if(is_its);
+        if closed.is_some() {
+            self.clear();
+        }
+    }
+
+    fn clear(&self) {
+        let mut state = self.state();
+        let (waiting, running) = (state.waiting.take_all(), std::mem::take(&mut state.running));
+        for Running { charge, .. } in running.values() {
+            state.waiting.ended(charge, None);
+        }
+        // Not under the lock: they give their slots back, and their askers hear of it.
+        drop(state);
+        running.values().for_each(|running| running.task.abort());
+        drop(waiting);
+    }
+
+    /// Ends what waited too long or is not wanted any more.
+    pub(super) fn take_out(&self) {
+        let is_unwanted = |job: &CompletionJob| job.cancel.is_cancelled();
+        let out = self.state().waiting.take_out(Instant::now(), is_unwanted);
+        for job in out {
+            let error = if job.cancel.is_cancelled() {
+                ModelError::Cancelled { usage: Default::default() }
+            } else {
+                ModelError::failed(ModelError::TIMEOUT)
+            };
+            job.end(Err(error));
+        }
+    }
+
+    /// Begins with those whose turn it is, and says when the one that waits longest is due.
+    pub(super) fn call_up(&self) -> Option<Instant> {
+        let max = self.max_concurrent();
+        let mut state = self.state();
+        while state.running.len() < max
+            && let Some((job, charge)) = state.waiting.next()
+        {
+            self.run(&mut state, job, charge);
+        }
+        state.waiting.next_due()
+    }
+
+    /// Under the lock: the completion cannot give its slot back before it has it.
+    fn run(&self, state: &mut QueueState, job: CompletionJob, charge: Charge) {
+        state.begun += 1;
+        let (slot, model_queue) = (state.begun, self.clone());
+        // Boxed: a task's future is moved as a whole about ten times.
+        let work = tokio::spawn(Box::pin(async move {
+            // Dropped last, also when the model panics: the slot is free only after the asker has heard. Made in here: a
+            // runtime that is being shut down drops the task in `spawn`, under the lock that this would wait for.
+            let mut freed =
+                Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
+            freed.spent = run(&*model_queue.0.model, job).await;
+        }));
+        let (since, task) = (Instant::now(), work.abort_handle());
+        state.running.insert(slot, Running { charge, since, task });
+    }
+
+    fn max_concurrent(&self) -> usize {
+        self.0.model.info().max_concurrent.max(1)
+    }
+
+    /// Gives a slot back, and says who is to be told because somebody waits for it.
+    fn free(&self, slot: u64, spent: Option<Usage>) -> Option<ActorRef<LlmMsg>> {
+        let mut state = self.state();
+        if let Some(Running { charge, since, .. }) = state.running.remove(&slot) {
+            state.waiting.ended(&charge, spent);
+            state.retries.ended(since.elapsed());
+        }
+        state.actor.clone().filter(|_| state.waiting.len() > 0)
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.0.state.lock().expect("no code under this lock panics")
+    }
+}
+
+/// Gives a slot back, however the completion ended.
+struct Freed<'a> {
+    model_queue: &'a ModelQueue,
+    slot: u64,
+    completion: CompletionId,
+    spent: Option<Usage>,
+}
+
+impl Drop for Freed<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            error!(completion = %self.completion, "the model panicked");
+        }
+        if let Some(actor) = self.model_queue.free(self.slot, self.spent) {
+            look(&actor);
+        }
+    }
+}
+
+fn look(actor: &ActorRef<LlmMsg>) {
+    if actor.cast(LlmMsg::Freed).is_err() {
+        debug!("the model's actor is gone");
+    }
+}
