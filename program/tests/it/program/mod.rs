@@ -24,6 +24,7 @@ mod hub;
 mod notes;
 #[cfg(target_os = "linux")]
 mod padded;
+mod page;
 #[cfg(all(feature = "llama", target_os = "linux"))]
 mod picture;
 #[cfg(target_os = "linux")]
