@@ -8,7 +8,7 @@ use std::{error::Error, time::Duration};
 use axum::http::{Request, StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body::Body, extract::Path, extract::State, routing::post};
-use madang::{EventKind, Item, Limits, Refusal, Runtime};
+use madang::{EventKind, Item, LimitExceeded, Limits, Runtime};
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use tower::ServiceExt as _;
 
@@ -36,7 +36,8 @@ async fn chat(
 
 /// A bound that was reached says when to come again; anything else is a matter of the request.
 fn refused(error: &dyn Error) -> Response {
-    let Some(refusal) = error.source().and_then(|cause| cause.downcast_ref::<Refusal>()) else {
+    let Some(refusal) = error.source().and_then(|cause| cause.downcast_ref::<LimitExceeded>())
+    else {
         return (StatusCode::BAD_REQUEST, error.to_string()).into_response();
     };
     let seconds = refusal.retry_after.map_or(1, |wait| wait.as_secs() + 1).to_string();

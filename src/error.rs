@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{InvalidId, LimitError, Refusal, SessionId},
+    protocol::{InvalidId, LimitError, LimitExceeded, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
@@ -85,7 +85,7 @@ pub enum SessionError {
     },
     /// A bound was reached.
     #[error("a bound was reached")]
-    Overloaded(#[source] Refusal),
+    Overloaded(#[source] LimitExceeded),
     /// The session's actor died, or the runtime has shut down.
     #[error("the session is closed")]
     Closed,

@@ -8,7 +8,7 @@ use std::{
 use madang_actors::{
     dispatcher::{DispatchRequest, settle},
     port::{InterruptedSession, LedgerFilter, StoreError},
-    protocol::{EventKind, Fault, Refusal, SessionId, TurnId, UserId},
+    protocol::{EventKind, Fault, LimitExceeded, SessionId, TurnId, UserId},
     session::{Door, Item, SessionMsg, Subscription, TurnEnd},
     supervisor::Tree,
 };
@@ -97,7 +97,7 @@ fn goes_on(runtime: &Inner, door: &Arc<Door>) -> impl Future<Output = ()> + Send
 
 async fn follow(
     sent: Delivery,
-    running: oneshot::Receiver<Result<Option<TurnId>, Refusal>>,
+    running: oneshot::Receiver<Result<Option<TurnId>, LimitExceeded>>,
     mut heard: Subscription,
     mut end: oneshot::Receiver<TurnEnd>,
 ) {

@@ -8,7 +8,9 @@ use madang_actors::{
         ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Store,
         StoreError, UserWeights, Write,
     },
-    protocol::{Answer, AnswerError, Bound, Limits, Locale, Refusal, SessionId, ToolSpec, UserId},
+    protocol::{
+        Answer, AnswerError, Bound, LimitExceeded, Limits, Locale, SessionId, ToolSpec, UserId,
+    },
     registry::ToolRegistry,
     session::{Door, Doors, History, Place, Sent, SessionMsg, Wiring, open},
     store::WriterHealth,
@@ -311,7 +313,7 @@ pub(crate) enum Delivery {
     /// It has, or will have when it wakes.
     Sent,
     /// Too much waits already.
-    Full(Refusal),
+    Full(LimitExceeded),
     /// The runtime shuts down.
     Closed,
 }

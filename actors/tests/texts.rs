@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use madang_actors::protocol::{
-    Bound, Breach, CallId, CancelReason, Effect, Fault, InvalidId, Locale, Notice, Refusal, Scope,
-    SessionId, Settlement, Text, Timestamp, UserId,
+    Bound, Breach, CallId, CancelReason, Effect, Fault, InvalidId, LimitExceeded, Locale, Notice,
+    Scope, SessionId, Settlement, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -149,7 +149,7 @@ fn every_text_is_there_in_both_languages() {
     texts.extend(breaches.iter().map(Text::Breach));
     let refusals = Bound::ALL.into_iter().flat_map(|bound| {
         let after = [None, Some(Duration::from_millis(2_500))];
-        after.map(|retry_after| Refusal { bound, scope: Scope::User, max: 8, retry_after })
+        after.map(|retry_after| LimitExceeded { bound, scope: Scope::User, max: 8, retry_after })
     });
     // Of what is stored nothing goes away with time.
     let refusals: Vec<_> = refusals

@@ -1,7 +1,7 @@
-//! Who is let in: places for sessions, turns, questions, calls and bytes, of each user and in all. A place is free again
+//! Admission: permits for sessions, turns, questions, calls and bytes, of each user and in all. A permit is free again
 //! when its permit is dropped, however its holder ends.
 
-mod book;
+mod table;
 
 use std::{
     fmt,
@@ -11,69 +11,74 @@ use std::{
 use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
-    protocol::{Bound, Limits, Refusal, UserId},
-    telemetry::{places_given_back, places_taken, refused},
+    protocol::{Bound, LimitExceeded, Limits, UserId},
+    telemetry::{permits_returned, permits_taken, refused},
 };
-use book::Book;
+use table::AdmissionTable;
 
-/// The places of a runtime. Clones share them.
+/// The permits of a runtime. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Admission(Arc<Shared>);
 
 #[derive(Debug)]
-struct Shared(Mutex<Book<oneshot::Sender<Permit>>>);
+struct Shared(Mutex<AdmissionTable<oneshot::Sender<Permit>>>);
 
-/// Places that somebody holds. Dropped, they are free.
-#[must_use = "dropped, its places are free again"]
+/// Permits of one bound that a caller holds. Dropped, they are free.
+#[must_use = "dropped, its permits are free again"]
 pub struct Permit {
     of: Arc<Shared>,
     bound: Bound,
     user: UserId,
-    places: usize,
+    permits: usize,
     since: Instant,
 }
 
 impl Admission {
-    /// All places free.
+    /// All permits free.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self(Arc::new(Shared(Mutex::new(Book::new(limits)))))
+        Self(Arc::new(Shared(Mutex::new(AdmissionTable::new(limits)))))
     }
 
-    /// Takes places for this user.
+    /// Takes permits for this user.
     ///
     /// # Errors
-    /// [`Refusal`] says which bound was reached.
-    pub fn admit(&self, bound: Bound, user: &UserId, places: usize) -> Result<Permit, Refusal> {
-        self.try_admit(bound, user, places).inspect_err(refused)
+    /// [`LimitExceeded`] says which bound was reached.
+    pub fn admit(
+        &self,
+        bound: Bound,
+        user: &UserId,
+        permits: usize,
+    ) -> Result<Permit, LimitExceeded> {
+        self.try_admit(bound, user, permits).inspect_err(refused)
     }
 
-    /// The same for whoever goes on trying or waits where there is no place, and so may not be refused after all.
+    /// The same for a caller that goes on trying or waits where there is no permit, and so may not be refused after all.
     ///
     /// # Errors
-    /// [`Refusal`] says which bound was reached.
+    /// [`LimitExceeded`] says which bound was reached.
     pub(crate) fn try_admit(
         &self,
         bound: Bound,
         user: &UserId,
-        places: usize,
-    ) -> Result<Permit, Refusal> {
-        self.0.book().admit(bound, user, places)?;
-        Ok(self.permit(bound, user, places))
+        permits: usize,
+    ) -> Result<Permit, LimitExceeded> {
+        self.0.table().admit(bound, user, permits)?;
+        Ok(self.permit(bound, user, permits))
     }
 
-    /// Waits for one place: for what must go on and so is never refused. First come, first served. Dropping the future
+    /// Waits for one permit: for what must go on and so is never refused. First come, first served. Dropping the future
     /// gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let free = {
-                let mut book = self.0.book();
-                if book.admit(bound, user, 1).is_ok() {
-                    drop(book); // whoever watches is told outside of the lock
+                let mut table = self.0.table();
+                if table.admit(bound, user, 1).is_ok() {
+                    drop(table); // whoever watches is told outside of the lock
                     return self.permit(bound, user, 1);
                 }
                 let (waiter, free) = oneshot::channel();
-                book.wait(bound, user.clone(), waiter);
+                table.wait(bound, user.clone(), waiter);
                 free
             };
             if let Ok(permit) = free.await {
@@ -82,41 +87,41 @@ impl Admission {
         }
     }
 
-    /// Somebody waits who could have a place of this user's.
+    /// Somebody waits who could have a permit of this user's.
     #[must_use]
     pub fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
-        self.0.book().is_wanted(bound, user)
+        self.0.table().is_wanted(bound, user)
     }
 
-    /// How many places are held.
+    /// How many permits are held.
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {
-        self.0.book().held(bound)
+        self.0.table().held(bound)
     }
 
-    fn permit(&self, bound: Bound, user: &UserId, places: usize) -> Permit {
-        self.0.permit(bound, user.clone(), places)
+    fn permit(&self, bound: Bound, user: &UserId, permits: usize) -> Permit {
+        self.0.permit(bound, user.clone(), permits)
     }
 }
 
 impl Shared {
-    fn permit(self: &Arc<Self>, bound: Bound, user: UserId, places: usize) -> Permit {
-        places_taken(bound, places);
-        Permit { of: self.clone(), bound, user, places, since: Instant::now() }
+    fn permit(self: &Arc<Self>, bound: Bound, user: UserId, permits: usize) -> Permit {
+        permits_taken(bound, permits);
+        Permit { of: self.clone(), bound, user, permits, since: Instant::now() }
     }
 
-    fn book(&self) -> MutexGuard<'_, Book<oneshot::Sender<Permit>>> {
+    fn table(&self) -> MutexGuard<'_, AdmissionTable<oneshot::Sender<Permit>>> {
         self.0.lock().expect("no code under this lock panics")
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        places_given_back(self.bound, self.places);
+        permits_returned(self.bound, self.permits);
         let is_there = |waiter: &oneshot::Sender<Self>| !waiter.is_closed();
         let held_for = self.since.elapsed();
         let served =
-            self.of.book().release(self.bound, &self.user, self.places, held_for, is_there);
+            self.of.table().release(self.bound, &self.user, self.permits, held_for, is_there);
         // Not under the lock: a permit that nobody takes comes back here.
         for (bound, user, waiter) in served {
             drop(waiter.send(self.of.permit(bound, user, 1)));
@@ -126,7 +131,7 @@ impl Drop for Permit {
 
 impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Permit({} {})", self.places, self.bound)
+        write!(f, "Permit({} {})", self.permits, self.bound)
     }
 }
 

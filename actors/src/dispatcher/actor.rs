@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Around, DispatcherMsg, answering::Answering, call};
+use super::{Around, DispatcherMsg, call, responder::Responder};
 use crate::{failpoint::failpoint, mailbox::answer, protocol::Bound};
 
 /// Brings calls to their end. Killing it changes no outcome: calls run on their own.
@@ -35,7 +35,7 @@ impl Actor for DispatcherActor {
             // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is moved
             // as a whole about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
-                let reply = Answering::new(&request, reply, around);
+                let reply = Responder::new(&request, reply, around);
                 drop(around.tasks.spawn(Box::pin(call::begin(request, reply, around.clone()))));
             }
             DispatcherMsg::RunningCalls { reply } => {

@@ -7,7 +7,7 @@ use std::{
 
 use tokio_util::task::TaskTracker;
 
-use super::{msg::DispatchRequest, places::Places};
+use super::{msg::DispatchRequest, permits::Permits};
 use crate::{
     admission::Admission,
     confirm::ConfirmMsg,
@@ -37,8 +37,8 @@ pub struct Around {
     pub tasks: TaskTracker,
     /// Who is let in: shared by all that a runtime counts.
     pub admission: Admission,
-    /// The places of tools, and of what they work on.
-    pub(super) places: Places,
+    /// The permits of tools, and of what they work on.
+    pub(super) permits: Permits,
     handlers: Handlers,
 }
 
@@ -78,7 +78,7 @@ impl Around {
         extensions: Extensions,
         tasks: TaskTracker,
     ) -> Self {
-        let (places, admission) = (Places::new(&registry), Admission::new(&limits));
+        let (permits, admission) = (Permits::new(&registry), Admission::new(&limits));
         Self {
             registry,
             limits,
@@ -88,7 +88,7 @@ impl Around {
             extensions,
             tasks,
             admission,
-            places,
+            permits,
             handlers: Handlers::default(),
         }
     }

@@ -12,11 +12,11 @@ use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumente
 
 use super::{
     Around,
-    answering::Answering,
+    authorize::{NotAuthorized, authorize, question_ended},
     check::{CheckedCall, check},
-    clear::{NotCleared, clear, question_ended},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     record::{Finished, Record, settle},
+    responder::Responder,
     run::{self, Ran},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     ledger::CallState,
     mailbox::{Recipient, answer},
     port::BoxFuture,
-    protocol::{AnswerError, Bound, CancelReason, Fault, Locale, Refusal, Text, ToolOutcome},
+    protocol::{AnswerError, Bound, CancelReason, Fault, LimitExceeded, Locale, Text, ToolOutcome},
     telemetry::{refused, tool_executed},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 ///
 /// Here and below, what few calls come to is boxed: a future is moved as a whole when it is begun, also the part of it
 /// that never runs.
-pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Answering, around: Arc<Around>) {
+pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Responder, around: Arc<Around>) {
     // Nothing begins for a screen that was closed, nor for a runtime that ends.
     if request.dismissal.stops() {
         let outcome = ToolOutcome::cancelled(withdrawn(&request));
@@ -88,7 +88,10 @@ fn withdrawn(request: &DispatchRequest) -> CancelReason {
 
 /// A place for a call. One that goes on after a crash was let in before: it waits. `None`: until it was not to begin any
 /// more.
-async fn place(request: &DispatchRequest, around: &Around) -> Result<Option<Permit>, Refusal> {
+async fn place(
+    request: &DispatchRequest,
+    around: &Around,
+) -> Result<Option<Permit>, LimitExceeded> {
     let (admission, user) = (&around.admission, &request.user);
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
         Ok(place) => return Ok(Some(place)),
@@ -108,14 +111,14 @@ async fn place(request: &DispatchRequest, around: &Around) -> Result<Option<Perm
 }
 
 /// The outcome of what was not let in.
-pub(super) fn overloaded(refusal: &Refusal, locale: Locale) -> ToolOutcome {
+pub(super) fn overloaded(refusal: &LimitExceeded, locale: Locale) -> ToolOutcome {
     ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
 
 async fn refuse(
     request: Arc<DispatchRequest>,
     outcome: ToolOutcome,
-    reply: Answering,
+    reply: Responder,
     around: Arc<Around>,
 ) {
     // What is told is what the ledger has. Arguments that were refused are kept as the text that the model wrote.
@@ -136,7 +139,7 @@ struct Call {
     /// What is run, until it is.
     checked: Option<CheckedCall>,
     /// Until it is answered.
-    reply: Option<Answering>,
+    reply: Option<Responder>,
     around: Arc<Around>,
     _place: Permit,
     _running: TaskTrackerToken,
@@ -281,13 +284,13 @@ impl Actor for Run {
     }
 }
 
-/// Clear, run, record: one straight function.
+/// Authorize, run, record: one straight function.
 async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(around.clone(), checked.request().clone());
-    let cleared = match clear(checked, &mut record, &around).await {
-        Ok(cleared) => cleared,
-        Err((_, NotCleared::Left)) => return Ran::Left,
-        Err((checked, NotCleared::Ends { finished, recorded, question })) => {
+    let authorized = match authorize(checked, &mut record, &around).await {
+        Ok(authorized) => authorized,
+        Err((_, NotAuthorized::Left)) => return Ran::Left,
+        Err((checked, NotAuthorized::Ends { finished, recorded, question })) => {
             let said = finished.outcome.clone();
             let end = record.end(checked.arguments().clone(), Vec::new(), finished);
             let end = Box::pin(end).await;
@@ -309,8 +312,8 @@ async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<Call
             return Ran::Ended(end);
         }
     };
-    let (tool, began) = (cleared.checked().tool().spec().name.clone(), Instant::now());
-    let ran = run::run(cleared, &mut record, &around, &Recipient::actor(call)).await;
+    let (tool, began) = (authorized.checked().tool().spec().name.clone(), Instant::now());
+    let ran = run::run(authorized, &mut record, &around, &Recipient::actor(call)).await;
     if !matches!(ran, Ran::Left) {
         tool_executed(&tool, began.elapsed());
     }

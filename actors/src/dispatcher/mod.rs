@@ -1,19 +1,19 @@
-//! DispatcherActor and the running call: check, clear, run. Every call ends in exactly one outcome (spec, section 2).
+//! DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one outcome (spec, section 2).
 //!
-//! The order is a compile error to break: only `check` makes a `CheckedCall`, only `clear` a
-//! `ClearedCall`, and only that one can run.
+//! The order is a compile error to break: only `check` makes a `CheckedCall`, only `authorize` an
+//! `AuthorizedCall`, and only that one can run.
 
 mod actor;
-mod answering;
 mod around;
+mod authorize;
 mod call;
 mod check;
-mod clear;
-mod lines;
+mod keyed_semaphore;
 mod msg;
-mod places;
+mod permits;
 mod question;
 mod record;
+mod responder;
 mod run;
 #[cfg(test)]
 mod tests;

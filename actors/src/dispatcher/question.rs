@@ -16,8 +16,8 @@ use crate::{
     mailbox::answer,
     port::{LedgerRow, StoreError, ToolFault},
     protocol::{
-        AnswerError, Bound, CancelReason, ConfirmationEnd, MAX_BYTES, Question, Refusal, Shown,
-        Text, Timestamp, UserId, plain, storable_text,
+        AnswerError, Bound, CancelReason, ConfirmationEnd, LimitExceeded, MAX_BYTES, Question,
+        Shown, Text, Timestamp, UserId, plain, storable_text,
     },
 };
 
@@ -40,7 +40,7 @@ pub(super) enum Answered {
     /// The runtime ends before the question does.
     Left,
     /// Too many questions are open already: nobody was asked.
-    Overloaded(Refusal),
+    Overloaded(LimitExceeded),
     /// The question is longer than anything that is stored: nobody was asked.
     TooLong,
 }

@@ -15,8 +15,8 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, Locale, Refusal, SettledBy,
-        SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, LimitExceeded, Locale,
+        SettledBy, SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -234,7 +234,7 @@ impl Record {
     ) -> CallEnd {
         let request = &self.request;
         if let StoreError::TooMuchStored = cause {
-            let refusal = Refusal::of_stored_bytes(&self.around.limits);
+            let refusal = LimitExceeded::of_stored_bytes(&self.around.limits);
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
             // It is refused with the beginning of its turn, before which nothing has an effect.

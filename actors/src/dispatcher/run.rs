@@ -8,9 +8,9 @@ use tracing::{error, info};
 
 use super::{
     Around,
-    clear::ClearedCall,
+    authorize::AuthorizedCall,
     msg::CallEnd,
-    places::{self, NoPlace},
+    permits::{self, NoPermit},
     record::{Finished, Record},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     store::{Keep, Lease},
 };
 
-/// How a cleared call came to its end.
+/// How an authorized call came to its end.
 pub(super) enum Ran {
     /// With its recorded end.
     Ended(CallEnd),
@@ -35,56 +35,56 @@ pub(super) enum Ran {
     Left,
 }
 
-/// Runs a cleared call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
+/// Runs an authorized call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
 /// future goes on until that handler has ended.
 pub(super) async fn run(
-    cleared: ClearedCall,
+    authorized: AuthorizedCall,
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
 ) -> Ran {
-    let checked = cleared.checked();
+    let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
-    let _held = match places::take(&cleared, around, patience(&cleared, around)).await {
+    let _held = match permits::take(&authorized, around, patience(&authorized, around)).await {
         Ok(held) => Some(held),
-        Err(NoPlace::Late) => {
+        Err(NoPermit::Late) => {
             let overloaded = StoreError::Overloaded;
-            return Ran::Ended(Box::pin(not_run(&cleared, record, &overloaded)).await);
+            return Ran::Ended(Box::pin(not_run(&authorized, record, &overloaded)).await);
         }
-        Err(NoPlace::Dismissed) => None,
-        Err(NoPlace::Left) => return Ran::Left,
+        Err(NoPermit::Dismissed) => None,
+        Err(NoPermit::Left) => return Ran::Left,
     };
-    if is_withdrawn(&cleared) {
-        return Ran::Ended(Box::pin(withdrawn(&cleared, record)).await);
+    if is_withdrawn(&authorized) {
+        return Ran::Ended(Box::pin(withdrawn(&authorized, record)).await);
     }
-    let due = match about_to_run(&cleared) {
+    let due = match about_to_run(&authorized) {
         Ok(due) => due,
         Err(mismatch) => return Ran::Ended(Box::pin(mismatch.end(record)).await),
     };
     match (tool.tool().needs(), tool.spec().effect) {
-        (Some(Need::Transaction(_)), _) => in_transaction(&cleared, due, record, around).await,
+        (Some(Need::Transaction(_)), _) => in_transaction(&authorized, due, record, around).await,
         (Some(Need::Reader(_)), _) | (None, EffectPolicy::Read) => {
-            Box::pin(beside(&cleared, due, record, around, early)).await
+            Box::pin(beside(&authorized, due, record, around, early)).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
             // Nobody else settles what this handler will.
             let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
-                Ok(()) => Box::pin(beside(&cleared, due, record, around, early)).await,
-                Err(error) => Ran::Ended(Box::pin(not_run(&cleared, record, &error)).await),
+                Ok(()) => Box::pin(beside(&authorized, due, record, around, early)).await,
+                Err(error) => Ran::Ended(Box::pin(not_run(&authorized, record, &error)).await),
             }
         }
     }
 }
 
 /// Its turn ended while it waited, and nobody said yes to it: an answer that was told to count does count.
-fn is_withdrawn(cleared: &ClearedCall) -> bool {
-    cleared.checked().request().dismissal.stops() && !cleared.is_approved()
+fn is_withdrawn(authorized: &AuthorizedCall) -> bool {
+    authorized.checked().request().dismissal.stops() && !authorized.is_approved()
 }
 
-async fn withdrawn(cleared: &ClearedCall, record: &mut Record) -> CallEnd {
+async fn withdrawn(authorized: &AuthorizedCall, record: &mut Record) -> CallEnd {
     let withdrawn = Finished::unrun(ToolOutcome::cancelled(CancelReason::Withdrawn));
-    record.end(cleared.checked().arguments().clone(), Vec::new(), withdrawn).await
+    record.end(authorized.checked().arguments().clone(), Vec::new(), withdrawn).await
 }
 
 /// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
@@ -99,11 +99,11 @@ struct Mismatch {
     locale: Locale,
 }
 
-fn about_to_run(cleared: &ClearedCall) -> Result<Due, Mismatch> {
-    let checked = cleared.checked();
+fn about_to_run(authorized: &AuthorizedCall) -> Result<Due, Mismatch> {
+    let checked = authorized.checked();
     let arguments = checked.arguments().clone();
     let digest = checked.digest_of(&arguments);
-    if digest != cleared.digest() {
+    if digest != authorized.digest() {
         let request = checked.request();
         error!(call = %request.call.id, tool = %checked.tool().spec().name, "what is about to run is not what was approved");
         return Err(Mismatch { locale: request.locale });
@@ -128,23 +128,22 @@ impl Mismatch {
 
 /// The handler's writes, the ledger's entry, the outcome and the transcript's entry commit together, or none of them.
 async fn in_transaction(
-    cleared: &ClearedCall,
+    authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
     around: &Around,
 ) -> Ran {
     let Due { arguments, running } = due;
-    let checked = cleared.checked();
+    let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
     let ctx = around.context(request);
-    let patience = patience(cleared, around);
+    let patience = patience(authorized, around);
     if let Err(failed) = failpoint("run.prepare").await {
-        return Ran::Ended(Box::pin(not_run(cleared, record, &failed.into())).await);
+        return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
     }
     let prepared = match timeout(patience, tool.prepare(&arguments, &ctx, &around.limits)).await {
-        Ok(prepared) => {
-            prepared.map_err(|instead| instead.unwrap_or_else(|fault| told(fault, cleared, &ctx)))
-        }
+        Ok(prepared) => prepared
+            .map_err(|instead| instead.unwrap_or_else(|fault| told(fault, authorized, &ctx))),
         Err(_) => Err(timed_out(patience, Effect::None, &ctx)),
     };
     let prepared = match prepared {
@@ -155,29 +154,29 @@ async fn in_transaction(
             return Ran::Ended(Box::pin(end).await);
         }
     };
-    let mut lease = match lease(cleared, around).await {
+    let mut lease = match lease(authorized, around).await {
         Ok(lease) => lease,
-        Err(error) => return Ran::Ended(Box::pin(not_run(cleared, record, &error)).await),
+        Err(error) => return Ran::Ended(Box::pin(not_run(authorized, record, &error)).await),
     };
     // Others may have had the transaction for long.
     if request.leave.is_cancelled() {
         return Ran::Left;
     }
-    if is_withdrawn(cleared) {
+    if is_withdrawn(authorized) {
         drop(lease);
-        return Ran::Ended(Box::pin(withdrawn(cleared, record)).await);
+        return Ran::Ended(Box::pin(withdrawn(authorized, record)).await);
     }
     let deadline = around.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
     let work = tool.handle(arguments, prepared, &ctx, access, &around.limits);
     let outcome = match timeout(deadline, soon(work)).await {
-        Ok(result) => result.unwrap_or_else(|fault| told(fault, cleared, &ctx)),
+        Ok(result) => result.unwrap_or_else(|fault| told(fault, authorized, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };
     if let Err(failed) = failpoint("run.called").await {
         drop(lease);
-        return Ran::Ended(Box::pin(not_run(cleared, record, &failed.into())).await);
+        return Ran::Ended(Box::pin(not_run(authorized, record, &failed.into())).await);
     }
     let (keep, effect) = if outcome.is_ok() {
         (Keep::Keep, Effect::Committed)
@@ -192,7 +191,7 @@ async fn in_transaction(
     Ran::Ended(match end(lease, keep, record.writes_at(at, steps), around).await {
         // The writes and their record share one commit: where it surely did not happen, nothing did.
         Err(error) if !error.may_have_happened() => {
-            Box::pin(not_run(cleared, record, &error)).await
+            Box::pin(not_run(authorized, record, &error)).await
         }
         written => record.told(checked.arguments().clone(), ended, at, written).await,
     })
@@ -222,9 +221,9 @@ async fn end(
     failpoint("run.committed").await.map_err(|_| StoreError::Silent)
 }
 
-async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreError> {
+async fn lease(authorized: &AuthorizedCall, around: &Around) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
-    let (request, tool) = (cleared.checked().request(), cleared.checked().tool());
+    let (request, tool) = (authorized.checked().request(), authorized.checked().tool());
     let call = CallKey { session: request.session.clone(), call: request.call.id };
     let lease = around.store.lease_for(tool.spec().name.clone(), call).await?;
     failpoint("run.leased").await?;
@@ -234,21 +233,21 @@ async fn lease(cleared: &ClearedCall, around: &Around) -> Result<Lease, StoreErr
 /// A handler outside the transaction. Past its deadline the asker is told. One that was lent a connection only read, and
 /// is dropped; any other is never dropped, and its real end is waited for.
 async fn beside(
-    cleared: &ClearedCall,
+    authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
     around: &Around,
     early: &Recipient<CallEnd>,
 ) -> Ran {
-    let checked = cleared.checked();
+    let checked = authorized.checked();
     let ctx = around.context(checked.request());
     let is_read = checked.tool().spec().effect == EffectPolicy::Read;
-    let deadline = patience(cleared, around);
+    let deadline = patience(authorized, around);
     let Due { arguments, running } = due;
     let steps = if is_read { vec![running] } else { Vec::new() };
-    let mut work = Box::pin(call_beside(cleared, arguments, around, &ctx));
+    let mut work = Box::pin(call_beside(authorized, arguments, around, &ctx));
     let (finished, work) = match timeout(deadline, &mut work).await {
-        Ok(result) => (finished(result, is_read, cleared, &ctx), None),
+        Ok(result) => (finished(result, is_read, authorized, &ctx), None),
         Err(_) => {
             let is_undone = is_read || is_planted("what passed its deadline is called undone");
             let effect = if is_undone { Effect::None } else { Effect::Unknown };
@@ -263,7 +262,7 @@ async fn beside(
     let is_unknown = |end: &CallEnd| end.is_recorded && end.record.effect == Effect::Unknown;
     let (is_recorded, mut is_open) = (end.is_recorded, is_unknown(&end));
     early.tell(end);
-    let late = self::finished(work.await, is_read, cleared, &ctx);
+    let late = self::finished(work.await, is_read, authorized, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
     if !is_recorded {
         if is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
@@ -278,12 +277,12 @@ async fn beside(
 }
 
 async fn call_beside(
-    cleared: &ClearedCall,
+    authorized: &AuthorizedCall,
     arguments: Value,
     around: &Around,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let (tool, limits) = (cleared.checked().tool(), &around.limits);
+    let (tool, limits) = (authorized.checked().tool(), &around.limits);
     let prepared = Prepared::default();
     if tool.tool().needs().is_none() {
         if is_planted("a handler runs twice") {
@@ -310,11 +309,11 @@ async fn call_beside(
 fn finished(
     result: ToolResult<ToolOutcome>,
     is_read: bool,
-    cleared: &ClearedCall,
+    authorized: &AuthorizedCall,
     ctx: &ToolContext,
 ) -> Finished {
     let is_unexpected = matches!(result, Err(ToolFault::Unexpected { .. }));
-    let outcome = result.unwrap_or_else(|fault| told(fault, cleared, ctx));
+    let outcome = result.unwrap_or_else(|fault| told(fault, authorized, ctx));
     let effect = match (is_read, is_unexpected, outcome.is_ok()) {
         (true, ..) | (false, false, false) => Effect::None,
         (false, true, _) => Effect::Unknown,
@@ -324,15 +323,15 @@ fn finished(
 }
 
 /// How long its handler may take, and how long it waits to begin.
-fn patience(cleared: &ClearedCall, around: &Around) -> Duration {
-    cleared.checked().tool().spec().timeout.unwrap_or(around.limits.tool_timeout)
+fn patience(authorized: &AuthorizedCall, around: &Around) -> Duration {
+    authorized.checked().tool().spec().timeout.unwrap_or(around.limits.tool_timeout)
 }
 
-fn told(fault: ToolFault, cleared: &ClearedCall, ctx: &ToolContext) -> ToolOutcome {
+fn told(fault: ToolFault, authorized: &AuthorizedCall, ctx: &ToolContext) -> ToolOutcome {
     match fault {
         ToolFault::Rule(rule) => ToolOutcome::Err(rule),
         ToolFault::Unexpected { fault, cause, stack } => {
-            let tool = &cleared.checked().tool().spec().name;
+            let tool = &authorized.checked().tool().spec().name;
             let backtrace = stack.as_deref().map(tracing::field::display);
             error!(call = %ctx.call, %tool, fault = fault.name(), %cause, backtrace, "a handler failed");
             ToolOutcome::error("handler_error", Text::HandlerFailed(&fault).in_locale(ctx.locale))
@@ -346,15 +345,15 @@ fn timed_out(deadline: Duration, effect: Effect, ctx: &ToolContext) -> ToolOutco
     ToolOutcome::error("timeout", text.in_locale(ctx.locale))
 }
 
-async fn not_run(cleared: &ClearedCall, record: &mut Record, error: &StoreError) -> CallEnd {
-    let checked = cleared.checked();
+async fn not_run(authorized: &AuthorizedCall, record: &mut Record, error: &StoreError) -> CallEnd {
+    let checked = authorized.checked();
     let request = checked.request();
     if !matches!(error, StoreError::TooMuchStored) {
         error!(call = %request.call.id, %error, "nothing is run or kept");
     }
     // An approval that waited for longer than it counts met a bound as well, whoever noticed it.
     let is_overloaded =
-        matches!(error, StoreError::Overloaded) || cleared.usable_for(record.now()).is_zero();
+        matches!(error, StoreError::Overloaded) || authorized.usable_for(record.now()).is_zero();
     let (code, text) =
         if is_overloaded { ("overloaded", Text::Overloaded) } else { ("store", Text::StoreFailed) };
     let outcome = ToolOutcome::error(code, text.in_locale(request.locale));

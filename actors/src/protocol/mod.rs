@@ -8,13 +8,13 @@ mod cut;
 mod envelope;
 mod event;
 mod id;
+mod limit_exceeded;
 mod limit_ranges;
 mod limits;
 mod locale;
 mod outcome;
 mod plain;
 mod problem;
-mod refusal;
 mod settlement;
 mod storable;
 mod texts;
@@ -34,13 +34,13 @@ pub use event::{
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
+pub use limit_exceeded::{Bound, LimitExceeded, Scope};
 pub use limit_ranges::LimitError;
 pub use limits::Limits;
 pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
-pub use refusal::{Bound, Refusal, Scope};
 pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use storable::{
     MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, Breach, CancelReason, Effect, Locale, Notice, Refusal, Settlement};
+use super::{Bound, Breach, CancelReason, Effect, LimitExceeded, Locale, Notice, Settlement};
 
 /// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub enum Text<'a> {
     /// A bound was reached.
     Overloaded,
     /// A bound of admission was reached.
-    TooMany(&'a Refusal),
+    TooMany(&'a LimitExceeded),
     /// The model asked for more calls at once than are taken; this one was not run.
     TooManyCalls(usize),
     /// The store is unavailable or full; nothing was run.
@@ -163,7 +163,7 @@ impl fmt::Display for Words<'_> {
                 "Too much is going on right now. Please try again in a moment.",
             )),
             Text::TooMany(refusal) => {
-                let Refusal { bound, max, retry_after, .. } = refusal;
+                let LimitExceeded { bound, max, retry_after, .. } = refusal;
                 let what = match bound {
                     Bound::AwakeSessions => pick("열린 대화", "open chats"),
                     Bound::RunningTurns => pick("진행 중인 대화", "running turns"),

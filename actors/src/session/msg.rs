@@ -11,8 +11,8 @@ use crate::{
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, Question, Refusal, SessionId, SettledCall, Timestamp, TurnEnding, TurnError,
-        TurnId, TurnOptions, Usage,
+        ChatMessage, LimitExceeded, Question, SessionId, SettledCall, Timestamp, TurnEnding,
+        TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -37,7 +37,7 @@ pub enum SessionMsg {
         /// Hears how it ended, if one runs.
         ended: oneshot::Sender<TurnEnd>,
         /// Hears which one runs.
-        reply: oneshot::Sender<Result<Option<TurnId>, Refusal>>,
+        reply: oneshot::Sender<Result<Option<TurnId>, LimitExceeded>>,
     },
     /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
     Dismiss {
@@ -52,7 +52,7 @@ pub enum SessionMsg {
     /// What a screen shows.
     State {
         /// The state.
-        reply: oneshot::Sender<Result<SessionState, Refusal>>,
+        reply: oneshot::Sender<Result<SessionState, LimitExceeded>>,
     },
     /// The runtime shuts down: leave the turn that runs to the next start, begin no other, and end.
     Close {
@@ -155,7 +155,7 @@ pub enum TurnRefused {
     OtherText,
     /// A bound was reached.
     #[error("a bound was reached")]
-    Overloaded(#[source] Refusal),
+    Overloaded(#[source] LimitExceeded),
     /// The user's message could not be stored.
     #[error("failed to store the user's message")]
     Store(#[source] StoreError),
@@ -183,7 +183,7 @@ pub enum ClearError {
     Busy,
     /// A bound was reached.
     #[error("a bound was reached")]
-    Overloaded(#[source] Refusal),
+    Overloaded(#[source] LimitExceeded),
     /// The mark could not be stored.
     #[error("failed to store the clearing")]
     Store(#[source] StoreError),

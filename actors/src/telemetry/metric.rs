@@ -8,7 +8,7 @@ use metrics::{
 };
 
 use super::name;
-use crate::protocol::{Bound, FinishReason, Refusal, Scope, Usage};
+use crate::protocol::{Bound, FinishReason, LimitExceeded, Scope, Usage};
 
 /// One metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ const TOOL_DURATION: &str = "gen_ai.execute_tool.duration";
 const GROUP_JOBS: &str = "madang.store.group.jobs";
 const COMMIT_DURATION: &str = "madang.store.commit.duration";
 const REFUSALS: &str = "madang.refusals";
-const HELD: &str = "madang.places.held";
+const HELD: &str = "madang.permits.held";
 
 /// All metrics.
 pub const METRICS: &[Metric] = {
@@ -110,7 +110,7 @@ pub const METRICS: &[Metric] = {
             HELD,
             Gauge,
             Unit::Count,
-            "places that are taken, by bound: sessions awake, turns, questions, calls, bytes",
+            "permits that are taken, by bound: sessions awake, turns, questions, calls, bytes",
         ),
     ]
 };
@@ -205,7 +205,7 @@ pub(crate) fn group_ended(jobs: usize, took: Duration, error: Option<&'static st
 }
 
 /// Somebody is told that there was no place.
-pub(crate) fn refused(refusal: &Refusal) {
+pub(crate) fn refused(refusal: &LimitExceeded) {
     let scope = match refusal.scope {
         Scope::Session => "session",
         Scope::User => "user",
@@ -215,13 +215,13 @@ pub(crate) fn refused(refusal: &Refusal) {
 }
 
 /// Places were taken.
-pub(crate) fn places_taken(of: Bound, places: usize) {
-    held(of).increment(float(places));
+pub(crate) fn permits_taken(of: Bound, permits: usize) {
+    held(of).increment(float(permits));
 }
 
 /// Places are free again.
-pub(crate) fn places_given_back(of: Bound, places: usize) {
-    held(of).decrement(float(places));
+pub(crate) fn permits_returned(of: Bound, permits: usize) {
+    held(of).decrement(float(permits));
 }
 
 fn held(of: Bound) -> metrics::Gauge {
@@ -229,8 +229,8 @@ fn held(of: Bound) -> metrics::Gauge {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no bound comes near 2^52")]
-fn float(places: usize) -> f64 {
-    places as f64
+fn float(permits: usize) -> f64 {
+    permits as f64
 }
 
 fn bound(bound: Bound) -> &'static str {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 pub use completion::{CompletionClock, CompletionSpan};
 pub use metric::{METRICS, Metric, MetricKind, describe};
-pub(crate) use metric::{group_ended, places_given_back, places_taken, refused, tool_executed};
+pub(crate) use metric::{group_ended, permits_returned, permits_taken, refused, tool_executed};
 pub use tool_call::{ToolCallSpan, Whose};
 pub use turn::TurnSpan;
 

@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use madang::{
-    Bound, Decision, EventKind, Item, Question, Refusal, Session, Subscription, Turn, TurnOptions,
-    TurnRefused,
+    Bound, Decision, EventKind, Item, LimitExceeded, Question, Session, Subscription, Turn,
+    TurnOptions, TurnRefused,
 };
 
 use super::{
@@ -110,7 +110,9 @@ impl Talk {
                 let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
                 Ok(self.refused(text, screen))
             }
-            Err(TurnRefused::Overloaded(Refusal { bound: Bound::StoredBytes, max, .. })) => {
+            Err(TurnRefused::Overloaded(LimitExceeded {
+                bound: Bound::StoredBytes, max, ..
+            })) => {
                 let user = self.session.user().clone();
                 let text = Text::TooMuchStored { user: &user, max_bytes: max as u64 };
                 Ok(self.refused(text, screen))

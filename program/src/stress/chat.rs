@@ -4,9 +4,9 @@ use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use madang::{
-    AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, Item, Question,
-    Refusal, Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding, TurnId, TurnOptions,
-    TurnRefused,
+    AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, Item,
+    LimitExceeded, Question, Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding,
+    TurnId, TurnOptions, TurnRefused,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -116,7 +116,9 @@ impl Chat {
             };
             match self.session.ask_with(text, options).await {
                 Ok(turn) => return turn,
-                Err(TurnRefused::Overloaded(Refusal { retry_after: Some(later), .. })) => {
+                Err(TurnRefused::Overloaded(LimitExceeded {
+                    retry_after: Some(later), ..
+                })) => {
                     sleep(later).await;
                 }
                 Err(

@@ -178,8 +178,8 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let turn = session.ask("go").await.unwrap();
-    assert_eq!(meters.sum("madang.places.held{madang.bound=awake_sessions}"), Some(1.0));
-    assert_eq!(meters.sum("madang.places.held{madang.bound=running_turns}"), Some(1.0));
+    assert_eq!(meters.sum("madang.permits.held{madang.bound=awake_sessions}"), Some(1.0));
+    assert_eq!(meters.sum("madang.permits.held{madang.bound=running_turns}"), Some(1.0));
     let tool_calls = vec![wanted("note", &json!({ "name": "a" })), wanted("gone", &json!({}))];
     let finish = FinishReason::ToolCalls;
     script.next().await.finish(Completion {
@@ -228,10 +228,10 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
         madang.completion.wait.duration{gen_ai.request.model=by hand} 2 times
         madang.completions{gen_ai.request.model=by hand,madang.completion.finish=stop} 1
         madang.completions{gen_ai.request.model=by hand,madang.completion.finish=tool_calls} 1
-        madang.places.held{madang.bound=awake_sessions} 0
-        madang.places.held{madang.bound=queued_bytes} 0
-        madang.places.held{madang.bound=running_calls} 0
-        madang.places.held{madang.bound=running_turns} 0
+        madang.permits.held{madang.bound=awake_sessions} 0
+        madang.permits.held{madang.bound=queued_bytes} 0
+        madang.permits.held{madang.bound=running_calls} 0
+        madang.permits.held{madang.bound=running_turns} 0
         madang.store.commit.duration{} some
         madang.store.group.jobs{} some
         madang.tool_calls{gen_ai.tool.name=_unknown,madang.tool.outcome=error,error.type=unknown_tool} 1
@@ -261,7 +261,7 @@ async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
     test.shutdown().await;
     let refused = "madang.refusals{madang.bound=running_turns,madang.bound.scope=user}";
     assert_eq!(meters.sum(refused), Some(2.0));
-    for series in meters.names().iter().filter(|name| name.starts_with("madang.places.held")) {
+    for series in meters.names().iter().filter(|name| name.starts_with("madang.permits.held")) {
         assert_eq!(meters.sum(series), Some(0.0), "{series}");
     }
 }
@@ -350,6 +350,6 @@ fn every_metric_is_described_with_its_unit() {
         madang.store.group.jobs histogram count
         madang.store.commit.duration histogram seconds
         madang.refusals counter count
-        madang.places.held gauge count"#]]
+        madang.permits.held gauge count"#]]
     .assert_eq(&meters.described().join("\n"));
 }

@@ -6,8 +6,8 @@ use super::{LONG_ENOUGH, runtime_with};
 use crate::{
     confirm,
     dispatcher::{
+        authorize::authorize,
         check::check,
-        clear::clear,
         record::Record,
         run::{Ran, run},
     },
@@ -29,7 +29,7 @@ fn tools() -> Vec<FakeTool> {
     ]
 }
 
-/// Checks and clears a call by hand, swaps its arguments behind everybody's back, and runs it.
+/// Checks and authorizes a call by hand, swaps its arguments behind everybody's back, and runs it.
 async fn swapped(
     test: &TestRuntime,
     call: &mut OneCall,
@@ -46,10 +46,10 @@ async fn swapped(
             test.answer(&question, decision).await.unwrap();
         }
     };
-    let (cleared, ()) = tokio::join!(clear(checked, &mut record, &around), answered);
-    let mut cleared = cleared.unwrap();
-    cleared.plant(planted);
-    let end = run(cleared, &mut record, &around, &Recipient::nobody()).await;
+    let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &around), answered);
+    let mut authorized = authorized.unwrap();
+    authorized.plant(planted);
+    let end = run(authorized, &mut record, &around, &Recipient::nobody()).await;
     let Ran::Ended(end) = end else { panic!("the call ends in time") };
     kind(&end)
 }

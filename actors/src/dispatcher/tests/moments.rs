@@ -6,8 +6,8 @@ use super::going_on::{approved, asked, mailing};
 use crate::{
     dispatcher::{
         Around, DispatchRequest,
+        authorize::{NotAuthorized, authorize},
         check::check,
-        clear::{NotCleared, clear},
         record::{Finished, Record},
         run::{Ran, run},
     },
@@ -61,10 +61,10 @@ async fn ends_instead(
     let request = Arc::new(request);
     let mut record = Record::new(around.clone(), request.clone());
     let checked = check(request, around).unwrap();
-    match clear(checked, &mut record, around).await {
+    match authorize(checked, &mut record, around).await {
         Ok(_) => None,
-        Err((_, NotCleared::Ends { finished: Finished { outcome, .. }, .. })) => Some(outcome),
-        Err((_, NotCleared::Left)) => panic!("nobody leaves it"),
+        Err((_, NotAuthorized::Ends { finished: Finished { outcome, .. }, .. })) => Some(outcome),
+        Err((_, NotAuthorized::Left)) => panic!("nobody leaves it"),
     }
 }
 
@@ -108,9 +108,9 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let around = stopped(&test, Timestamp::from_millis(7));
     let mut record = Record::new(around.clone(), call.request.clone());
     let checked = check(call.request.clone(), &around).unwrap();
-    let cleared = clear(checked, &mut record, &around).await.unwrap();
+    let authorized = authorize(checked, &mut record, &around).await.unwrap();
     let nobody = Recipient::nobody();
-    let running = run(cleared, &mut record, &around, &nobody);
+    let running = run(authorized, &mut record, &around, &nobody);
     let loses = async {
         in_time(gate.arrived(1)).await;
         test.store.lose_next_commit();

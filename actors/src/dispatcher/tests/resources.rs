@@ -41,7 +41,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
     assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
     let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(2)).await;
-    assert_eq!(test.tree.around.places.resources(), 2);
+    assert_eq!(test.tree.around.permits.resources(), 2);
     gate.release();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     in_time(gate.arrived(3)).await;
@@ -51,7 +51,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
     test.settled().await;
-    assert_eq!(test.tree.around.places.resources(), 0, "no key is kept that nobody uses");
+    assert_eq!(test.tree.around.permits.resources(), 0, "no key is kept that nobody uses");
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn as_many_calls_run_at_once_on_a_resource_as_it_says() {
     // A call that is not concerned comes to its handler, and the third has not.
     let mut beside = test.begin("mail", B).await;
     in_time(gate.arrived(3)).await;
-    assert_eq!(test.tree.around.places.resources(), 2);
+    assert_eq!(test.tree.around.permits.resources(), 2);
     gate.release();
     in_time(gate.arrived(4)).await;
     gate.open();
@@ -115,7 +115,7 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     // The call that was left has no end, as it should.
     test.wiring.tasks.close();
     in_time(test.wiring.tasks.wait()).await;
-    assert_eq!(test.tree.around.places.resources(), 0);
+    assert_eq!(test.tree.around.permits.resources(), 0);
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
         assert_eq!(kind(&test.call(tool, A).await), end, "{tool}");
     }
     test.settled().await;
-    assert_eq!(test.tree.around.places.resources(), 0);
+    assert_eq!(test.tree.around.permits.resources(), 0);
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     assert_eq!(kind(&holding.end().await), "ok, Committed");
     let rows = test.settled().await;
     assert_eq!(rows[0].effect, Some(Effect::Committed));
-    assert_eq!(test.tree.around.places.resources(), 0);
+    assert_eq!(test.tree.around.permits.resources(), 0);
 }
 
 /// What the user typed decides, not what the model had asked for.

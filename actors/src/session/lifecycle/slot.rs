@@ -20,8 +20,8 @@ use crate::{
     mailbox::Recipient,
     port::Clock,
     protocol::{
-        Bound, EventKind, Limits, Locale, Refusal, Scope, SessionId, SettledCall, Text, Timestamp,
-        TurnId, UserId,
+        Bound, EventKind, LimitExceeded, Limits, Locale, Scope, SessionId, SettledCall, Text,
+        Timestamp, TurnId, UserId,
     },
     telemetry::refused,
 };
@@ -75,7 +75,7 @@ pub enum Sent {
     /// The session has it when somebody wakes it: do.
     WakeIt,
     /// Too much waits already.
-    Full(SessionMsg, Refusal),
+    Full(SessionMsg, LimitExceeded),
 }
 
 impl Door {
@@ -155,7 +155,7 @@ impl Door {
         let max = if is_dismissal { usize::MAX } else { self.max_waiting };
         let full = |msg| {
             let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
-            Sent::Full(msg, Refusal { bound, scope, max, retry_after: None })
+            Sent::Full(msg, LimitExceeded { bound, scope, max, retry_after: None })
         };
         let mut dead = None;
         let mut place = self.place();

@@ -26,7 +26,7 @@ use crate::{
     failpoint::{Failed, failpoint},
     mailbox::answer,
     port::{StoreError, StoredSession},
-    protocol::{Bound, EventKind, EventPlace, Refusal, SessionEvent, SessionId},
+    protocol::{Bound, EventKind, EventPlace, LimitExceeded, SessionEvent, SessionId},
     telemetry::refused,
 };
 
@@ -44,7 +44,7 @@ pub enum OpenError {
     Closed,
     /// Too many sessions are awake, and none of them can be put to sleep.
     #[error("too many sessions are awake")]
-    Overloaded(#[source] Refusal),
+    Overloaded(#[source] LimitExceeded),
 }
 
 /// What becomes of a session that wants to wake where no other can be put to sleep for it.

@@ -9,15 +9,15 @@ use crate::{
     ledger::text_digest,
     port::{Store as _, Write},
     protocol::{
-        Bound, ChatMessage, Content, Decision, Limits, Refusal, Scope, Timestamp, ToolOutcome,
-        TurnEnding, TurnId, TurnOptions, UserId,
+        Bound, ChatMessage, Content, Decision, LimitExceeded, Limits, Scope, Timestamp,
+        ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
     session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
 };
 
-async fn refusal(yard: &TestRuntime, door: &Arc<Door>) -> Refusal {
+async fn refusal(yard: &TestRuntime, door: &Arc<Door>) -> LimitExceeded {
     match yard.ask(door, "hi").await {
         Err(TurnRefused::Overloaded(refusal)) => refusal,
         other => panic!("{other:?}"),

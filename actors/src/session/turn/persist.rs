@@ -22,7 +22,9 @@ use crate::{
     failpoint::armed_failpoint,
     mailbox::answer,
     port::{Store, StoreError, Write},
-    protocol::{ChatMessage, Content, EventKind, Locale, Refusal, Timestamp, TurnError, TurnId},
+    protocol::{
+        ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnError, TurnId,
+    },
     store::Asker,
     telemetry::refused,
 };
@@ -151,7 +153,7 @@ impl Awake {
         if !matches!(cause, StoreError::TooMuchStored) {
             return TurnRefused::Store(cause.clone());
         }
-        let refusal = Refusal::of_stored_bytes(&self.wiring.around.limits);
+        let refusal = LimitExceeded::of_stored_bytes(&self.wiring.around.limits);
         refused(&refusal);
         TurnRefused::Overloaded(refusal)
     }

@@ -46,24 +46,24 @@ impl Answers {
     fn count(&mut self, answer: &Answer) {
         match answer {
             Ok(()) => self.taken += 1,
-            Err(Refusal::Refused) => self.refused += 1,
-            Err(Refusal::Illegal(_)) => self.illegal += 1,
-            Err(Refusal::Other(_)) => self.impossible += 1,
+            Err(Rejection::Refused) => self.refused += 1,
+            Err(Rejection::Illegal(_)) => self.illegal += 1,
+            Err(Rejection::Other(_)) => self.impossible += 1,
         }
     }
 }
 
-type Answer = Result<(), Refusal>;
+type Answer = Result<(), Rejection>;
 
 /// Errors are alike in their kind, and illegal steps in every detail; the words of a refusal are the store's own.
 #[derive(Debug, PartialEq, Eq)]
-enum Refusal {
+enum Rejection {
     Illegal(String),
     Refused,
     Other(&'static str),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for Rejection {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Illegal(step) => Self::Illegal(format!("{step:?}")),

@@ -13,12 +13,12 @@ use crate::{
 
 /// Answers once, to the asker and in the call's span.
 #[derive(Debug)]
-pub(super) struct Answering {
+pub(super) struct Responder {
     reply: Reply<DispatcherEvent>,
     span: ToolCallSpan,
 }
 
-impl Answering {
+impl Responder {
     pub(super) fn new(
         request: &DispatchRequest,
         reply: Reply<DispatcherEvent>,

@@ -1,4 +1,4 @@
-//! The second step of a call: a person's yes, where one is needed. Only this file makes a [`ClearedCall`].
+//! The second step of a call: a person's yes, where one is needed. Only this file makes an [`AuthorizedCall`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
 
 /// A call that may run: it needs no question, or an approval of this very digest is recorded for it.
 #[derive(Debug)]
-pub(super) struct ClearedCall {
+pub(super) struct AuthorizedCall {
     checked: CheckedCall,
     /// What was checked, and approved where that was needed.
     digest: Digest,
@@ -35,7 +35,7 @@ pub(super) struct ClearedCall {
     usable_until: Option<Timestamp>,
 }
 
-impl ClearedCall {
+impl AuthorizedCall {
     pub(super) const fn checked(&self) -> &CheckedCall {
         &self.checked
     }
@@ -70,50 +70,50 @@ impl ClearedCall {
 ///
 /// # Errors
 /// How the call ends instead, with whoever must hear that the denial was recorded.
-pub(super) async fn clear(
+pub(super) async fn authorize(
     checked: CheckedCall,
     record: &mut Record,
     around: &Around,
-) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
+) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     if let Some(asked) = asked_before(&checked).cloned() {
         return Box::pin(go_on(&asked, checked, record, around)).await;
     }
     if !must_ask(&checked) {
-        return Ok(ClearedCall { digest: checked.digest(), checked, usable_until: None });
+        return Ok(AuthorizedCall { digest: checked.digest(), checked, usable_until: None });
     }
     let request = checked.request();
     // A standing approval is for somebody who sees what is done with it: a closed screen is covered by none.
     if request.dismissal.is_over() {
         let reason = request.dismissal.reason();
-        return Err((checked, NotCleared::because(reason)));
+        return Err((checked, NotAuthorized::because(reason)));
     }
     match Box::pin(by_grant(&checked, record, around)).await {
-        Ok(Some(usable_until)) => return Ok(ClearedCall::approved(checked, usable_until)),
+        Ok(Some(usable_until)) => return Ok(AuthorizedCall::approved(checked, usable_until)),
         Ok(None) => {}
         Err(error) => {
-            let not_cleared = NotCleared::store(&error, &checked);
-            return Err((checked, not_cleared));
+            let not_authorized = NotAuthorized::store(&error, &checked);
+            return Err((checked, not_authorized));
         }
     }
     if request.asker == Asker::Nobody {
         debug!(call = %request.call.id, "nobody can be asked");
-        return Err((checked, NotCleared::because(CancelReason::Unreachable)));
+        return Err((checked, NotAuthorized::because(CancelReason::Unreachable)));
     }
     let mut checked = checked;
     match Box::pin(ask(&mut checked, record, around)).await {
         Ok((edited, usable_until)) => {
-            Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
+            Ok(AuthorizedCall::approved(edited.unwrap_or(checked), usable_until))
         }
-        Err(not_cleared) => {
-            not_cleared.log(&checked);
-            Err((checked, not_cleared))
+        Err(not_authorized) => {
+            not_authorized.log(&checked);
+            Err((checked, not_authorized))
         }
     }
 }
 
 /// Why a call does not run.
 #[derive(Debug)]
-pub(super) enum NotCleared {
+pub(super) enum NotAuthorized {
     /// It ends instead.
     Ends {
         finished: Finished,
@@ -126,7 +126,7 @@ pub(super) enum NotCleared {
     Left,
 }
 
-impl NotCleared {
+impl NotAuthorized {
     fn because(reason: CancelReason) -> Self {
         Self::unrun(ToolOutcome::cancelled(reason))
     }
@@ -198,50 +198,50 @@ async fn go_on(
     checked: CheckedCall,
     record: &mut Record,
     around: &Around,
-) -> Result<ClearedCall, (CheckedCall, NotCleared)> {
+) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     // What was shown, or what the user made of it: told as the ledger has it, whatever becomes of it.
     let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
     if checked.request().dismissal.is_over() {
         let is_asked = asked.state == CallState::Awaiting;
         let reason = checked.request().dismissal.reason();
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
-        return Err((checked, NotCleared::because(reason)));
+        return Err((checked, NotAuthorized::because(reason)));
     }
     // Whatever the tables say: an approval counts only where it was decided.
     if let Err(error) = asked.check_seal(around.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
         let reason = Text::NotSealed.in_locale(checked.request().locale);
         let unsealed = ToolOutcome::error("approval_not_sealed", reason);
-        return Err((checked, NotCleared::unrun(unsealed)));
+        return Err((checked, NotAuthorized::unrun(unsealed)));
     }
     if asked.digest != Some(checked.digest()) {
         // What would run is not what was shown.
         let reason = Text::ToolChanged.in_locale(checked.request().locale);
         let changed = ToolOutcome::error("tool_changed", reason);
-        return Err((checked, NotCleared::unrun(changed)));
+        return Err((checked, NotAuthorized::unrun(changed)));
     }
     let now = around.clock.now();
     let Some(expires_at) = asked.expires_at.filter(|expires_at| now < *expires_at) else {
         // A yes that came in time and could not be used in time is no silence.
-        let not_cleared = if asked.state == CallState::Approved {
+        let not_authorized = if asked.state == CallState::Approved {
             let reason = Text::Overloaded.in_locale(checked.request().locale);
-            NotCleared::unrun(ToolOutcome::error("overloaded", reason))
+            NotAuthorized::unrun(ToolOutcome::error("overloaded", reason))
         } else {
-            NotCleared::because(CancelReason::Expired)
+            NotAuthorized::because(CancelReason::Expired)
         };
-        return Err((checked, not_cleared));
+        return Err((checked, not_authorized));
     };
     if asked.state == CallState::Approved {
-        return Ok(ClearedCall::approved(checked, expires_at));
+        return Ok(AuthorizedCall::approved(checked, expires_at));
     }
     let answered = question::again(expires_at, &checked, record, around).await;
     match decide(answered, &checked, record, around).await {
         Ok((edited, usable_until)) => {
-            Ok(ClearedCall::approved(edited.unwrap_or(checked), usable_until))
+            Ok(AuthorizedCall::approved(edited.unwrap_or(checked), usable_until))
         }
-        Err(not_cleared) => {
-            not_cleared.log(&checked);
-            Err((checked, not_cleared))
+        Err(not_authorized) => {
+            not_authorized.log(&checked);
+            Err((checked, not_authorized))
         }
     }
 }
@@ -270,7 +270,7 @@ async fn by_grant(
     let approval = Approval::Granted { by_call: call, schema, resource, number };
     let approved = approved(checked, by, approval, usable_until);
     let steps = vec![awaiting, sealed(checked, at, approved, around)];
-    failpoint("clear.granted").await?;
+    failpoint("authorize.granted").await?;
     match record.write_at(at, steps).await {
         Ok(()) => Ok(Some(usable_until)),
         Err(refusal @ (StoreError::Refused { .. } | StoreError::Illegal(_))) => {
@@ -289,7 +289,7 @@ async fn grant(
 ) -> Result<Option<(Grant, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
     let filter = LedgerFilter { only_grants: true, ..filter_of(&request.session) };
-    failpoint("clear.grants").await?;
+    failpoint("authorize.grants").await?;
     let store = around.store.store();
     let rows = store.calls(&filter).await?;
     let resource = resource(checked, around);
@@ -333,7 +333,7 @@ async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
     around: &Around,
-) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
+) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
     let answered = question::ask(checked, record, around).await;
     decide(answered, checked, record, around).await
 }
@@ -344,11 +344,11 @@ async fn decide(
     checked: &CheckedCall,
     record: &mut Record,
     around: &Around,
-) -> Result<(Option<CheckedCall>, Timestamp), NotCleared> {
-    let answered = answered.map_err(|error| NotCleared::store(&error, checked))?;
+) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
+    let answered = answered.map_err(|error| NotAuthorized::store(&error, checked))?;
     let request = checked.request();
     if matches!(answered, Answered::Left) {
-        return Err(NotCleared::Left);
+        return Err(NotAuthorized::Left);
     }
     let end = answered.end();
     match answered {
@@ -359,7 +359,7 @@ async fn decide(
                 CheckedDecision::Edit(typed) => (Approval::Edited, Some(checked.edited(typed))),
                 CheckedDecision::Deny { message } => {
                     if !is_planted("a no counts as a yes") {
-                        return Err(NotCleared::denied(message, by, recorded).with(end));
+                        return Err(NotAuthorized::denied(message, by, recorded).with(end));
                     }
                     (Approval::Once, None)
                 }
@@ -372,19 +372,19 @@ async fn decide(
             question_ended(request, end, written.is_ok());
             written
                 .map(|()| (edited, usable_until))
-                .map_err(|error| NotCleared::store(&error, checked))
+                .map_err(|error| NotAuthorized::store(&error, checked))
         }
-        Answered::Cancelled(reason) => Err(NotCleared::because(reason).with(end)),
-        Answered::Left => Err(NotCleared::Left),
+        Answered::Cancelled(reason) => Err(NotAuthorized::because(reason).with(end)),
+        Answered::Left => Err(NotAuthorized::Left),
         // Nobody was asked, so nobody hears of an end.
         Answered::Overloaded(refusal) => {
-            Err(NotCleared::unrun(overloaded(&refusal, request.locale)))
+            Err(NotAuthorized::unrun(overloaded(&refusal, request.locale)))
         }
         Answered::TooLong => {
             let breach = Breach::TooLong { max_bytes: MAX_BYTES };
             let breach = Text::Breach(&breach).in_locale(request.locale);
             let reason = Text::BadArguments(&breach).in_locale(request.locale);
-            Err(NotCleared::unrun(ToolOutcome::error("validation", reason)))
+            Err(NotAuthorized::unrun(ToolOutcome::error("validation", reason)))
         }
     }
 }

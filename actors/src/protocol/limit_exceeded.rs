@@ -1,4 +1,4 @@
-//! Why somebody is not let in: which bound was reached, whose, and when to come again.
+//! Tells which limit was reached, whose, and when to try again.
 
 use std::{fmt, time::Duration};
 
@@ -38,22 +38,22 @@ pub enum Scope {
     All,
 }
 
-/// Somebody was not let in; nothing of it has happened.
+/// Tells that a limit was reached. Nothing of what was asked has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many {bound} {scope}: {max} are allowed")]
-pub struct Refusal {
+pub struct LimitExceeded {
     /// What there is too much of.
     pub bound: Bound,
     /// Whose bound was reached.
     pub scope: Scope,
     /// The bound, from [`Limits`](super::Limits).
     pub max: usize,
-    /// When a place comes free for whoever was refused, going by how long such places were held lately and by how many
+    /// When a permit comes free for the caller, estimated from how long permits were held lately and from how many callers
     /// were refused before. `None` before any was given back.
     pub retry_after: Option<Duration>,
 }
 
-impl Refusal {
+impl LimitExceeded {
     /// What a user is told of whom as much is stored as is allowed. No time makes room.
     #[must_use]
     pub const fn of_stored_bytes(limits: &Limits) -> Self {

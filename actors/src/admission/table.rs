@@ -1,24 +1,24 @@
-//! The book of admission: who holds how many places, in all and of each user. Pure: the time is told.
+//! The table of admission: how many permits each user holds, and all together. Pure: the caller tells the time.
 
 use std::{
     collections::{HashMap, VecDeque},
     time::Duration,
 };
 
-use crate::protocol::{Bound, Limits, Refusal, Scope, UserId};
+use crate::protocol::{Bound, LimitExceeded, Limits, Scope, UserId};
 
 const BOUNDS: usize = Bound::ALL.len();
 
-/// Who holds how many places. `W` is somebody who waits for one.
+/// How many permits each user holds. `W` is a caller that waits for one.
 #[derive(Debug)]
-pub(super) struct Book<W> {
+pub(super) struct AdmissionTable<W> {
     max: [Max; BOUNDS],
-    all: [Places; BOUNDS],
+    all: [Permits; BOUNDS],
     /// Users who hold anything.
-    users: HashMap<UserId, [Places; BOUNDS]>,
-    /// How long places were held lately.
+    users: HashMap<UserId, [Permits; BOUNDS]>,
+    /// How long permits were held lately.
     usual: [Option<Duration>; BOUNDS],
-    /// The first who came is the first to get a place that is free for him.
+    /// The first who came is the first to get a permit that is free for him.
     waiting: VecDeque<Waiting<W>>,
 }
 
@@ -28,11 +28,11 @@ struct Max {
     of_user: usize,
 }
 
-/// The places of one bound: of a user or of all.
+/// The permits of one bound: of a user or of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Places {
+struct Permits {
     held: usize,
-    /// Who was refused and told to come again when a place is free for him.
+    /// Who was refused and told to come again when a permit is free for him.
     refused: u32,
 }
 
@@ -43,7 +43,7 @@ struct Waiting<W> {
     waiter: W,
 }
 
-impl<W> Book<W> {
+impl<W> AdmissionTable<W> {
     pub(super) fn new(limits: &Limits) -> Self {
         let max = Bound::ALL.map(|bound| match bound {
             Bound::AwakeSessions => {
@@ -68,14 +68,14 @@ impl<W> Book<W> {
         });
         Self {
             max,
-            all: [Places::default(); BOUNDS],
+            all: [Permits::default(); BOUNDS],
             users: HashMap::new(),
             usual: [None; BOUNDS],
             waiting: VecDeque::new(),
         }
     }
 
-    /// How many places are held in all.
+    /// How many permits are held in all.
     pub(super) const fn held(&self, bound: Bound) -> usize {
         self.all[bound as usize].held
     }
@@ -84,33 +84,34 @@ impl<W> Book<W> {
         self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
     }
 
-    /// Takes places, or says why not.
+    /// Takes permits, or says why not.
     pub(super) fn admit(
         &mut self,
         bound: Bound,
         user: &UserId,
-        places: usize,
-    ) -> Result<(), Refusal> {
+        permits: usize,
+    ) -> Result<(), LimitExceeded> {
         let max = self.max[bound as usize];
-        let (scope, max, full) = if self.held_by(bound, user).saturating_add(places) > max.of_user {
+        let (scope, max, full) = if self.held_by(bound, user).saturating_add(permits) > max.of_user
+        {
             (
                 Scope::User,
                 max.of_user,
                 self.users.get_mut(user).map(|of_user| &mut of_user[bound as usize]),
             )
-        } else if self.held(bound).saturating_add(places) > max.all {
+        } else if self.held(bound).saturating_add(permits) > max.all {
             (Scope::All, max.all, Some(&mut self.all[bound as usize]))
         } else {
-            self.all[bound as usize].held += places;
-            self.users.entry(user.clone()).or_default()[bound as usize].held += places;
+            self.all[bound as usize].held += permits;
+            self.users.entry(user.clone()).or_default()[bound as usize].held += permits;
             return Ok(());
         };
         let usual = self.usual[bound as usize];
         let retry_after = full.zip(usual).map(|(full, usual)| full.refuse(bound, usual));
-        Err(Refusal { bound, scope, max, retry_after })
+        Err(LimitExceeded { bound, scope, max, retry_after })
     }
 
-    /// Somebody waits who could have a place of this user's, if it were given back.
+    /// Somebody waits who could have a permit of this user's, if it were given back.
     pub(super) fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
         let is_full = self.held(bound) >= self.max[bound as usize].all;
         let wants =
@@ -118,24 +119,24 @@ impl<W> Book<W> {
         self.waiting.iter().any(wants)
     }
 
-    /// Remembers somebody who waits for one place.
+    /// Remembers somebody who waits for one permit.
     pub(super) fn wait(&mut self, bound: Bound, user: UserId, waiter: W) {
         self.waiting.push_back(Waiting { bound, user, waiter });
     }
 
-    /// Takes places back that were held for so long. Gives who gets them now; those who are not there any more are
+    /// Takes permits back that were held for so long. Gives who gets them now; those who are not there any more are
     /// forgotten.
     pub(super) fn release(
         &mut self,
         bound: Bound,
         user: &UserId,
-        places: usize,
+        permits: usize,
         held_for: Duration,
         is_there: impl Fn(&W) -> bool,
     ) -> Vec<(Bound, UserId, W)> {
-        self.all[bound as usize].release(places);
+        self.all[bound as usize].release(permits);
         if let Some(of_user) = self.users.get_mut(user) {
-            of_user[bound as usize].release(places);
+            of_user[bound as usize].release(permits);
             if of_user.iter().all(|of_user| of_user.held == 0) {
                 self.users.remove(user);
             }
@@ -150,7 +151,7 @@ impl<W> Book<W> {
             if !is_there(&waiting.waiter) {
                 continue;
             }
-            let is_free = waiting.bound == bound && served.len() < places;
+            let is_free = waiting.bound == bound && served.len() < permits;
             if is_free && self.admit(bound, &waiting.user, 1).is_ok() {
                 served.push((bound, waiting.user, waiting.waiter));
             } else {
@@ -162,8 +163,8 @@ impl<W> Book<W> {
     }
 }
 
-impl Places {
-    /// When there will be a place for one more who was refused. Places that are held as long as usual come free one after
+impl Permits {
+    /// When there will be a permit for one more who was refused. Permits that are held as long as usual come free one after
     /// the other, and everybody who was refused gets one of his own, or they would all come for the first. Bytes are held
     /// by few and in no order.
     fn refuse(&mut self, bound: Bound, usual: Duration) -> Duration {
@@ -174,8 +175,8 @@ impl Places {
         one.saturating_mul(self.refused).clamp(Duration::from_millis(1), LONGEST)
     }
 
-    fn release(&mut self, places: usize) {
-        self.held -= places;
+    fn release(&mut self, permits: usize) {
+        self.held -= permits;
         self.refused = self.refused.saturating_sub(1);
     }
 }
@@ -189,8 +190,8 @@ mod tests {
         UserId::new(name).unwrap()
     }
 
-    fn book(all: usize, of_user: usize) -> Book<u32> {
-        Book::new(&Limits {
+    fn table(all: usize, of_user: usize) -> AdmissionTable<u32> {
+        AdmissionTable::new(&Limits {
             max_running_turns: all,
             max_running_turns_per_user: of_user,
             ..Limits::default()
@@ -202,45 +203,45 @@ mod tests {
 
     #[test]
     fn a_refusal_says_whose_bound_was_reached_and_when_to_come_again() {
-        let (mut book, kim, lee) = (book(3, 2), user("kim"), user("lee"));
+        let (mut table, kim, lee) = (table(3, 2), user("kim"), user("lee"));
         let refusal =
-            |scope, max, retry_after| Err(Refusal { bound: TURNS, scope, max, retry_after });
-        book.admit(TURNS, &kim, 1).unwrap();
-        book.admit(TURNS, &kim, 1).unwrap();
-        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "nobody knows yet");
-        book.admit(TURNS, &lee, 1).unwrap();
-        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, None));
-        book.release(TURNS, &lee, 1, SECOND * 6, |_| true);
-        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 3)));
-        assert_eq!(book.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 6)));
-        book.admit(TURNS, &lee, 1).unwrap();
-        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 2)));
-        assert_eq!(book.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 4)));
+            |scope, max, retry_after| Err(LimitExceeded { bound: TURNS, scope, max, retry_after });
+        table.admit(TURNS, &kim, 1).unwrap();
+        table.admit(TURNS, &kim, 1).unwrap();
+        assert_eq!(table.admit(TURNS, &kim, 1), refusal(Scope::User, 2, None), "nobody knows yet");
+        table.admit(TURNS, &lee, 1).unwrap();
+        assert_eq!(table.admit(TURNS, &lee, 1), refusal(Scope::All, 3, None));
+        table.release(TURNS, &lee, 1, SECOND * 6, |_| true);
+        assert_eq!(table.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 3)));
+        assert_eq!(table.admit(TURNS, &kim, 1), refusal(Scope::User, 2, Some(SECOND * 6)));
+        table.admit(TURNS, &lee, 1).unwrap();
+        assert_eq!(table.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 2)));
+        assert_eq!(table.admit(TURNS, &lee, 1), refusal(Scope::All, 3, Some(SECOND * 4)));
     }
 
     #[test]
     fn whoever_waits_gets_the_first_place_that_is_free_for_him_and_not_one_of_another_user() {
-        let (mut book, kim, lee) = (book(2, 1), user("kim"), user("lee"));
-        book.admit(TURNS, &kim, 1).unwrap();
-        book.admit(TURNS, &lee, 1).unwrap();
+        let (mut table, kim, lee) = (table(2, 1), user("kim"), user("lee"));
+        table.admit(TURNS, &kim, 1).unwrap();
+        table.admit(TURNS, &lee, 1).unwrap();
         for (waiter, who) in [(1, &kim), (2, &lee), (3, &lee)] {
-            book.wait(TURNS, who.clone(), waiter);
+            table.wait(TURNS, who.clone(), waiter);
         }
-        assert_eq!(book.release(TURNS, &lee, 1, SECOND, |_| true), [(TURNS, lee.clone(), 2)]);
-        assert_eq!(book.release(TURNS, &lee, 1, SECOND, |waiter| *waiter != 3), []);
-        assert_eq!(book.release(TURNS, &kim, 1, SECOND, |_| true), [(TURNS, kim.clone(), 1)]);
-        assert!(book.waiting.is_empty());
+        assert_eq!(table.release(TURNS, &lee, 1, SECOND, |_| true), [(TURNS, lee.clone(), 2)]);
+        assert_eq!(table.release(TURNS, &lee, 1, SECOND, |waiter| *waiter != 3), []);
+        assert_eq!(table.release(TURNS, &kim, 1, SECOND, |_| true), [(TURNS, kim.clone(), 1)]);
+        assert!(table.waiting.is_empty());
     }
 
     #[test]
     fn a_user_who_holds_nothing_is_forgotten() {
-        let (mut book, kim) = (book(2, 1), user("kim"));
-        book.admit(Bound::QueuedBytes, &kim, 10).unwrap();
-        book.admit(TURNS, &kim, 1).unwrap();
-        book.release(TURNS, &kim, 1, SECOND, |_| true);
-        assert_eq!(book.users.len(), 1);
-        book.release(Bound::QueuedBytes, &kim, 10, SECOND, |_| true);
-        assert_eq!((book.users.len(), book.all), (0, [Places::default(); BOUNDS]));
+        let (mut table, kim) = (table(2, 1), user("kim"));
+        table.admit(Bound::QueuedBytes, &kim, 10).unwrap();
+        table.admit(TURNS, &kim, 1).unwrap();
+        table.release(TURNS, &kim, 1, SECOND, |_| true);
+        assert_eq!(table.users.len(), 1);
+        table.release(Bound::QueuedBytes, &kim, 10, SECOND, |_| true);
+        assert_eq!((table.users.len(), table.all), (0, [Permits::default(); BOUNDS]));
     }
 
     proptest! {
@@ -249,37 +250,37 @@ mod tests {
             steps in prop::collection::vec((0..3_usize, 0..4_u8), 1..200),
         ) {
             let names = ["a", "b", "c"].map(user);
-            let mut book = book(5, 3);
+            let mut table = table(5, 3);
             let (mut held, mut waiting) = ([0_usize; 3], 0_u32);
             for (who, step) in steps {
                 match step {
                     0 | 1 => {
                         let fits = held[who] < 3 && held.iter().sum::<usize>() < 5;
-                        prop_assert_eq!(book.admit(TURNS, &names[who], 1).is_ok(), fits);
+                        prop_assert_eq!(table.admit(TURNS, &names[who], 1).is_ok(), fits);
                         held[who] += usize::from(fits);
                     }
                     2 => {
                         waiting += 1;
-                        if book.admit(TURNS, &names[who], 1).is_ok() {
+                        if table.admit(TURNS, &names[who], 1).is_ok() {
                             held[who] += 1;
                         } else {
-                            book.wait(TURNS, names[who].clone(), waiting);
+                            table.wait(TURNS, names[who].clone(), waiting);
                         }
                     }
                     _ if held[who] > 0 => {
                         held[who] -= 1;
-                        for (_, served, _) in book.release(TURNS, &names[who], 1, SECOND, |_| true) {
+                        for (_, served, _) in table.release(TURNS, &names[who], 1, SECOND, |_| true) {
                             held[names.iter().position(|name| *name == served).unwrap()] += 1;
                         }
                     }
                     _ => {}
                 }
                 prop_assert!(held.iter().all(|held| *held <= 3) && held.iter().sum::<usize>() <= 5);
-                prop_assert_eq!(book.held(TURNS), held.iter().sum::<usize>());
-                let stuck = book.waiting.iter().any(|waiting| {
-                    book.held(TURNS) < 5 && book.held_by(TURNS, &waiting.user) < 3
+                prop_assert_eq!(table.held(TURNS), held.iter().sum::<usize>());
+                let stuck = table.waiting.iter().any(|waiting| {
+                    table.held(TURNS) < 5 && table.held_by(TURNS, &waiting.user) < 3
                 });
-                prop_assert!(!stuck, "nobody waits for a place that is free");
+                prop_assert!(!stuck, "nobody waits for a permit that is free");
             }
         }
     }

@@ -1,6 +1,6 @@
-//! The places that a call takes before its handler begins: first that of its resource, then that of its tool.
+//! The permits that a call takes before its handler begins: first that of its resource, then that of its tool.
 //!
-//! Always in this order: whoever has a place of a tool waits for no resource, so calls cannot wait for one another in a
+//! Always in this order: whoever has a permit of a tool waits for no resource, so calls cannot wait for one another in a
 //! circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a call holds nothing
 //! of the store.
 
@@ -18,19 +18,19 @@ use tokio::{
 
 use super::{
     Around,
-    clear::ClearedCall,
-    lines::{Lines, Ticket},
+    authorize::AuthorizedCall,
+    keyed_semaphore::{KeyedSemaphore, WaiterId},
 };
 use crate::{port::Resource, registry::ToolRegistry};
 
-/// The places of a runtime's tools and of what they work on.
+/// The permits of a runtime's tools and of what they work on.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Permits {
     by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
     by_resource: Shared,
 }
 
-type Shared = Arc<Mutex<Lines<Closed>>>;
+type Shared = Arc<Mutex<KeyedSemaphore<Closed>>>;
 
 /// Keeps one call waiting. Dropped, it lets the call in; the call may have given up just now.
 type Closed = oneshot::Sender<Infallible>;
@@ -41,12 +41,12 @@ type Closed = oneshot::Sender<Infallible>;
 pub(super) struct Held {
     // In this order they are given back.
     _tool: Option<OwnedSemaphorePermit>,
-    _resource: Option<Stay>,
+    _resource: Option<KeyedPermit>,
 }
 
-/// Why a call does not get its places.
+/// Why a call does not get its permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoPlace {
+pub(super) enum NoPermit {
     /// None was free in time.
     Late,
     /// Its turn was dismissed.
@@ -55,43 +55,43 @@ pub(super) enum NoPlace {
     Left,
 }
 
-/// Waits for a call's places for at most `patience`. A handler that passed its deadline keeps its own.
+/// Waits for a call's permits for at most `patience`. A handler that passed its deadline keeps its own.
 pub(super) async fn take(
-    cleared: &ClearedCall,
+    authorized: &AuthorizedCall,
     around: &Around,
     patience: Duration,
-) -> Result<Held, NoPlace> {
-    let checked = cleared.checked();
+) -> Result<Held, NoPermit> {
+    let checked = authorized.checked();
     let (request, tool) = (checked.request(), checked.tool());
     let resource = tool.tool().resource(checked.arguments(), &around.context(request));
-    let places = &around.places;
-    if resource.is_none() && !places.by_tool.contains_key(&tool.spec().name) {
+    let permits = &around.permits;
+    if resource.is_none() && !permits.by_tool.contains_key(&tool.spec().name) {
         return Ok(Held { _tool: None, _resource: None });
     }
     let both = async {
-        let stay = match resource {
-            Some(resource) => Some(places.stay(resource).await),
+        let of_resource = match resource {
+            Some(resource) => Some(permits.acquire(resource).await),
             None => None,
         };
-        let place = match places.by_tool.get(&tool.spec().name) {
+        let of_tool = match permits.by_tool.get(&tool.spec().name) {
             // Closed by nobody.
-            Some(places) => places.clone().acquire_owned().await.ok(),
+            Some(permits) => permits.clone().acquire_owned().await.ok(),
             None => None,
         };
-        Held { _tool: place, _resource: stay }
+        Held { _tool: of_tool, _resource: of_resource }
     };
     // Nor does an approval wait for longer than it counts.
-    let patience = patience.min(cleared.usable_for(around.clock.now()));
+    let patience = patience.min(authorized.usable_for(around.clock.now()));
     tokio::select! {
         biased;
-        held = timeout(patience, both) => held.map_err(|_| NoPlace::Late),
+        held = timeout(patience, both) => held.map_err(|_| NoPermit::Late),
         // An answer that was told to count does count.
-        () = request.dismissal.stopped(), if !cleared.is_approved() => Err(NoPlace::Dismissed),
-        () = request.leave.cancelled() => Err(NoPlace::Left),
+        () = request.dismissal.stopped(), if !authorized.is_approved() => Err(NoPermit::Dismissed),
+        () = request.leave.cancelled() => Err(NoPermit::Left),
     }
 }
 
-impl Places {
+impl Permits {
     pub(super) fn new(registry: &ToolRegistry) -> Self {
         let bounded = registry.iter().filter_map(|tool| {
             let spec = tool.spec();
@@ -101,11 +101,11 @@ impl Places {
     }
 
     /// Waits for a resource, behind all that came before.
-    async fn stay(&self, resource: Resource) -> Stay {
+    async fn acquire(&self, resource: Resource) -> KeyedPermit {
         let (closed, entrance) = oneshot::channel();
-        let stay = Stay::enter(&self.by_resource, resource, closed);
+        let permit = KeyedPermit::enter(&self.by_resource, resource, closed);
         let Err(_opened) = entrance.await;
-        stay
+        permit
     }
 
     /// How many resources are worked on or waited for.
@@ -115,30 +115,30 @@ impl Places {
     }
 }
 
-/// One stay in the line of a resource; dropped, it is left.
+/// A permit for a resource, or the wait for one; dropped, both end.
 #[derive(Debug)]
-struct Stay {
-    lines: Shared,
+struct KeyedPermit {
+    semaphore: Shared,
     resource: Resource,
-    ticket: Ticket,
+    id: WaiterId,
 }
 
-impl Stay {
-    fn enter(lines: &Shared, resource: Resource, closed: Closed) -> Self {
-        let (ticket, let_in) =
-            lines.lock().unwrap_or_else(PoisonError::into_inner).enter(&resource, closed);
+impl KeyedPermit {
+    fn enter(semaphore: &Shared, resource: Resource, closed: Closed) -> Self {
+        let (id, let_in) =
+            semaphore.lock().unwrap_or_else(PoisonError::into_inner).enter(&resource, closed);
         drop(let_in);
-        Self { lines: lines.clone(), resource, ticket }
+        Self { semaphore: semaphore.clone(), resource, id }
     }
 }
 
-impl Drop for Stay {
+impl Drop for KeyedPermit {
     fn drop(&mut self) {
         let let_in = self
-            .lines
+            .semaphore
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .leave(&self.resource.key, self.ticket);
+            .leave(&self.resource.key, self.id);
         drop(let_in);
     }
 }
