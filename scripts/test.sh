@@ -31,16 +31,23 @@ lint() { run cargo clippy --workspace --all-targets -- -D warnings; }
 
 docs() { RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps --workspace; }
 
-# The wall around `actors`: nothing behind it is written in C or C++, or builds such code.
+# The walls: `actors` needs no C or C++, and the library alone brings no program and no llama.cpp.
 wall() {
-    local tree found
-    tree=$(cargo tree -q -p madang-actors -e normal,build,dev --prefix none --format '{p}') || return 1
-    found=$(cut -d ' ' -f 1 <<<"$tree" | sort -u | grep -xE 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?') || true
+    names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
+    names_none madang '(clap|rustyline|crossterm|ureq)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
+}
+
+# Fails where the tree of a package, by these options of `cargo tree`, names a crate that matches the pattern as a whole.
+names_none() {
+    local package=$1 pattern=$2 tree found
+    shift 2
+    tree=$(cargo tree -q -p "$package" "$@" --prefix none --format '{p}') || return 1
+    found=$(cut -d ' ' -f 1 <<<"$tree" | sort -u | grep -xE "$pattern") || true
     if [ -n "$found" ]; then
-        printf 'madang-actors must need no C or C++ toolchain, but depends on:\n%s\n' "$found"
+        printf '%s must not depend on:\n%s\n' "$package" "$found"
         return 1
     fi
-    echo "madang-actors depends on no crate that builds C or C++"
+    echo "$package ($*): no crate like $pattern"
 }
 
 # The crate alone, with everything that could build C++ out of reach.
