@@ -152,7 +152,7 @@ async fn actors(store: impl Store, tool: impl Tool, turns: usize) -> Took {
                 let name = format!("chat {chat}");
                 let session = runtime.session("kim", &name).await.unwrap();
                 for _ in 0..turns {
-                    let end = session.ask("note it").await.unwrap().ended().await.unwrap();
+                    let end = session.send("note it").await.unwrap().ended().await.unwrap();
                     assert_eq!(end.ending, TurnEnding::Answered);
                 }
             });

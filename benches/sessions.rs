@@ -174,7 +174,7 @@ async fn waking(sizes: &Sizes, path: &Path) {
             let user = format!("user {}", number % 100);
             let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
             if session.state().await.unwrap().messages.is_empty() {
-                session.ask("hi").await.unwrap().ended().await.unwrap();
+                session.send("hi").await.unwrap().ended().await.unwrap();
             }
         }
         forgotten(&runtime).await;
@@ -209,7 +209,7 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
             let name = format!("{name} {}", number / 20);
             let session = runtime.session("quiet", &name).await.unwrap();
             let begin = Instant::now();
-            session.ask("hi").await.unwrap().ended().await.unwrap();
+            session.send("hi").await.unwrap().ended().await.unwrap();
             times.push(begin.elapsed());
             sleep(Duration::from_millis(2)).await; // a person, not a program
         }
@@ -244,7 +244,7 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
 async fn floods(session: Session, stop: CancellationToken) -> (u64, u64) {
     let (mut turns, mut refused) = (0, 0);
     while !stop.is_cancelled() {
-        match session.ask("hi").await {
+        match session.send("hi").await {
             Ok(turn) => {
                 turn.ended().await.unwrap();
                 turns += 1;

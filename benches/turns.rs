@@ -59,7 +59,7 @@ async fn carry(name: &str, store: impl Store, note: impl Tool, turns: usize) {
         chats.spawn(async move {
             let session = runtime.session("kim", &format!("chat {chat}")).await.unwrap();
             for _ in 0..turns {
-                let end = session.ask("note it").await.unwrap().ended().await.unwrap();
+                let end = session.send("note it").await.unwrap().ended().await.unwrap();
                 assert_eq!(end.ending, TurnEnding::Answered);
             }
         });

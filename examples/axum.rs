@@ -19,7 +19,7 @@ async fn chat(
 ) -> Result<String, Response> {
     let session = runtime.session(&user, &session).await.map_err(|error| refused(&error))?;
     let (mut events, mut answer) = (session.subscribe(), String::new());
-    let turn = session.ask(text).await.map_err(|error| refused(&error))?.id();
+    let turn = session.send(text).await.map_err(|error| refused(&error))?.id();
     while let Some(item) = events.next().await {
         let Item::Event(event) = item else { continue };
         let of_this_turn = (event.turn == turn).then_some(&event.kind);

@@ -1,10 +1,6 @@
 //! Madang in an application: a store in memory, a scripted model, one tool that asks before it writes.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an application picks the events that it shows"
-)]
 
 use std::error::Error;
 
@@ -49,17 +45,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
 
     let session = runtime.session("kim", "chat-1").await?;
-    let mut events = session.subscribe();
-    session.ask("remind me to buy milk").await?;
+    let mut events = session.send("remind me to buy milk").await?.events();
     while let Some(item) = events.next().await {
         let Item::Event(event) = item else { continue };
         println!("{}", serde_json::to_string(&*event)?);
-        match &event.kind {
-            EventKind::ConfirmationAsked { question } => {
-                session.answer(question, Decision::Approve).await?
-            }
-            EventKind::TurnEnded { .. } => break,
-            _ => {}
+        if let EventKind::ConfirmationAsked { question } = &event.kind {
+            session.answer(question, Decision::Approve).await?;
         }
     }
     println!("notes: {:?}", store.connection().values());

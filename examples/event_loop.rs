@@ -40,7 +40,7 @@ async fn serve(
     });
     while let Some(command) = commands.recv().await {
         let done = match command {
-            Command::Ask(text) => session.ask(text).await.map(drop).map_err(Failure::from),
+            Command::Ask(text) => session.send(text).await.map(drop).map_err(Failure::from),
             Command::Answer(to, how) => session.answer(&to, how).await.map_err(Failure::from),
             Command::Quit => break,
         };

@@ -18,6 +18,7 @@ pub mod telemetry;
 mod time_zone;
 pub mod tool;
 mod transaction;
+mod turn;
 
 pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
@@ -47,9 +48,10 @@ pub use madang_actors::{
     supervisor::Health,
 };
 pub use runtime::Runtime;
-pub use session::{Session, Turn};
+pub use session::Session;
 pub use time_zone::UnknownTimeZone;
 pub use transaction::{TransactionError, TransactionFn};
+pub use turn::{ReplyError, Turn, TurnEvents};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, EventPlace, Grant, Question,
-        SessionId, Settlement, TurnId, TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, EventKind, EventPlace, Grant,
+        Question, SessionId, Settlement, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, Door, SessionMsg, SessionState, SettleError, Subscription,
-        TurnEnd, TurnRefused,
+        self, ClearError, DismissError, Door, Item, SessionMsg, SessionState, SettleError,
+        Subscription, TurnRefused,
     },
 };
 use tokio::sync::oneshot;
 
 use crate::{
-    SessionError, UnknownTimeZone,
+    SessionError, Turn, UnknownTimeZone,
     runtime::{Delivery, Inner},
 };
 
@@ -52,26 +52,26 @@ impl Session {
         }
     }
 
-    /// Begins a turn in which the person who holds this handle can be asked. Gives it once the user's message is
-    /// stored.
+    /// Sends the user's text and returns the turn that it begins, once the text is stored. The person who holds this handle
+    /// can be asked for approvals. Dropping the [`Turn`] cancels nothing.
     ///
     /// # Errors
-    /// [`TurnRefused`] says why not.
-    pub async fn ask(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
+    /// [`TurnRefused`] says why no turn began.
+    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
         let options = TurnOptions {
             asker: Asker::Person,
             locale: self.runtime.locale,
             ..TurnOptions::default()
         };
-        self.ask_with(text, options).await
+        self.send_with(text, options).await
     }
 
-    /// Begins a turn as these options say. With an idempotency key a repeated submit begins nothing: it gives the turn
-    /// that is there, whether that runs or has ended.
+    /// Sends the user's text with options of its own. With an idempotency key a repeated text begins nothing: it returns the
+    /// turn that it began the first time, whether that runs or has ended.
     ///
     /// # Errors
-    /// [`TurnRefused`] says why not.
-    pub async fn ask_with(
+    /// [`TurnRefused`] says why no turn began.
+    pub async fn send_with(
         &self,
         text: impl Into<Arc<str>>,
         mut options: TurnOptions,
@@ -89,13 +89,19 @@ impl Session {
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
         let (began, beginning) = oneshot::channel();
         let (ended, end) = oneshot::channel();
-        match self.send(SessionMsg::Ask { text, options, bytes, began, ended }) {
+        let may_be_there = options.key.is_some();
+        // Before the text is submitted: the reader of the turn misses nothing.
+        let mut live = Some(self.door.watch(self.store(), &self.runtime.limits));
+        match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
             Delivery::Closed => return Err(TurnRefused::Closed),
         }
         let id = beginning.await.map_err(|_| TurnRefused::Closed)??;
-        Ok(Turn { id, end })
+        if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
+            live = None;
+        }
+        Ok(Turn::new(id, self.door.clone(), self.runtime.clone(), end, live))
     }
 
     /// The turn that runs, if one does: begun through another handle, or cut off by the end of its process and going on.
@@ -104,14 +110,14 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
         let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        match self.send(SessionMsg::Running { ended, reply }) {
+        match self.post(SessionMsg::Running { ended, reply }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => return Err(SessionError::Closed),
         }
         let running = running.await.map_err(|_| SessionError::Closed)?;
         let id = running.map_err(SessionError::Overloaded)?;
-        Ok(id.map(|id| Turn { id, end }))
+        Ok(id.map(|id| Turn::new(id, self.door.clone(), self.runtime.clone(), end, None)))
     }
 
     /// Dismisses the turn that runs: this, and nothing else, is a dismissal. No bound refuses it.
@@ -120,7 +126,7 @@ impl Session {
     /// [`DismissError::NoTurn`] if none runs.
     pub async fn dismiss(&self) -> Result<(), DismissError> {
         let (reply, answer) = oneshot::channel();
-        match self.send(SessionMsg::Dismiss { reply }) {
+        match self.post(SessionMsg::Dismiss { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)),
             Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
         }
@@ -133,7 +139,7 @@ impl Session {
     /// [`ClearError`] says why not.
     pub async fn clear(&self) -> Result<(), ClearError> {
         let (reply, answer) = oneshot::channel();
-        match self.send(SessionMsg::Clear { reply }) {
+        match self.post(SessionMsg::Clear { reply }) {
             Delivery::Sent => answer.await.unwrap_or(Err(ClearError::Closed)),
             Delivery::Full(refusal) => Err(ClearError::Overloaded(refusal)),
             Delivery::Closed => Err(ClearError::Closed),
@@ -146,7 +152,7 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn state(&self) -> Result<SessionState, SessionError> {
         let (reply, answer) = oneshot::channel();
-        match self.send(SessionMsg::State { reply }) {
+        match self.post(SessionMsg::State { reply }) {
             Delivery::Sent => {
                 let state = answer.await.map_err(|_| SessionError::Closed)?;
                 state.map_err(SessionError::Overloaded)
@@ -161,7 +167,7 @@ impl Session {
     /// missed from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.door.subscribe(self.runtime.wiring.store.store(), &self.runtime.limits)
+        self.door.subscribe(self.store(), &self.runtime.limits)
     }
 
     /// Reads on behind the place of the last event that was read ([`SessionEvent::place`](crate::SessionEvent::place)),
@@ -173,8 +179,7 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
     pub async fn subscribe_after(&self, place: EventPlace) -> Result<Subscription, SessionError> {
         drop(self.turn().await?); // awake, it knows what the store has
-        let store = self.runtime.wiring.store.store();
-        Ok(self.door.subscribe_after(place, store, &self.runtime.limits))
+        Ok(self.door.subscribe_after(place, self.store(), &self.runtime.limits))
     }
 
     /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that
@@ -203,7 +208,7 @@ impl Session {
             only_grants: true,
             ..LedgerFilter::default()
         };
-        let rows = self.runtime.wiring.store.store().calls(&filter).await;
+        let rows = self.store().calls(&filter).await;
         let rows = rows.map_err(|cause| self.failed(cause))?;
         Ok(rows.iter().filter_map(LedgerRow::grant).collect())
     }
@@ -243,7 +248,7 @@ impl Session {
             only_unknown: true,
             ..LedgerFilter::default()
         };
-        let rows = self.runtime.wiring.store.store().calls(&filter).await;
+        let rows = self.store().calls(&filter).await;
         rows.map_err(|cause| self.failed(cause))
     }
 
@@ -270,31 +275,22 @@ impl Session {
         SessionError::Store { session: self.id().clone(), cause }
     }
 
-    fn send(&self, msg: SessionMsg) -> Delivery {
+    fn post(&self, msg: SessionMsg) -> Delivery {
         self.runtime.send(&self.door, msg)
     }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        self.runtime.wiring.store.store()
+    }
 }
 
-/// A turn that began. Dropping it dismisses nothing.
-#[derive(Debug)]
-pub struct Turn {
-    id: TurnId,
-    end: oneshot::Receiver<TurnEnd>,
-}
-
-impl Turn {
-    /// Its id.
-    #[must_use]
-    pub const fn id(&self) -> TurnId {
-        self.id
-    }
-
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the next
-    /// start: what its tools did stands in the ledger.
-    pub async fn ended(self) -> Result<TurnEnd, SessionError> {
-        self.end.await.map_err(|_| SessionError::Closed)
-    }
+/// Whether this turn began since the subscription did. Its first event is told before its beginning is.
+fn begins_in(live: &Subscription, turn: TurnId) -> bool {
+    let mut probe = live.clone();
+    std::iter::from_fn(|| probe.try_next()).any(|item| match item {
+        Item::Event(event) => {
+            event.turn == turn && matches!(event.kind, EventKind::UserMessage { .. })
+        }
+        Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => false,
+    })
 }

@@ -75,10 +75,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
 
     let session = runtime.session("kim", "books").await?;
-    session.ask("토지랑 채식주의자 적어줘").await?.ended().await?;
-    for message in session.state().await?.messages {
-        println!("{}", serde_json::to_string(&message.content)?);
-    }
+    println!("{}", session.send("토지랑 채식주의자 적어줘").await?.text().await?);
 
     // The application writes, too: through the one writer, so that nobody ever meets a busy database.
     let finished = "토지";

@@ -127,7 +127,7 @@ fn model() -> ScriptedModel {
 async fn play(runtime: Runtime, scene: Scene, outside: Arc<Outside>, tell: Tell) {
     let Ok(session) = runtime.session("kim", scene.token).await else { return };
     let mut events = session.subscribe();
-    let Ok(turn) = session.ask("go").await else { return };
+    let Ok(turn) = session.send("go").await else { return };
     let mut ended = pin!(turn.ended());
     loop {
         let item = tokio::select! {
@@ -196,7 +196,7 @@ async fn again(runtime: Runtime, token: &'static str) {
     let Ok(session) = runtime.session("kim", token).await else { return };
     let key = Some(IdempotencyKey::new("again").expect("a short text"));
     let options = TurnOptions { asker: Asker::Person, key, ..TurnOptions::default() };
-    if let Ok(turn) = session.ask_with("again", options).await {
+    if let Ok(turn) = session.send_with("again", options).await {
         drop(Turn::ended(turn).await);
     }
     drop(session.state().await);
@@ -221,7 +221,7 @@ async fn look_after(runtime: Runtime, outside: Arc<Outside>) {
 async fn leave_open(runtime: Runtime) {
     let Ok(session) = runtime.session("kim", OPEN).await else { return };
     let mut events = session.subscribe();
-    let Ok(turn) = session.ask("go").await else { return };
+    let Ok(turn) = session.send("go").await else { return };
     let mut ended = pin!(turn.ended());
     loop {
         tokio::select! {

@@ -68,7 +68,7 @@ async fn an_awake_session_that_does_nothing_costs_at_most_16_kib() {
     }
     let woken = (heap::live() - before) / SESSIONS;
     for session in &sessions {
-        session.ask("hi").await.unwrap().ended().await.unwrap();
+        session.send("hi").await.unwrap().ended().await.unwrap();
     }
     // What the memory store keeps of the turn is counted too.
     let talked = (heap::live() - before) / SESSIONS;

@@ -17,7 +17,7 @@ async fn seed_001_an_answer_without_a_call_is_two_messages_and_no_streaming() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    session.ask("안녕").await.unwrap().ended().await.unwrap();
+    session.send("안녕").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     expect![[r#"
         user: 안녕
@@ -35,7 +35,7 @@ async fn seed_001_one_call_and_an_answer_is_three_messages() {
         TestRuntime::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    session.ask("카페인?").await.unwrap().ended().await.unwrap();
+    session.send("카페인?").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     expect![[r#"
         user: 카페인?
@@ -53,7 +53,7 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("저장해줘").await.unwrap();
+    let turn = session.send("저장해줘").await.unwrap();
     script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
     let question = probe.question().await;
     assert_eq!((&*question.tool, question.consequence.as_str()), ("save", "저장합니다: a"));
@@ -81,7 +81,7 @@ async fn seed_001_a_destructive_call_that_is_denied_is_told_to_the_model() {
 async fn seed_001_a_model_that_calls_in_every_round_is_stopped() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    session.ask("계속").await.unwrap().ended().await.unwrap();
+    session.send("계속").await.unwrap().ended().await.unwrap();
     let state = session.state().await.unwrap();
     assert_eq!(state.error.as_deref(), Some("도구 호출 루프가 너무 길어 중단했습니다."));
     assert_eq!((state.messages.len(), state.is_streaming, state.streaming_text), (5, false, None));
@@ -93,11 +93,11 @@ async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() 
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("first").await.unwrap();
+    let turn = session.send("first").await.unwrap();
     let completion = script.next().await;
     let before = session.state().await.unwrap();
     assert!(before.is_streaming);
-    assert!(matches!(session.ask("second").await, Err(TurnRefused::Busy)));
+    assert!(matches!(session.send("second").await, Err(TurnRefused::Busy)));
     assert_eq!(session.state().await.unwrap(), before);
     completion.say("done");
     turn.ended().await.unwrap();
@@ -108,7 +108,7 @@ async fn seed_001_a_second_turn_while_one_runs_is_refused_and_changes_nothing() 
 async fn a_blank_text_does_nothing() {
     let test = TestRuntime::without_model().await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    assert!(matches!(session.ask(" \n\t ").await, Err(TurnRefused::Empty)));
+    assert!(matches!(session.send(" \n\t ").await, Err(TurnRefused::Empty)));
     assert_eq!(session.state().await.unwrap().messages, []);
     test.shutdown().await;
 }
@@ -119,7 +119,7 @@ async fn streaming_text_is_empty_at_the_start_and_between_rounds_and_none_at_the
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("hello").await.unwrap();
+    let turn = session.send("hello").await.unwrap();
     let first = script.next().await;
     assert_eq!(session.state().await.unwrap().streaming_text.as_deref(), Some(""));
     first.delta("Let me");
@@ -145,7 +145,7 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("save b").await.unwrap();
+    let turn = session.send("save b").await.unwrap();
     let question = probe.question().await;
     session.answer(&question, Decision::Approve).await.unwrap();
     turn.ended().await.unwrap();
@@ -172,7 +172,7 @@ async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_st
     let test = TestRuntime::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let before = test.store.commits();
-    session.ask("note a").await.unwrap().ended().await.unwrap();
+    session.send("note a").await.unwrap().ended().await.unwrap();
     assert_eq!(test.store.commits() - before, 3, "the message, the call, the answer");
     test.shutdown().await;
 }
@@ -181,7 +181,7 @@ async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_st
 async fn a_tool_may_end_the_turn() {
     let test = TestRuntime::new(ScriptedModel::new([call("stop")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let end = session.ask("stop").await.unwrap().ended().await.unwrap();
+    let end = session.send("stop").await.unwrap().ended().await.unwrap();
     assert_eq!((end.ending, end.error), (madang::TurnEnding::Stopped, None));
     test.shutdown().await;
 }
@@ -192,7 +192,7 @@ async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said(
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("hello").await.unwrap();
+    let turn = session.send("hello").await.unwrap();
     let completion = script.next().await;
     completion.delta("The capital of");
     probe.until_streamed("capital of").await;
@@ -213,7 +213,7 @@ async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("  ")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     for error in ["LLM 응답 실패: BadOutput", "LLM 응답 실패: ScriptExhausted"] {
-        session.ask("hello").await.unwrap().ended().await.unwrap();
+        session.send("hello").await.unwrap().ended().await.unwrap();
         assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
     }
     test.shutdown().await;
@@ -231,7 +231,7 @@ async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
         (ModelError::TOO_LONG, Locale::En, "the model failed: AnswerTooLong. It reached its bound"),
     ] {
         let turn = session
-            .ask_with("hello", TurnOptions { locale, ..TurnOptions::default() })
+            .send_with("hello", TurnOptions { locale, ..TurnOptions::default() })
             .await
             .unwrap();
         let asked = script.next().await;
@@ -255,7 +255,7 @@ async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     for number in 0..10 {
-        let turn = session.ask(format!("turn {number}")).await.unwrap();
+        let turn = session.send(format!("turn {number}")).await.unwrap();
         script.next().await.say("ok");
         turn.ended().await.unwrap();
     }
@@ -269,7 +269,7 @@ async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users
     assert_eq!(notices, ["notice: 지난 대화를 정리할까요?"]);
     session.clear().await.unwrap();
     assert_eq!(session.state().await.unwrap().messages, []);
-    let turn = session.ask("anew").await.unwrap();
+    let turn = session.send("anew").await.unwrap();
     let completion = script.next().await;
     assert_eq!(completion.request().messages.len(), 1, "the model begins after the clearing too");
     completion.say("ok");
@@ -282,7 +282,7 @@ async fn every_text_speaks_english_where_the_turn_does() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let options = TurnOptions { locale: madang::Locale::En, ..TurnOptions::default() };
-    session.ask_with("go on", options).await.unwrap().ended().await.unwrap();
+    session.send_with("go on", options).await.unwrap().ended().await.unwrap();
     let error = session.state().await.unwrap().error.unwrap();
     assert_eq!(error, "Stopped, because the chain of tool calls became too long.");
     test.shutdown().await;
@@ -299,7 +299,7 @@ async fn where_nobody_can_be_asked_the_turn_goes_on_without() {
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
-    session.ask_with("save a", options).await.unwrap().ended().await.unwrap();
+    session.send_with("save a", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(
         probe.lines().contains(r#"{"status":"cancelled","reason":"unreachable"}"#),
@@ -316,7 +316,7 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("look").await.unwrap();
+    let turn = session.send("look").await.unwrap();
     let mut completion = completion_of(call_to("slow_read", &json!({})));
     completion.tool_calls.push(call_to("search", &json!({})));
     completion.tool_calls.push(call_to("note", &json!({ "name": "after" })));
@@ -344,7 +344,7 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
 async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("Hello Kim.")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    session.ask("hello").await.unwrap().ended().await.unwrap();
+    session.send("hello").await.unwrap().ended().await.unwrap();
     let before = session.state().await.unwrap().messages;
     let store = test.store.clone();
     test.shutdown().await;
@@ -366,7 +366,7 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
     let test = TestRuntime::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("save a").await.unwrap();
+    let turn = session.send("save a").await.unwrap();
     let question = probe.question().await;
     let foreign = madang::Answer {
         call: question.call,

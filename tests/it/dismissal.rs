@@ -29,7 +29,7 @@ impl Scene {
 
     async fn ask(&self, on_dismiss: OnDismiss) -> Turn {
         let options = TurnOptions { asker: Asker::Person, on_dismiss, ..TurnOptions::default() };
-        self.session.ask_with("go", options).await.unwrap()
+        self.session.send_with("go", options).await.unwrap()
     }
 
     /// The model asks for this tool.
@@ -212,7 +212,7 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
     let session = scene.test.runtime.session("kim", "s").await.unwrap();
     // The first turn goes on: until it has ended, another is refused.
     let turn = loop {
-        match session.ask("again").await {
+        match session.send("again").await {
             Ok(turn) => break turn,
             Err(_) => tokio::task::yield_now().await,
         }

@@ -52,13 +52,13 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_st
         test.runtime.session("kim", "a").await.unwrap(),
         test.runtime.session("kim", "b").await.unwrap(),
     );
-    let turn = running.ask("go").await.unwrap();
+    let turn = running.send("go").await.unwrap();
     let completion = script.next().await;
     test.runtime.actors().store_actor.actor().kill();
     is_given_up(&test, "store").await;
     completion.say("Done.");
     assert_eq!(in_time(turn.ended()).await.unwrap().error, Some(TurnError::Store));
-    let refused = in_time(other.ask("go")).await.unwrap_err();
+    let refused = in_time(other.send("go")).await.unwrap_err();
     assert!(matches!(refused, TurnRefused::Store(StoreError::Unavailable { .. })), "{refused:?}");
     let report = in_time(test.runtime.session("kim", "new")).await;
     assert!(report.is_err(), "a session that is new must be stored");
@@ -69,13 +69,13 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_st
 async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let (test, mut script) = test_runtime().await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     let _completion = script.next().await;
     test.runtime.actors().llm.actor().kill();
     is_given_up(&test, "llm").await;
     let died = Some(TurnError::model("EngineDied"));
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
-    let turn = in_time(session.ask("again")).await.unwrap();
+    let turn = in_time(session.send("again")).await.unwrap();
     assert_eq!(in_time(turn.ended()).await.unwrap().error, died);
     // What needs no model goes on.
     assert_eq!(kind(&test.call("note", &json!({ "name": "a" }), Confirm::Nobody).await), "ok");
@@ -87,7 +87,7 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
     let (test, mut script) = test_runtime().await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
     let question = probe.question().await;
     test.runtime.actors().confirm.actor().kill();
@@ -124,7 +124,7 @@ async fn without_a_confirm_actor_nobody_can_be_asked() {
 async fn without_a_dispatcher_calls_end_with_an_error_and_nothing_runs() {
     let (test, mut script) = test_runtime().await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     test.runtime.actors().dispatcher.actor().kill();
     is_given_up(&test, "dispatcher").await;

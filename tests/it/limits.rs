@@ -17,7 +17,7 @@ async fn works(runtime: &Runtime) -> Result<(), String> {
     let session = runtime.session("kim", "s").await.map_err(|error| format!("{error:?}"))?;
     for text in ["go", "again"] {
         let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
-        match session.ask_with(text, options).await {
+        match session.send_with(text, options).await {
             Ok(turn) => drop(turn.ended().await.map_err(|error| format!("{error:?}"))?),
             Err(TurnRefused::Closed) => return Err("its session died".into()),
             Err(_) => {}

@@ -151,7 +151,7 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
         assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
     }
     let session = test.runtime.session("kim", "1").await.unwrap();
-    assert!(matches!(session.ask("hi").await, Err(TurnRefused::Overloaded(_))));
+    assert!(matches!(session.send("hi").await, Err(TurnRefused::Overloaded(_))));
     test.shutdown().await;
     let said = log.take();
     assert!(loudest(&said).is_none_or(|level| level >= Level::INFO), "{said:?}");

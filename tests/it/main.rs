@@ -30,3 +30,4 @@ mod supervision;
 mod support;
 mod telemetry;
 mod transactions;
+mod turns;

@@ -44,10 +44,10 @@ async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on
     let test = TestRuntime::new(says(&["Hello.", "Noted."])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut heard = session.subscribe();
-    session.ask("hi").await.unwrap().ended().await.unwrap();
+    session.send("hi").await.unwrap().ended().await.unwrap();
     let report = test.runtime.dispatch(named("s", "note")).await.unwrap();
     assert_eq!((kind(&report).as_str(), report.session.as_str()), ("ok", "s"));
-    session.ask("and now?").await.unwrap().ended().await.unwrap();
+    session.send("and now?").await.unwrap().ended().await.unwrap();
     let entries = ["hi", "Hello.", "note", "and now?", "Noted."];
     let expected: Vec<_> = (1..).zip(entries.map(str::to_owned)).collect();
     assert_eq!(transcript(&test, "s").await, expected);
@@ -88,7 +88,7 @@ async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is
     test.gate.begun(1).await;
     let asking = tokio::spawn({
         let session = session.clone();
-        async move { session.ask("hi").await.unwrap().ended().await.unwrap().ending }
+        async move { session.send("hi").await.unwrap().ended().await.unwrap().ending }
     });
     let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
@@ -111,7 +111,7 @@ async fn a_call_that_nobody_waits_for_any_more_keeps_its_session_until_it_has_en
     let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
     test.gate.open(1);
-    session.ask("hi").await.unwrap().ended().await.unwrap();
+    session.send("hi").await.unwrap().ended().await.unwrap();
     let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["slow_note", "hi", "Hello."]);
     assert_eq!(test.rows().len(), 1, "what it wrote is kept");
@@ -124,7 +124,7 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     let test =
         TestRuntime::new(crate::support::call_then_say("slow_note", &arguments, "Noted.")).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     test.gate.begun(1).await;
     let refused = test.runtime.dispatch(named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
@@ -142,7 +142,7 @@ async fn a_call_that_nobody_confirms_is_an_entry_as_well_and_lets_the_session_go
     let report = test.runtime.dispatch(named("s", "save").confirm(Confirm::Nobody)).await.unwrap();
     assert_eq!(kind(&report), "unreachable");
     let session = test.runtime.session("kim", "s").await.unwrap();
-    session.ask("hi").await.unwrap().ended().await.unwrap();
+    session.send("hi").await.unwrap().ended().await.unwrap();
     let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["save", "hi", "Hello."]);
     test.shutdown().await;

@@ -21,7 +21,7 @@ async fn runtime(path: &std::path::Path) -> Runtime {
 }
 
 async fn talk(session: &Session, text: &str) {
-    session.ask(text).await.unwrap().ended().await.unwrap();
+    session.send(text).await.unwrap().ended().await.unwrap();
 }
 
 /// Reads until this many turns have ended, as lines; and the place behind the last.

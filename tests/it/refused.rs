@@ -89,7 +89,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
         .unwrap();
     let asking = runtime.session("kim", "always").await.unwrap();
     let mut events = asking.subscribe();
-    let turn = asking.ask("send").await.unwrap();
+    let turn = asking.send("send").await.unwrap();
     let question = loop {
         if let Some(Item::Event(event)) = timeout(PATIENCE, events.next()).await.unwrap()
             && let EventKind::ConfirmationAsked { question } = &event.kind
@@ -107,7 +107,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
 
     let (answered, asked) = tokio::join!(
         asking.answer(&question, Decision::ApproveAlways),
-        other.ask("delete everything"),
+        other.send("delete everything"),
     );
     assert!(answered.is_err(), "the writer never came to it");
     let refused = asked.map(|turn| turn.id());

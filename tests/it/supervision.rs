@@ -21,7 +21,7 @@ async fn the_dispatcher_is_killed_in_mid_call_and_the_call_still_ends() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("slow_note"));
     test.gate.begun(1).await;
     test.runtime.actors().dispatcher.actor().kill();
@@ -39,7 +39,7 @@ async fn calls_that_the_dispatcher_takes_into_its_grave_are_dispatched_again() {
     // Restart intensity is bounded, so there are few of these kills.
     for number in 0..4 {
         let session = test.runtime.session("kim", &format!("s{number}")).await.unwrap();
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         let completion = script.next().await;
         test.runtime.actors().dispatcher.actor().kill();
         completion.finish(call("note"));
@@ -56,7 +56,7 @@ async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
     let question = probe.question().await;
     let confirm = test.runtime.actors().confirm.clone();
@@ -82,7 +82,7 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     completion.delta("Hel");
     probe.until_streamed("Hel").await;
@@ -92,7 +92,7 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let end = turn.ended().await.unwrap();
     assert_eq!(end.error, Some(TurnError::model("EngineDied")));
     llm.after(&gone).await;
-    let turn = session.ask("again").await.unwrap();
+    let turn = session.send("again").await.unwrap();
     script.next().await.say("Hello again.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     test.shutdown().await;
@@ -103,11 +103,11 @@ async fn a_model_that_panics_ends_one_turn() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     script.next().await.panic("inside the model");
     let end = turn.ended().await.unwrap();
     assert_eq!(end.error, Some(TurnError::model("EngineDied")));
-    let turn = session.ask("again").await.unwrap();
+    let turn = session.send("again").await.unwrap();
     script.next().await.say("Hello again.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     test.shutdown().await;
@@ -118,7 +118,7 @@ async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("note"));
     script.next().await.say("Noted.");
     turn.ended().await.unwrap();
@@ -126,7 +126,7 @@ async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
     let gone = store.actor();
     gone.kill();
     store.after(&gone).await;
-    let turn = session.ask("again").await.unwrap();
+    let turn = session.send("again").await.unwrap();
     script.next().await.say("Still here.");
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(session.state().await.unwrap().messages.len(), 5);
@@ -189,7 +189,7 @@ async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> 
     let mut endings = Vec::new();
     for _ in 0..turns {
         let options = TurnOptions { asker: Asker::Nobody, ..TurnOptions::default() };
-        let turn = session.ask_with("go", options).await.unwrap();
+        let turn = session.send_with("go", options).await.unwrap();
         endings.push(turn.ended().await.unwrap().ending);
     }
     endings

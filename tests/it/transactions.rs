@@ -251,7 +251,7 @@ async fn a_turn_with_one_unasked_transactional_call_takes_three_durable_waits() 
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let before = test.store.commits();
-    session.ask("write it down").await.unwrap().ended().await.unwrap();
+    session.send("write it down").await.unwrap().ended().await.unwrap();
     assert_eq!(test.store.commits() - before, 3);
     assert_eq!(names(&test).await, ["a"]);
     test.shutdown().await;

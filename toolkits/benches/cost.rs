@@ -64,7 +64,7 @@ async fn in_memory(count: usize, threads: &str) {
             session = runtime.session("kim", &number.to_string()).await.unwrap();
         }
         let begin = Instant::now();
-        session.ask("look").await.unwrap().ended().await.unwrap();
+        session.send("look").await.unwrap().ended().await.unwrap();
         times.push(begin.elapsed());
     }
     row(&format!("turn with one tool, memory store, {threads}"), times);

@@ -81,7 +81,7 @@ async fn chat(
     for turn in 0..turns {
         let text: Arc<str> = stress::TEXTS[(number + turn) % stress::TEXTS.len()].into();
         // By its default nobody is there to be asked.
-        let end = match session.ask_with(text, TurnOptions::default()).await {
+        let end = match session.send_with(text, TurnOptions::default()).await {
             Ok(turn) => turn.ended().await.ok(),
             Err(_) => None,
         };

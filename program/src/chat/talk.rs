@@ -103,7 +103,7 @@ impl Talk {
         text: String,
         screen: &mut dyn Screen,
     ) -> Result<Next, Failure> {
-        match self.session.ask_with(text, self.options.clone()).await {
+        match self.session.send_with(text, self.options.clone()).await {
             Ok(turn) => self.follow(turn, screen).await,
             Err(TurnRefused::Empty) => Ok(Next::Turn),
             Err(TurnRefused::TooLong { bytes, max_bytes }) => {

@@ -7,8 +7,7 @@ use std::sync::{
 
 use madang::{
     Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Item, Limits,
-    Locale, Runtime, Session, Subscription, Timestamp, ToolOutcome, TurnEnding, TurnOptions,
-    UserId,
+    Locale, Runtime, Session, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
 };
 use serde_json::Value;
 
@@ -78,7 +77,6 @@ struct Running<'a> {
     case: &'a Case,
     runtime: Runtime,
     session: Session,
-    events: Subscription,
     player: Player,
     clock: CaseClock,
     known: Known,
@@ -110,9 +108,8 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     };
     let runtime = builder.start().await.map_err(Failure::of)?;
     let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
-    let events = session.subscribe();
     let (known, cast) = (Known::new(), stage.cast);
-    let mut running = Running { case, runtime, session, events, player, clock, known, cast };
+    let mut running = Running { case, runtime, session, player, clock, known, cast };
     let seen = running.run().await;
     running.runtime.shutdown().await.map_err(Failure::of)?;
     let mut seen = seen?;
@@ -203,15 +200,12 @@ impl Running<'_> {
             locale: locale(self.case.language),
             ..TurnOptions::default()
         };
-        let begun =
-            self.session.ask_with(turn.user.as_str(), options).await.map_err(Failure::of)?;
+        let begun = self.session.send_with(turn.user.as_str(), options).await;
+        let mut events = begun.map_err(Failure::of)?.events();
         let mut answers = turn.decisions.iter();
         let mut seen = SeenTurn::default();
-        while let Some(item) = self.events.next().await {
+        while let Some(item) = events.next().await {
             let Item::Event(event) = item else { continue };
-            if event.turn != begun.id() {
-                continue;
-            }
             match &event.kind {
                 EventKind::ConfirmationAsked { question } => {
                     let decision =

@@ -114,7 +114,7 @@ impl Chat {
                 key: Some(key.clone()),
                 ..TurnOptions::default()
             };
-            match self.session.ask_with(text, options).await {
+            match self.session.send_with(text, options).await {
                 Ok(turn) => return turn,
                 Err(TurnRefused::Overloaded(LimitExceeded {
                     retry_after: Some(later), ..

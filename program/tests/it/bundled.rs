@@ -35,7 +35,7 @@ fn last_words(messages: &[madang::ChatMessage]) -> String {
 async fn a_search_is_answered_with_items_of_the_catalogue() {
     let runtime = runtime().await;
     let session = runtime.session("kim", "s").await.unwrap();
-    session.ask("수면에 좋은 프로토콜 찾아줘").await.unwrap().ended().await.unwrap();
+    session.send("수면에 좋은 프로토콜 찾아줘").await.unwrap().ended().await.unwrap();
     let messages = session.state().await.unwrap().messages;
     let calls: Vec<(&str, &Value)> = messages
         .iter()
@@ -59,7 +59,7 @@ async fn add(decision: Decision) -> (String, usize) {
     let runtime = runtime().await;
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let turn = session.ask("감사 일기 습관으로 추가해줘").await.unwrap();
+    let turn = session.send("감사 일기 습관으로 추가해줘").await.unwrap();
     let question = probe.question().await;
     assert_eq!(&*question.tool, "add_habit");
     session.answer(&question, decision).await.unwrap();

@@ -24,7 +24,7 @@ async fn its_turns_are_answered_beside_tools_that_only_a_system_text_lists() {
         let runtime = runtime.tools(life::tools()).start().await.unwrap();
         let session = runtime.session("kim", "s").await.unwrap();
         for said in ["hello", "are you there?"] {
-            let end = session.ask(said).await.unwrap().ended().await.unwrap();
+            let end = session.send(said).await.unwrap().ended().await.unwrap();
             assert_eq!(end.ending, TurnEnding::Answered, "{template}");
         }
         let messages = session.state().await.unwrap().messages;

@@ -67,7 +67,7 @@ impl Chat {
     /// # Errors
     /// [`ChatError`] if that goes wrong.
     pub async fn turn(&mut self, plan: &TurnPlan, dice: &mut Dice) -> Result<(), ChatError> {
-        let turn = self.session.ask(plan.to_string()).await?;
+        let turn = self.session.send(plan.to_string()).await?;
         self.runtime.points.pass(Point::TurnBegan);
         self.say(Line::Began { turn: turn.id() });
         let leaves_after = dice.once_in(16).then(|| dice.below(8));

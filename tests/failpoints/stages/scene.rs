@@ -290,7 +290,7 @@ fn ask(session: &Session, text: &'static str) -> Asked {
     let session = session.clone();
     tokio::spawn(async move {
         let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
-        match session.ask_with(text, options).await {
+        match session.send_with(text, options).await {
             Ok(turn) => match turn.ended().await {
                 Ok(TurnEnd { ending, error: Some(error), .. }) => {
                     format!("{}, {ending:?}", word(&error))

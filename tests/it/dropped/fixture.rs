@@ -190,7 +190,7 @@ pub(super) async fn until(mut is_true: impl AsyncFnMut() -> bool) {
 /// Begins a turn as soon as the session is free.
 pub(super) async fn asked(session: &Session) -> Turn {
     let mut turn = None;
-    until(async || match session.ask("go").await {
+    until(async || match session.send("go").await {
         Ok(begun) => {
             turn = Some(begun);
             true

@@ -25,7 +25,7 @@ async fn ask_dropped_begins_a_turn_that_comes_to_its_end_or_none() {
     let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
-        let begun = dropped_after(polls, session.ask("go")).await;
+        let begun = dropped_after(polls, session.send("go")).await;
         fixture.settled().await;
         let messages = session.state().await.unwrap().messages.len();
         // User, call, answer: or nothing at all.
@@ -45,7 +45,7 @@ async fn following_a_turn_dropped_leaves_the_turn_running() {
     let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         let end = dropped_after(polls, turn.ended()).await;
         goes_on(&session).await;
         assert_eq!(fixture.effects(&session).await, 2);
@@ -61,7 +61,7 @@ async fn answer_dropped_counts_once_or_not_at_all() {
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         let question = probe.question().await;
         let approved = dropped_after(polls, session.answer(&question, Decision::Approve)).await;
         let rows = match session.answer(&question, Decision::Deny).await {
@@ -83,7 +83,7 @@ async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         probe.question().await;
         let dismissed = dropped_after(polls, session.dismiss()).await;
         match session.dismiss().await {
@@ -127,7 +127,7 @@ async fn ask_dropped_and_asked_again_under_its_key_is_one_turn() {
         let session = fixture.session(polls).await;
         let key = Some(IdempotencyKey::new("one").unwrap());
         let ask =
-            || session.ask_with("go", TurnOptions { key: key.clone(), ..TurnOptions::default() });
+            || session.send_with("go", TurnOptions { key: key.clone(), ..TurnOptions::default() });
         let begun = dropped_after(polls, ask()).await;
         assert_eq!(ask().await.unwrap().ended().await.unwrap().ending, TurnEnding::Answered);
         assert_eq!(session.state().await.unwrap().messages.len(), 3);
@@ -144,7 +144,7 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         let mut probe = Probe::new(session.subscribe());
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         let question = probe.question().await;
         session.answer(&question, Decision::ApproveAlways).await.unwrap();
         turn.ended().await.unwrap();
@@ -152,7 +152,7 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
         let revoked = dropped_after(polls, session.revoke("save_row")).await;
         session.revoke("save_row").await.unwrap();
         assert!(session.grants().await.unwrap().is_empty());
-        let turn = session.ask("again").await.unwrap();
+        let turn = session.send("again").await.unwrap();
         let question = probe.question().await;
         session.answer(&question, Decision::Deny).await.unwrap();
         turn.ended().await.unwrap();
@@ -168,7 +168,7 @@ async fn settle_dropped_settles_the_call_once_or_not_at_all() {
     let fixture = StoreFixture::new("lose_track").await;
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
-        session.ask("go").await.unwrap().ended().await.unwrap();
+        session.send("go").await.unwrap().ended().await.unwrap();
         let seen = dropped_after(polls, session.unsettled()).await;
         let unsettled = session.unsettled().await.unwrap();
         assert_eq!(unsettled.len(), 1);
@@ -193,7 +193,7 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
     after_every_poll(async |polls| {
         let name = format!("s{polls}");
         let session = fixture.session(polls).await;
-        session.ask("go").await.unwrap().ended().await.unwrap();
+        session.send("go").await.unwrap().ended().await.unwrap();
         drop(session);
         let session = fixture.runtime.session("kim", &name).await.unwrap();
         let back = dropped_after(polls, session.subscribe_after(EventPlace::START)).await;
@@ -241,7 +241,7 @@ async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened()
         for id in 0..2 {
             let session = fixture.session(id).await;
             let mut probe = Probe::new(session.subscribe());
-            session.ask("go").await.unwrap();
+            session.send("go").await.unwrap();
             probe.question().await;
         }
         fixture.runtime.shutdown().await.unwrap();
@@ -314,7 +314,7 @@ async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         let mut events = session.subscribe();
-        let turn = session.ask("go").await.unwrap();
+        let turn = session.send("go").await.unwrap();
         let first = dropped_after(polls, events.next()).await;
         turn.ended().await.unwrap();
         let mut items: Vec<Item> = first.iter().flatten().cloned().collect();
@@ -340,10 +340,10 @@ async fn shutdown_dropped_can_be_asked_for_again() {
     after_every_poll(async |polls| {
         let fixture = StoreFixture::new("add_row").await;
         let sessions = [fixture.session(0).await, fixture.session(1).await];
-        let turns = [sessions[0].ask("go").await.unwrap(), sessions[1].ask("go").await.unwrap()];
+        let turns = [sessions[0].send("go").await.unwrap(), sessions[1].send("go").await.unwrap()];
         let ended = dropped_after(polls, fixture.runtime.shutdown()).await;
         if polls > 0 {
-            assert!(matches!(sessions[0].ask("no").await, Err(TurnRefused::Closed)));
+            assert!(matches!(sessions[0].send("no").await, Err(TurnRefused::Closed)));
         }
         fixture.runtime.shutdown().await.unwrap();
         assert_eq!(fixture.runtime.running_tasks(), 0);

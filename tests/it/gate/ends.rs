@@ -55,7 +55,7 @@ async fn end(way: Way) -> End {
     let envelope = if way == Way::Dismissed {
         turn.ended().await.unwrap();
         // The model is told at the next turn.
-        let turn = gate.session.ask("again").await.unwrap();
+        let turn = gate.session.send("again").await.unwrap();
         gate.told(turn).await.1
     } else {
         gate.told(turn).await.1

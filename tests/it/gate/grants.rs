@@ -248,7 +248,7 @@ async fn it_covers_a_turn_in_which_nobody_can_be_asked_but_not_one_that_was_dism
         on_dismiss: OnDismiss::Finish,
         ..TurnOptions::default()
     };
-    let turn = gate.session.ask_with("go", finish).await.unwrap();
+    let turn = gate.session.send_with("go", finish).await.unwrap();
     let completion = gate.script.next().await;
     gate.session.dismiss().await.unwrap();
     let call = crate::support::wanted("save", &named("d"));

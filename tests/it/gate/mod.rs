@@ -137,13 +137,13 @@ impl Gate {
 
     /// Begins a turn in which the model asks for these tools.
     async fn turn(&mut self, calls: &[(&str, Value)]) -> Turn {
-        let turn = self.session.ask("go").await.unwrap();
+        let turn = self.session.send("go").await.unwrap();
         self.model_calls(calls).await;
         turn
     }
 
     async fn turn_with(&mut self, options: TurnOptions, calls: &[(&str, Value)]) -> Turn {
-        let turn = self.session.ask_with("go", options).await.unwrap();
+        let turn = self.session.send_with("go", options).await.unwrap();
         self.model_calls(calls).await;
         turn
     }

@@ -7,7 +7,7 @@ use super::life::{World, read};
 async fn submit(session: &Session, key: &str, text: &str) -> Result<Turn, TurnRefused> {
     let key = Some(IdempotencyKey::new(key).unwrap());
     let options = TurnOptions { asker: Asker::Person, key, ..TurnOptions::default() };
-    session.ask_with(text.to_owned(), options).await
+    session.send_with(text.to_owned(), options).await
 }
 
 #[test]

@@ -273,7 +273,7 @@ impl Gate {
 pub(super) async fn ask(session: &Session, text: &str) -> Turn {
     let options =
         TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
-    session.ask_with(text.to_owned(), options).await.unwrap()
+    session.send_with(text.to_owned(), options).await.unwrap()
 }
 
 /// What the model reads, an entry a line.

@@ -250,7 +250,7 @@ fn how_a_turn_is_run_is_the_same_after_the_crash() {
         let (session, _) = life.session().await;
         let options =
             TurnOptions { asker: Asker::Nobody, locale: Locale::Ko, ..TurnOptions::default() };
-        session.ask_with("go", options).await.unwrap();
+        session.send_with("go", options).await.unwrap();
         life.unfinished().await;
     });
     world.crash(life);

@@ -20,7 +20,7 @@ fn a_question_stays_open_over_an_orderly_end() {
         life.runtime.shutdown().await.unwrap();
         assert!(matches!(turn.ended().await, Err(SessionError::Closed)));
         assert!(!probe.lines().contains("ended"), "nobody is told an end: {}", probe.lines());
-        assert!(matches!(session.ask("more").await, Err(TurnRefused::Closed)));
+        assert!(matches!(session.send("more").await, Err(TurnRefused::Closed)));
         question
     });
     assert!(begin.elapsed().unwrap() < Duration::from_secs(30), "it does not wait for the person");

@@ -26,7 +26,7 @@ async fn each_job_of_a_group_of_writes_is_counted() {
         let runtime = test.runtime.clone();
         turns.push(tokio::spawn(async move {
             let session = runtime.session("kim", &number.to_string()).await.unwrap();
-            session.ask("go").await.unwrap().ended().await.unwrap()
+            session.send("go").await.unwrap().ended().await.unwrap()
         }));
     }
     test.waiting(8).await;

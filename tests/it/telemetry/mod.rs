@@ -20,7 +20,7 @@ const USAGE: Usage = Usage { prompt_tokens: 30, cached_tokens: 20, completion_to
 /// Asks, and waits for the end of the turn.
 async fn turn(test: &TestRuntime, session: &str) -> TurnEnding {
     let session = test.runtime.session("kim", session).await.unwrap();
-    session.ask("go").await.unwrap().ended().await.unwrap().ending
+    session.send("go").await.unwrap().ended().await.unwrap().ending
 }
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "chat-1").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     let tool_calls = vec![wanted("note", &json!({ "name": "a" }))];
     let finish = FinishReason::ToolCalls;
     script.next().await.finish(Completion {
@@ -126,7 +126,7 @@ async fn a_dismissal_is_an_end_and_no_error() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     session.dismiss().await.unwrap();
     completion.cancelled().await;
@@ -177,7 +177,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let turn = session.ask("go").await.unwrap();
+    let turn = session.send("go").await.unwrap();
     assert_eq!(meters.sum("madang.permits.held{madang.bound=awake_sessions}"), Some(1.0));
     assert_eq!(meters.sum("madang.permits.held{madang.bound=running_turns}"), Some(1.0));
     let tool_calls = vec![wanted("note", &json!({ "name": "a" })), wanted("gone", &json!({}))];
@@ -251,9 +251,9 @@ async fn a_refusal_is_counted_by_its_bound_and_every_place_is_given_back() {
         test.runtime.session("kim", "1").await.unwrap(),
         test.runtime.session("kim", "2").await.unwrap(),
     ];
-    let turn = first.ask("go").await.unwrap();
+    let turn = first.send("go").await.unwrap();
     for _ in 0..2 {
-        assert!(matches!(second.ask("go").await, Err(TurnRefused::Overloaded(_))));
+        assert!(matches!(second.send("go").await, Err(TurnRefused::Overloaded(_))));
     }
     script.next().await.say("ok");
     turn.ended().await.unwrap();
@@ -279,7 +279,7 @@ async fn a_thousand_names_of_sessions_users_and_unknown_tools_make_no_new_series
     for number in 0..=1000 {
         let user = format!("user-{number}");
         let session = test.runtime.session(&user, &format!("session-{number}")).await.unwrap();
-        session.ask("go").await.unwrap().ended().await.unwrap();
+        session.send("go").await.unwrap().ended().await.unwrap();
         if number == 0 {
             after_the_first = meters.names();
         }
@@ -311,11 +311,11 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
     let test = TestRuntime::new(ScriptedModel::new(script)).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
-    let first = session.ask(SECRET).await.unwrap();
+    let first = session.send(SECRET).await.unwrap();
     let question = probe.question().await;
     session.answer(&question, Decision::DenyWith { message: SECRET.into() }).await.unwrap();
     assert_eq!(first.ended().await.unwrap().ending, TurnEnding::Answered);
-    let second = session.ask(SECRET).await.unwrap();
+    let second = session.send(SECRET).await.unwrap();
     assert_eq!(second.ended().await.unwrap().ending, TurnEnding::Failed);
     let call = Call::new(kim(), SECRET, format!("{{\"name\":\"{SECRET}\"}}"))
         .confirm(Confirm::Always(Decision::Deny));

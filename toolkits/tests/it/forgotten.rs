@@ -48,7 +48,7 @@ impl Life {
     async fn calls(&mut self, name: &str, arguments: &Value, answer: Decision) -> (bool, Value) {
         let turn = async {
             let mut probe = Probe::new(self.session.subscribe());
-            let turn = self.session.ask("go").await.unwrap();
+            let turn = self.session.send("go").await.unwrap();
             let tool_calls = vec![wanted(name, arguments)];
             self.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
             let question = tokio::select! {

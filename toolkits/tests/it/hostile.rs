@@ -235,7 +235,7 @@ async fn a_document_of_127_levels_closes_no_chat() {
     ]);
     let (runtime, _store) = started(&path, model, given, Limits::default()).await;
     let session = runtime.session("kim", "s").await.unwrap();
-    let end = session.ask("fetch it").await.unwrap().ended().await.unwrap();
+    let end = session.send("fetch it").await.unwrap().ended().await.unwrap();
     assert_eq!(end.ending, TurnEnding::Answered);
     runtime.shutdown().await.unwrap();
     is_readable(&path, 1).await;

@@ -104,7 +104,7 @@ async fn what_a_turn_or_a_call_names_goes_before_what_the_user_has() {
         [(Some(WEST), "2026-03-09"), (None, "2026-03-11"), (Some("UTC"), "2026-03-10")]
     {
         let options = TurnOptions { time_zone: zone.map(Arc::from), ..TurnOptions::default() };
-        session.ask_with("log it", options).await.unwrap().ended().await.unwrap();
+        session.send_with("log it", options).await.unwrap().ended().await.unwrap();
         let state = session.state().await.unwrap();
         let told = state.messages.iter().rev().find_map(|message| {
             let madang::Content::ToolCall(record) = &message.content else { return None };
@@ -125,7 +125,7 @@ async fn a_zone_that_is_not_known_is_refused_and_never_taken_for_another() {
     for (user, zone) in [("kim", Some("Mars/Olympus")), ("lost", None)] {
         let session = runtime.session(user, user).await.unwrap();
         let options = TurnOptions { time_zone: zone.map(Arc::from), ..TurnOptions::default() };
-        let refused = session.ask_with("hi", options).await.unwrap_err();
+        let refused = session.send_with("hi", options).await.unwrap_err();
         assert!(matches!(refused, TurnRefused::UnknownTimeZone { .. }), "{refused:?}");
         let call = call(user, "list_active_habits", &json!({}));
         let call = zone.into_iter().fold(call, |call, zone| call.time_zone(zone));

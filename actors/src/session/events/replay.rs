@@ -30,6 +30,12 @@ impl Door {
         self.feed().subscribe().with(self.archive(store, limits))
     }
 
+    /// Reads what happens from here on, and is not counted as the first who listens to a turn that goes on.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
+        self.feed().watch().with(self.archive(store, limits))
+    }
+
     /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
     /// missed.
     #[must_use]

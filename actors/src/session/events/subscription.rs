@@ -13,7 +13,7 @@ use crate::session::{
 
 /// One reader's place in a feed. A slow reader costs its own position, and while it catches up a
 /// part of the transcript.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Subscription {
     feed: Arc<Feed>,
     changed: watch::Receiver<()>,
@@ -64,6 +64,15 @@ impl Subscription {
 
     /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Item> {
+        self.read(true).await
+    }
+
+    /// Reads what is there already, from the store too; `None` when no more is. Dropping the future loses nothing.
+    pub async fn rest(&mut self) -> Option<Item> {
+        self.read(false).await
+    }
+
+    async fn read(&mut self, waits: bool) -> Option<Item> {
         loop {
             self.changed.borrow_and_update();
             match self.ready() {
@@ -81,7 +90,8 @@ impl Subscription {
                         return Some(Item::Unread);
                     }
                 },
-                Ready::Nothing => self.changed.changed().await.ok()?,
+                Ready::Nothing if waits => self.changed.changed().await.ok()?,
+                Ready::Nothing => return None,
             }
         }
     }

@@ -164,7 +164,7 @@ async fn a_death_in_mid_sentence_fails_the_turn_and_the_next_one_is_answered() {
     let mut events = session.subscribe();
     let mut ends = Vec::new();
     for _ in 0..2 {
-        session.ask("수면에 좋은 프로토콜 찾아줘").await.unwrap();
+        session.send("수면에 좋은 프로토콜 찾아줘").await.unwrap();
         let told = async {
             loop {
                 let Item::Event(event) = events.next().await.unwrap() else { continue };

@@ -267,7 +267,7 @@ async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u
     let mut ended = BTreeMap::new();
     for number in 0..TURNS {
         let plan = Plan::draw(&mut dice, &format!("{name}.{number}"));
-        session.ask(plan.steps.as_str()).await.unwrap();
+        session.send(plan.steps.as_str()).await.unwrap();
         let told = async {
             let mut said = None;
             loop {

@@ -31,7 +31,7 @@ async fn the_daily_note_comes_out_of_one_scripted_call_in_order_and_nested() {
     ]);
     let (runtime, store) = fixture(model).await;
     let session = runtime.session("kim", "s").await.unwrap();
-    session.ask("2026-01-25 일일 노트를 만들어줘").await.unwrap().ended().await.unwrap();
+    session.send("2026-01-25 일일 노트를 만들어줘").await.unwrap().ended().await.unwrap();
     let page = done(&runtime, "open_page", json!({ "pageTitle": "2026-01-25 일일 노트" })).await;
     assert_eq!(page["blockCount"], 6);
     assert_eq!(

@@ -160,7 +160,7 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
     let session = runtime.session("kim", "s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
-    session.ask_with("장보기에 우유 넣어줘", options).await.unwrap().ended().await.unwrap();
+    session.send_with("장보기에 우유 넣어줘", options).await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
     let end = |kind: &EventKind| {
         let EventKind::ToolCallEnded { record } = kind else { return None };
@@ -188,7 +188,7 @@ async fn the_standing_of_a_session_outlives_the_runtime() {
     let runtime = start().await;
     done(&runtime, "create_page", json!({ "title": "p" })).await;
     let session = runtime.session("kim", "s").await.unwrap();
-    session.ask("p 열어줘").await.unwrap().ended().await.unwrap();
+    session.send("p 열어줘").await.unwrap().ended().await.unwrap();
     runtime.shutdown().await.unwrap();
     let runtime = start().await;
     let page = runtime.transaction(async |db: &mut SqliteConnection| {

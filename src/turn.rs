@@ -1,0 +1,242 @@
+//! A turn that began: its text, its events, its end.
+
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use futures_core::Stream;
+use madang_actors::{
+    protocol::{EventKind, EventPlace, TurnEnding, TurnError, TurnId},
+    session::{Door, Item, Subscription, TurnEnd},
+};
+use tokio::sync::oneshot;
+use tokio_util::sync::ReusableBoxFuture;
+
+use crate::{SessionError, runtime::Inner};
+
+/// Separates what the model says before a tool call from what it says after it.
+const BETWEEN_MESSAGES: &str = "\n\n";
+
+/// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its [`events`](Self::events), or
+/// wait until it has [`ended`](Self::ended).
+///
+/// Dropping the handle, or any future or stream made from it, cancels nothing: the turn goes on to its end, and the store
+/// keeps what it says. Only [`Session::dismiss`](crate::Session::dismiss) dismisses a turn.
+#[derive(Debug)]
+pub struct Turn {
+    id: TurnId,
+    door: Arc<Door>,
+    runtime: Arc<Inner>,
+    end: oneshot::Receiver<TurnEnd>,
+    /// Began before the turn did. `None`: the turn was there already, and is read from the store.
+    live: Option<Subscription>,
+}
+
+impl Turn {
+    pub(crate) const fn new(
+        id: TurnId,
+        door: Arc<Door>,
+        runtime: Arc<Inner>,
+        end: oneshot::Receiver<TurnEnd>,
+        live: Option<Subscription>,
+    ) -> Self {
+        Self { id, door, runtime, end, live }
+    }
+
+    /// Returns the id under which events, ledger and store name this turn.
+    #[must_use]
+    pub const fn id(&self) -> TurnId {
+        self.id
+    }
+
+    /// Waits for the end of the turn and returns all that the model said in it. A blank line stands where tools ran
+    /// between two messages. A turn that a tool stopped gives what was said until then.
+    ///
+    /// A question of the turn stays open until another holder of the session answers it, or until it expires.
+    ///
+    /// # Errors
+    /// [`ReplyError`] says how else the turn ended, or why its text could not be read.
+    pub async fn text(self) -> Result<String, ReplyError> {
+        let mut events = self.reader();
+        let (mut said, mut failed) = (String::new(), None);
+        while let Some(item) = events.next().await {
+            let event = match item {
+                Item::Event(event) => event,
+                Item::Unread => return Err(ReplyError::NotRead),
+                Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => continue,
+            };
+            if let EventKind::ModelMessage { text, .. } = &event.kind {
+                if !said.is_empty() && !text.is_empty() {
+                    said.push_str(BETWEEN_MESSAGES);
+                }
+                said.push_str(text);
+            } else if let EventKind::Error { error, text } = &event.kind {
+                failed = Some(ReplyError::Failed { error: error.clone(), text: text.clone() });
+            } else if let EventKind::TurnEnded { ending, .. } = event.kind {
+                return match (ending, failed) {
+                    (TurnEnding::Answered | TurnEnding::Stopped, _) => Ok(said),
+                    (TurnEnding::Dismissed, _) => Err(ReplyError::Dismissed),
+                    (TurnEnding::Failed, failed) => Err(failed.unwrap_or(ReplyError::NotRead)),
+                };
+            }
+        }
+        // Only a dismissal closes a subscription before the turn has ended.
+        let is_closed_screen = events.end.is_none();
+        match events.ended().await {
+            Err(_) => Err(ReplyError::Closed),
+            Ok(_) if is_closed_screen => Err(ReplyError::Dismissed),
+            Ok(_) => Err(ReplyError::NotRead),
+        }
+    }
+
+    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also where the same idempotency key found a turn
+    /// that runs or has ended. The subscription began before the text was submitted, so it misses nothing.
+    ///
+    /// The stream keeps a position, not a queue: a slow reader holds up nothing. It is told how far it fell behind
+    /// ([`Item::Lagged`]) and then reads from the store what the store keeps.
+    ///
+    /// It ends early where the turn is left to the next start, where the session's actor dies, and where a dismissal closes
+    /// this screen.
+    #[must_use]
+    pub fn events(self) -> TurnEvents {
+        TurnEvents { next: ReusableBoxFuture::new(read(self.reader())), is_over: false }
+    }
+
+    /// Waits until the turn has ended, and says how.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the next
+    /// start: what its tools did stands in the ledger.
+    pub async fn ended(self) -> Result<TurnEnd, SessionError> {
+        let Self { end, live, door, .. } = self;
+        drop((live, door)); // the session may sleep, and leave the memory, before the turn's end is asked for
+        end.await.map_err(|_| SessionError::Closed)
+    }
+
+    fn reader(self) -> TurnReader {
+        let Self { id, door, runtime, end, live } = self;
+        let items = live.unwrap_or_else(|| {
+            let (store, limits) = (runtime.wiring.store.store(), &runtime.limits);
+            door.subscribe_after(EventPlace::START, store, limits)
+        });
+        TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
+    }
+}
+
+/// Why a turn has no text. What its tools did stands in the ledger all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// The turn ended with an error, after which the session goes on.
+    #[error("the turn failed: {text}")]
+    Failed {
+        /// What went wrong.
+        error: TurnError,
+        /// The same in the turn's language, for a person.
+        text: String,
+    },
+    /// The turn was dismissed.
+    #[error("the turn was dismissed")]
+    Dismissed,
+    /// The turn has ended, or goes on, but its text could not be read from the store.
+    #[error("the text of the turn could not be read from the store")]
+    NotRead,
+    /// The session's actor died, or the runtime was shut down and left the turn to the next start.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without
+/// another crate.
+pub struct TurnEvents {
+    next: ReusableBoxFuture<'static, (TurnReader, Option<Item>)>,
+    is_over: bool,
+}
+
+impl TurnEvents {
+    /// Waits for the next event; `None` when the turn has ended. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Item> {
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
+
+impl Stream for TurnEvents {
+    type Item = Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        let (reader, item) = ready!(self.next.poll(context));
+        self.is_over = item.is_none();
+        if !self.is_over {
+            self.next.set(read(reader));
+        }
+        Poll::Ready(item)
+    }
+}
+
+impl fmt::Debug for TurnEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnEvents").field("is_over", &self.is_over).finish_non_exhaustive()
+    }
+}
+
+async fn read(mut reader: TurnReader) -> (TurnReader, Option<Item>) {
+    let item = reader.next().await;
+    (reader, item)
+}
+
+/// Picks one turn's events out of a subscription to its session.
+struct TurnReader {
+    turn: TurnId,
+    items: Subscription,
+    waiting: oneshot::Receiver<TurnEnd>,
+    /// How the turn ended, once that was told: subscribers were told first.
+    end: Option<Result<TurnEnd, SessionError>>,
+    has_begun: bool,
+    is_over: bool,
+}
+
+impl TurnReader {
+    async fn next(&mut self) -> Option<Item> {
+        while !self.is_over {
+            let item = if self.end.is_some() {
+                self.items.rest().await
+            } else {
+                tokio::select! {
+                    biased;
+                    item = self.items.next() => item,
+                    end = &mut self.waiting => {
+                        self.end = Some(end.map_err(|_| SessionError::Closed));
+                        continue;
+                    }
+                }
+            };
+            match &item {
+                Some(Item::Event(event)) if event.turn != self.turn => continue,
+                Some(Item::Event(event)) => {
+                    self.has_begun = true;
+                    self.is_over = matches!(event.kind, EventKind::TurnEnded { .. });
+                }
+                // Before the turn's first event the model speaks in another turn.
+                Some(Item::Text(_) | Item::Thinking(_)) if !self.has_begun => continue,
+                Some(_) => {}
+                None => self.is_over = true,
+            }
+            return item;
+        }
+        None
+    }
+
+    async fn ended(self) -> Result<TurnEnd, SessionError> {
+        match self.end {
+            Some(end) => end,
+            None => self.waiting.await.map_err(|_| SessionError::Closed),
+        }
+    }
+}
