@@ -155,7 +155,7 @@ where
     F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
 {
     let db = lease.connection().downcast_mut::<C>().expect("the type was compared above");
-    // Dropped without an end, the lease comes home and is undone alone.
+    // Dropped without an end, the lease is returned and is undone alone.
     let value = match timeout(deadline, run.run(db)).await {
         Ok(Ok(value)) => value,
         Ok(Err(own)) => return Err(TransactionError::GivenUp(own)),

@@ -106,17 +106,17 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Is told which call the next part records.
-    fn foresee(&self, of: &mut dyn Transaction, call: CallKey) {
-        of.foresee(call);
+    fn prefetch(&self, of: &mut dyn Transaction, call: CallKey) {
+        of.prefetch(call);
     }
 
     /// Writes facts, keeps the innermost part and begins another.
-    fn next_part<'a>(
+    fn advance_savepoint<'a>(
         &'a self,
         of: &'a mut dyn Transaction,
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
-        of.next_part(writes)
+        of.advance_savepoint(writes)
     }
 
     /// Commits.
@@ -266,12 +266,12 @@ impl<T: Steps> Transaction for Stepped<T> {
         self.steps.write(&mut *self.transaction, writes)
     }
 
-    fn foresee(&mut self, call: CallKey) {
-        self.steps.foresee(&mut *self.transaction, call);
+    fn prefetch(&mut self, call: CallKey) {
+        self.steps.prefetch(&mut *self.transaction, call);
     }
 
-    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
-        self.steps.next_part(&mut *self.transaction, writes)
+    fn advance_savepoint<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
+        self.steps.advance_savepoint(&mut *self.transaction, writes)
     }
 
     fn lend_for(&mut self, deadline: Duration) {

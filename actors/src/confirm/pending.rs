@@ -124,14 +124,14 @@ mod tests {
         pending.answer(question.call, question.digest, &question.user, now)
     }
 
-    fn soon() -> Instant {
+    fn poll_before_park() -> Instant {
         Instant::now() + Duration::from_secs(60)
     }
 
     #[test]
     fn an_answer_that_comes_too_late_is_none() {
         let mut pending = Pending::new();
-        let due = soon();
+        let due = poll_before_park();
         pending.ask(question(1), due, "waiter");
         assert_eq!(answer(&mut pending, 1, due), Err(AnswerError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn exactly_one_of_two_answers_wins() {
         let mut pending = Pending::new();
-        pending.ask(question(1), soon(), "waiter");
+        pending.ask(question(1), poll_before_park(), "waiter");
         assert_eq!(answer(&mut pending, 1, Instant::now()), Ok("waiter"));
         assert_eq!(answer(&mut pending, 1, Instant::now()), Err(AnswerError::NotOpen));
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn an_answer_by_another_user_or_for_other_arguments_leaves_the_question_open() {
         let mut pending = Pending::new();
-        pending.ask(question(1), soon(), "waiter");
+        pending.ask(question(1), poll_before_park(), "waiter");
         let (Question { call, digest, user, .. }, now) = (question(1), Instant::now());
         let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
         assert_eq!(pending.answer(call, digest, &lee, now), Err(AnswerError::NotYours));

@@ -19,7 +19,7 @@ use crate::{
     mailbox::Recipient,
     port::{
         Access, CallKey, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
-        soon,
+        poll_before_park,
     },
     protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, SettledCall, Text, ToolOutcome},
     store::{Keep, Lease},
@@ -170,7 +170,7 @@ async fn in_transaction(
     let access = Access::Transaction(lease.connection());
     // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
     let work = tool.handle(arguments, prepared, &ctx, access, &around.limits);
-    let outcome = match timeout(deadline, soon(work)).await {
+    let outcome = match timeout(deadline, poll_before_park(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| told(fault, authorized, &ctx)),
         Err(_) => timed_out(deadline, Effect::None, &ctx),
     };

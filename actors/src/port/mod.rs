@@ -6,9 +6,9 @@ mod clock;
 mod forget;
 mod model;
 mod occupancy;
+mod poll_before_park;
 mod resource;
 mod room;
-mod soon;
 mod store;
 mod store_error;
 mod tool;
@@ -23,9 +23,9 @@ pub use clock::{Clock, SystemClock};
 pub use forget::{Forget, ForgetError, Forgotten};
 pub use model::{ChatModel, Deltas, ModelError, ModelInfo, Unconstrained};
 pub use occupancy::{Occupancy, Occupied};
+pub use poll_before_park::poll_before_park;
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes};
-pub use soon::soon;
 pub use store::{
     CallKey, ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoredSession,
     Transaction, Write,

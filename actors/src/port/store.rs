@@ -135,12 +135,15 @@ pub trait Transaction: Send {
         })
     }
 
-    /// Says which call the next part will write about: a store may look up, as that part begins, what it must know then.
-    fn foresee(&mut self, _call: CallKey) {}
+    /// Says about which call the next savepoint will write: a store may look up, as that begins, what it must know then.
+    fn prefetch(&mut self, _call: CallKey) {}
 
     /// Writes facts in their order, keeps the innermost part and begins another. After a refusal the part that was written
     /// in is still open, to be undone. A store may do it in fewer steps.
-    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn advance_savepoint<'a>(
+        &'a mut self,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             self.write_all(writes).await?;
             self.keep().await?;

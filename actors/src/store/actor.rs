@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio_util::task::TaskTracker;
 
-use super::{Job, Jobs, StoreMsg, WriterHealth, writer::Writer};
+use super::{Jobs, StoreJob, StoreMsg, WriterHealth, writer::Writer};
 use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
 
 /// Starts a writer whenever something waits and one is idle. If it is killed, a group that has begun is finished and
@@ -102,7 +102,7 @@ impl StoreState {
 struct Busy<'a>(&'a Jobs);
 
 impl Busy<'_> {
-    fn ends(self, left: VecDeque<Job>) {
+    fn ends(self, left: VecDeque<StoreJob>) {
         self.0.written(left);
         std::mem::forget(self);
     }

@@ -1,5 +1,4 @@
-//! Until when those who wait for the store wait. All wait equally long, so one line and one task that sleeps are enough for
-//! all of them.
+//! The deadlines of waits for the store. All wait equally long, so one line and one sleeping task are enough for all.
 
 use std::{
     collections::VecDeque,
@@ -14,10 +13,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// Somebody who waits.
-pub(super) trait Waits: Send + Sync {
+/// A wait that has a deadline.
+pub(super) trait Expires: Send + Sync {
     /// It has waited for long enough. Nothing happens where it was told before, or where a writer is at work for it.
-    fn time_is_up(&self);
+    fn expire(&self);
 }
 
 /// The deadlines of all who wait for one store. Cheap to clone. One task keeps them: it runs while somebody waits, for as
@@ -35,10 +34,10 @@ struct Shared {
 
 #[derive(Default)]
 struct Kept {
-    line: Line<Arc<dyn Waits>>,
+    line: Line<Arc<dyn Expires>>,
     /// Whether there is a task for it, which there is while somebody waits.
     is_kept: bool,
-    keeper: Option<AbortHandle>,
+    expiry_task: Option<AbortHandle>,
 }
 
 impl Deadlines {
@@ -54,7 +53,7 @@ impl Deadlines {
     }
 
     /// Somebody waits from now on, until everybody else has let go of it.
-    pub(super) fn push(&self, who: Arc<dyn Waits>) {
+    pub(super) fn push(&self, who: Arc<dyn Expires>) {
         // Too late to be ever reached: then nobody looks.
         let Some(due) = Instant::now().checked_add(self.0.patience) else { return };
         let mut kept = self.0.kept();
@@ -65,32 +64,32 @@ impl Deadlines {
         kept.is_kept = true;
         // Not under the lock: a runtime that has ended drops the task at once.
         drop(kept);
-        let keeper = self.0.threads.spawn(keep(Keeper(Arc::downgrade(&self.0))));
-        self.0.kept().keeper = Some(keeper.abort_handle());
+        let expiry_task = self.0.threads.spawn(keep(ExpiryTask(Arc::downgrade(&self.0))));
+        self.0.kept().expiry_task = Some(expiry_task.abort_handle());
     }
 }
 
-fn is_over(who: &Arc<dyn Waits>) -> bool {
+fn is_over(who: &Arc<dyn Expires>) -> bool {
     Arc::strong_count(who) == 1
 }
 
 /// Sleeps until the first in the line is due, which all that come later are after. Most are told long before.
-async fn keep(mut keeper: Keeper) {
-    while let Some(next) = keeper.0.upgrade().and_then(|deadlines| deadlines.look()) {
+async fn keep(mut expiry_task: ExpiryTask) {
+    while let Some(next) = expiry_task.0.upgrade().and_then(|deadlines| deadlines.look()) {
         sleep_until(next).await;
     }
     // Somebody who came since has another one.
-    keeper.0 = Weak::new();
+    expiry_task.0 = Weak::new();
 }
 
-/// The duty to tell all in the line. Where its runtime ends before, nobody would keep their time any more: it is up.
-struct Keeper(Weak<Shared>);
+/// Expires the waits in the line. Where its runtime ends before, it expires all of them: no task would do so later.
+struct ExpiryTask(Weak<Shared>);
 
-impl Drop for Keeper {
+impl Drop for ExpiryTask {
     fn drop(&mut self) {
         let Some(deadlines) = self.0.upgrade() else { return };
         let left = std::mem::take(&mut *deadlines.kept());
-        left.line.0.iter().for_each(|(_, who)| who.time_is_up());
+        left.line.0.iter().for_each(|(_, who)| who.expire());
     }
 }
 
@@ -105,7 +104,7 @@ impl Shared {
         // Not under the lock: whoever is told may write again.
         drop(kept);
         if !due.is_empty() {
-            due.iter().for_each(|who| who.time_is_up());
+            due.iter().for_each(|who| who.expire());
             (self.behind)();
         }
         next
@@ -118,8 +117,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(keeper) = &self.kept().keeper {
-            keeper.abort();
+        if let Some(expiry_task) = &self.kept().expiry_task {
+            expiry_task.abort();
         }
     }
 }
@@ -187,8 +186,8 @@ mod tests {
 
     struct Told(AtomicBool);
 
-    impl Waits for Told {
-        fn time_is_up(&self) {
+    impl Expires for Told {
+        fn expire(&self) {
             self.0.store(true, Ordering::Release);
         }
     }

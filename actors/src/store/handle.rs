@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
-    Asker, Job, Jobs, Lease, LeaseJob, StoreMsg, TimedReply, WriteJob, queue::Writers, reply::heard,
+    Jobs, Lease, LeaseJob, ReplySender, ReplySink, StoreJob, StoreMsg, WriteJob, queue::Writers,
+    reply::heard,
 };
 use crate::{
     failpoint::failpoint,
@@ -21,13 +22,13 @@ use crate::{
 /// has begun it answers itself, however long that takes.
 ///
 /// Dropping its futures is safe: a job that was sent is still done, only nobody hears of it; a lease that nobody takes
-/// comes home.
+/// is returned.
 #[derive(Debug, Clone)]
 pub struct StoreHandle {
     store: Arc<dyn Store>,
     writer: Address<StoreMsg>,
     jobs: Jobs,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     answers_within: Duration,
 }
 
@@ -40,9 +41,9 @@ impl StoreHandle {
         store: Arc<dyn Store>,
         limits: &Limits,
     ) -> Self {
-        let places =
+        let permits =
             Arc::new(Semaphore::new(limits.max_waiting_writes.min(Semaphore::MAX_PERMITS)));
-        Self { store, writer, jobs, places, answers_within: limits.store_timeout }
+        Self { store, writer, jobs, permits, answers_within: limits.store_timeout }
     }
 
     /// The store itself, for reads.
@@ -81,8 +82,8 @@ impl StoreHandle {
     }
 
     /// The same, where the asker is told: once, with what [`write`](Self::write) gives, and from wherever it is known.
-    pub fn begin_write_for(&self, asker: impl Asker<()>, writes: Vec<Write>) {
-        self.send(asker, |reply, place| Job::Write(WriteJob { writes, reply, place }));
+    pub fn begin_write_for(&self, asker: impl ReplySink<()>, writes: Vec<Write>) {
+        self.send(asker, |reply, permit| StoreJob::Write(WriteJob { writes, reply, permit }));
     }
 
     /// Borrows the writer's open transaction. The label names the borrower in the log.
@@ -114,21 +115,21 @@ impl StoreHandle {
         call: Option<CallKey>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + use<> {
         let (asker, granted) = oneshot::channel();
-        self.send(asker, |reply, place| Job::Lend(LeaseJob { label, call, reply, place }));
+        self.send(asker, |reply, permit| StoreJob::Lend(LeaseJob { label, call, reply, permit }));
         sent(granted)
     }
 
     /// Admission comes before the queue.
     fn send<T: 'static>(
         &self,
-        asker: impl Asker<T>,
-        job: impl FnOnce(TimedReply<T>, OwnedSemaphorePermit) -> Job,
+        asker: impl ReplySink<T>,
+        job: impl FnOnce(ReplySender<T>, OwnedSemaphorePermit) -> StoreJob,
     ) {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
-            return asker.hear(Err(StoreError::Overloaded));
+        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
+            return asker.complete(Err(StoreError::Overloaded));
         };
-        let reply = TimedReply::new(asker, self.jobs.deadlines());
-        if self.jobs.push(job(reply, place)) == Writers::Idle {
+        let reply = ReplySender::new(asker, self.jobs.deadlines());
+        if self.jobs.push(job(reply, permit)) == Writers::Idle {
             // If the actor is gone just now, the next one finds the job.
             drop(self.writer.send(StoreMsg::Work));
         }

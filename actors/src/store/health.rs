@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts leases that did not come home in time. A handler that blocks its thread cannot be stopped, only reported.
+/// Counts leases that were not returned in time. A handler that blocks its thread cannot be stopped, only reported.
 #[derive(Debug, Default)]
 pub struct WriterHealth {
     overdue: AtomicUsize,
@@ -19,7 +19,7 @@ impl WriterHealth {
         self.overdue.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn came_home_late(&self) {
+    pub(super) fn came_back_late(&self) {
         self.overdue.fetch_sub(1, Relaxed);
     }
 }

@@ -9,7 +9,7 @@ use ractor::ActorRef;
 use tracing::debug;
 
 use super::{
-    Job, StoreMsg,
+    StoreJob, StoreMsg,
     deadlines::Deadlines,
     queue::{Queue, Writers},
 };
@@ -19,7 +19,7 @@ use crate::{port::StoreError, protocol::Limits};
 /// it here, and who waits too long hears of it though nobody is there.
 #[derive(Debug, Clone)]
 pub struct Jobs {
-    queue: Arc<Mutex<Queue<Job>>>,
+    queue: Arc<Mutex<Queue<StoreJob>>>,
     deadlines: Deadlines,
     /// Who starts writers now; `None` before the first actor.
     starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
@@ -50,7 +50,7 @@ impl Jobs {
     }
 
     /// A job comes, and says whether a writer is to be started for it. It is refused once nobody takes any more.
-    pub(super) fn push(&self, job: Job) -> Writers {
+    pub(super) fn push(&self, job: StoreJob) -> Writers {
         let pushed = self.queue().push(job);
         // Not under the lock: whoever is refused does what it likes.
         pushed.unwrap_or_else(|job| {
@@ -86,27 +86,27 @@ impl Jobs {
         self.queue().waiting_len()
     }
 
-    pub(super) fn next_batch(&self) -> Option<VecDeque<Job>> {
+    pub(super) fn next_batch(&self) -> Option<VecDeque<StoreJob>> {
         self.queue().next_batch()
     }
 
-    pub(super) fn written(&self, left: VecDeque<Job>) {
+    pub(super) fn written(&self, left: VecDeque<StoreJob>) {
         self.queue().written(left);
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<Job>> {
+    fn queue(&self) -> MutexGuard<'_, Queue<StoreJob>> {
         locked(&self.queue)
     }
 }
 
-fn locked(queue: &Mutex<Queue<Job>>) -> MutexGuard<'_, Queue<Job>> {
+fn locked(queue: &Mutex<Queue<StoreJob>>) -> MutexGuard<'_, Queue<StoreJob>> {
     queue.lock().expect("no code under this lock panics")
 }
 
 /// Frees the places of those that were withdrawn, so that others can wait there.
-fn shed(queue: &Weak<Mutex<Queue<Job>>>) {
+fn shed(queue: &Weak<Mutex<Queue<StoreJob>>>) {
     let Some(queue) = queue.upgrade() else { return };
-    let shed = locked(&queue).shed(Job::is_withdrawn);
+    let shed = locked(&queue).shed(StoreJob::is_withdrawn);
     // Not under the lock: whoever waits for a place does what it likes.
     drop(shed);
 }

@@ -1,11 +1,11 @@
-//! The loan of the open transaction. However the borrower ends, it comes home.
+//! The loan of the open transaction. However the borrower ends, it is returned.
 
 use std::{any::Any, fmt, sync::Arc};
 
 use tokio::sync::oneshot;
 use tracing::error;
 
-use super::{TimedReply, deadlines::Deadlines, reply::heard};
+use super::{ReplySender, deadlines::Deadlines, reply::heard};
 use crate::port::{StoreError, Transaction, Write};
 
 /// The open transaction of the store's writer, lent to one borrower. Dropped without [`end`](Self::end), all that was
@@ -20,7 +20,7 @@ pub struct Lease {
 
 struct Loan {
     transaction: Box<dyn Transaction>,
-    home: oneshot::Sender<Homecoming>,
+    returned: oneshot::Sender<LeaseReturn>,
 }
 
 /// What becomes of the borrower's writes.
@@ -32,8 +32,8 @@ pub enum Keep {
     Undo,
 }
 
-/// The transaction at home again.
-pub(super) struct Homecoming {
+/// The returned transaction.
+pub(super) struct LeaseReturn {
     pub(super) transaction: Box<dyn Transaction>,
     /// The borrower's wish; absent after a panic, a kill, a change of mind.
     pub(super) end: Option<End>,
@@ -43,18 +43,18 @@ pub(super) struct Homecoming {
 pub(super) struct End {
     pub(super) keep: Keep,
     pub(super) record: Vec<Write>,
-    pub(super) committed: TimedReply<()>,
+    pub(super) committed: ReplySender<()>,
 }
 
 impl Lease {
-    /// Lends the transaction; the receiver hears of its homecoming.
+    /// Lends the transaction; the receiver hears of its return.
     pub(super) fn lend(
         transaction: Box<dyn Transaction>,
         label: Arc<str>,
         deadlines: Deadlines,
-    ) -> (Self, oneshot::Receiver<Homecoming>) {
-        let (home, back) = oneshot::channel();
-        (Self { loan: Some(Loan { transaction, home }), label, deadlines }, back)
+    ) -> (Self, oneshot::Receiver<LeaseReturn>) {
+        let (returned, back) = oneshot::channel();
+        (Self { loan: Some(Loan { transaction, returned }), label, deadlines }, back)
     }
 
     /// The driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the borrower's
@@ -68,7 +68,7 @@ impl Lease {
     }
 
     /// Gives the transaction back with the record of what was done. The future hears of the commit; the transaction is
-    /// on its way home even if that is never polled.
+    /// on its way back even if that is never polled.
     ///
     /// # Errors
     /// The future gives what the commit gave. A refused record undoes the borrower's writes too.
@@ -78,23 +78,23 @@ impl Lease {
         record: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
         let (asker, answer) = oneshot::channel();
-        let committed = TimedReply::begun(asker, &self.deadlines);
-        self.go_home(Some(End { keep, record, committed }));
+        let committed = ReplySender::begun(asker, &self.deadlines);
+        self.give_back(Some(End { keep, record, committed }));
         heard(answer)
     }
 
-    fn go_home(&mut self, end: Option<End>) {
-        let Some(Loan { transaction, home }) = self.loan.take() else { return };
-        if home.send(Homecoming { transaction, end }).is_err() {
+    fn give_back(&mut self, end: Option<End>) {
+        let Some(Loan { transaction, returned }) = self.loan.take() else { return };
+        if returned.send(LeaseReturn { transaction, end }).is_err() {
             // Dropped there, the transaction is rolled back; whoever waits for the commit hears that nobody answers.
-            error!(tool = %self.label, "a lease found nobody at home");
+            error!(tool = %self.label, "a lease found no writer to return to");
         }
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.go_home(None);
+        self.give_back(None);
     }
 }
 

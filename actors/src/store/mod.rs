@@ -6,17 +6,17 @@
 
 mod actor;
 mod deadlines;
-mod done;
 mod handle;
 mod health;
 mod jobs;
 mod lease;
 mod msg;
 mod part;
+mod pending_batch;
 mod queue;
 mod reply;
-mod run;
 mod stage;
+mod write_batch;
 mod writer;
 
 #[cfg(test)]
@@ -27,5 +27,5 @@ pub use handle::StoreHandle;
 pub use health::WriterHealth;
 pub use jobs::Jobs;
 pub use lease::{Keep, Lease};
-pub use msg::{Job, LeaseJob, StoreMsg, WriteJob};
-pub use reply::{Asker, TimedReply};
+pub use msg::{LeaseJob, StoreJob, StoreMsg, WriteJob};
+pub use reply::{ReplySender, ReplySink};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Lease, TimedReply};
+use super::{Lease, ReplySender};
 use crate::port::{CallKey, StoreError, Write};
 
 /// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
@@ -21,7 +21,7 @@ pub enum StoreMsg {
 
 /// What waits for the writer.
 #[derive(Debug)]
-pub enum Job {
+pub enum StoreJob {
     /// Facts that are written together or not at all.
     Write(WriteJob),
     /// Somebody wants to borrow the open transaction.
@@ -34,9 +34,9 @@ pub struct WriteJob {
     /// The facts, in order.
     pub writes: Vec<Write>,
     /// Hears of the commit.
-    pub reply: TimedReply<()>,
-    /// Its place among the jobs that may wait; free again when the job is done.
-    pub place: OwnedSemaphorePermit,
+    pub reply: ReplySender<()>,
+    /// Its permit among the jobs that may wait; free again when the job is done.
+    pub permit: OwnedSemaphorePermit,
 }
 
 /// Somebody wants to borrow the open transaction.
@@ -47,12 +47,12 @@ pub struct LeaseJob {
     /// The call that the borrower will record, if it is known.
     pub call: Option<CallKey>,
     /// Gets the lease.
-    pub reply: TimedReply<Lease>,
-    /// Its place among the jobs that may wait; free again when the lease has ended.
-    pub place: OwnedSemaphorePermit,
+    pub reply: ReplySender<Lease>,
+    /// Its permit among the jobs that may wait; free again when the lease has ended.
+    pub permit: OwnedSemaphorePermit,
 }
 
-impl Job {
+impl StoreJob {
     /// Its asker was told that nothing of it will be done.
     pub(super) fn is_withdrawn(&self) -> bool {
         match self {

@@ -25,7 +25,7 @@ pub(super) enum Then {
 }
 
 impl Open {
-    /// A transaction that has just begun, or has come home.
+    /// A transaction that has just begun, or was returned.
     pub(super) fn new(transaction: Box<dyn Transaction>) -> Self {
         Self { transaction, has_next: false }
     }
@@ -42,7 +42,7 @@ impl Open {
     /// The same for a part that records this call.
     pub(super) async fn savepoint_for(&mut self, call: Option<CallKey>) -> Result<(), StoreError> {
         if let Some(call) = call.filter(|_| !self.has_next) {
-            self.transaction.foresee(call);
+            self.transaction.prefetch(call);
         }
         self.savepoint().await
     }
@@ -62,8 +62,8 @@ pub(super) async fn conclude(mut open: Open, writes: &[Write], then: Then) -> Co
     let transaction = &mut open.transaction;
     let (written, has_next) = match then {
         Then::Another(call) => {
-            transaction.foresee(call);
-            (transaction.next_part(writes).await, true)
+            transaction.prefetch(call);
+            (transaction.advance_savepoint(writes).await, true)
         }
         Then::Any => (transaction.write_all(writes).await, false),
     };

@@ -1,5 +1,4 @@
-//! The answer that somebody who waits for the store gets: one, and a true one. Here a writer and a deadline meet, and the
-//! first of them decides.
+//! The one true answer to a caller of the store. Here a writer and a deadline meet, and the first of them decides.
 
 use std::{
     fmt,
@@ -10,24 +9,24 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::{
-    deadlines::{Deadlines, Waits},
+    deadlines::{Deadlines, Expires},
     stage::{Happens, Stage, Word},
 };
 use crate::{mailbox::answer, port::StoreError};
 
-/// Somebody who waits for the store, and is told once what became of it.
-pub trait Asker<T>: Send + 'static {
-    /// Hears it: from a writer, or from whoever finds out that there will be no answer. Must neither wait nor panic.
-    fn hear(self, result: Result<T, StoreError>);
+/// Takes the result of a job of the store, once.
+pub trait ReplySink<T>: Send + 'static {
+    /// Takes the result: from a writer, or from the deadline that says that none will come. Must neither wait nor panic.
+    fn complete(self, result: Result<T, StoreError>);
 
-    /// Nobody is left who would hear it.
+    /// Tells whether the caller has left.
     fn has_left(&self) -> bool {
         false
     }
 }
 
-impl<T: Send + 'static> Asker<T> for oneshot::Sender<Result<T, StoreError>> {
-    fn hear(self, result: Result<T, StoreError>) {
+impl<T: Send + 'static> ReplySink<T> for oneshot::Sender<Result<T, StoreError>> {
+    fn complete(self, result: Result<T, StoreError>) {
         answer(self, result);
     }
 
@@ -43,75 +42,75 @@ pub(super) async fn heard<T>(
     answer.await.unwrap_or(Err(StoreError::Silent))
 }
 
-/// The right and the duty to answer an asker. A job whose time is up before a writer begins it is
+/// Completes a caller's job once. A job whose time is up before a writer begins it is
 /// withdrawn. Dropped, it says so too, or that nobody knows, where a writer had begun the job.
 #[must_use = "dropping it tells the asker that there is no answer"]
-pub struct TimedReply<T: 'static>(Option<Arc<dyn Seat<T>>>);
+pub struct ReplySender<T: 'static>(Option<Arc<dyn ReplySlot<T>>>);
 
-impl<T: 'static> TimedReply<T> {
+impl<T: 'static> ReplySender<T> {
     /// A reply to this asker, whose time begins now.
-    pub(super) fn new(asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
+    pub(super) fn new(asker: impl ReplySink<T>, deadlines: &Deadlines) -> Self {
         Self::at(Stage::Queued, asker, deadlines)
     }
 
     /// The same for a job that a writer has begun already.
-    pub(super) fn begun(asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
+    pub(super) fn begun(asker: impl ReplySink<T>, deadlines: &Deadlines) -> Self {
         Self::at(Stage::Taken { is_late: false }, asker, deadlines)
     }
 
-    fn at(stage: Stage, asker: impl Asker<T>, deadlines: &Deadlines) -> Self {
+    fn at(stage: Stage, asker: impl ReplySink<T>, deadlines: &Deadlines) -> Self {
         let at = At { stage, asker: Some(asker) };
-        let seat = Arc::new(Seated { at: Mutex::new(at), of: PhantomData::<fn(T)> });
-        deadlines.push(seat.clone());
-        Self(Some(seat))
+        let slot = Arc::new(PendingReply { at: Mutex::new(at), of: PhantomData::<fn(T)> });
+        deadlines.push(slot.clone());
+        Self(Some(slot))
     }
 
     /// A writer comes to its job. False: it was withdrawn, and nothing of it may be done.
     #[must_use]
     pub(super) fn begins(&self) -> bool {
-        self.0.as_ref().is_some_and(|seat| seat.goes_on(Happens::Begins))
+        self.0.as_ref().is_some_and(|slot| slot.goes_on(Happens::Begins))
     }
 
     /// Its writer undid all of its job. False: it is not done once more.
     #[must_use]
     pub(super) fn is_done_again(&self) -> bool {
-        self.0.as_ref().is_some_and(|seat| seat.goes_on(Happens::IsUndone))
+        self.0.as_ref().is_some_and(|slot| slot.goes_on(Happens::IsUndone))
     }
 
     /// Answers.
     pub(super) fn send(mut self, result: Result<T, StoreError>) {
-        if let Some(seat) = self.0.take() {
-            seat.tell(Happens::IsAnswered, result);
+        if let Some(slot) = self.0.take() {
+            slot.tell(Happens::IsAnswered, result);
         }
     }
 
     /// Its asker was told already.
     pub(super) fn is_over(&self) -> bool {
-        self.0.as_ref().is_none_or(|seat| seat.is_told())
+        self.0.as_ref().is_none_or(|slot| slot.is_told())
     }
 
     /// Nobody would hear it: the asker has left, or was told that its time is up.
     pub(super) fn is_closed(&self) -> bool {
-        self.0.as_ref().is_none_or(|seat| seat.is_left())
+        self.0.as_ref().is_none_or(|slot| slot.is_left())
     }
 }
 
-impl<T: 'static> Drop for TimedReply<T> {
+impl<T: 'static> Drop for ReplySender<T> {
     fn drop(&mut self) {
-        if let Some(seat) = self.0.take() {
-            seat.tell(Happens::IsLost, Err(StoreError::Silent));
+        if let Some(slot) = self.0.take() {
+            slot.tell(Happens::IsLost, Err(StoreError::Silent));
         }
     }
 }
 
-impl<T: 'static> fmt::Debug for TimedReply<T> {
+impl<T: 'static> fmt::Debug for ReplySender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TimedReply")
+        f.write_str("ReplySender")
     }
 }
 
-/// Where an asker waits, until the first who has a word for it comes.
-struct Seated<T, A> {
+/// A reply that is still to be given: the first that has a word for it gives it.
+struct PendingReply<T, A> {
     at: Mutex<At<A>>,
     of: PhantomData<fn(T)>,
 }
@@ -121,7 +120,7 @@ struct At<A> {
     asker: Option<A>,
 }
 
-trait Seat<T>: Send + Sync {
+trait ReplySlot<T>: Send + Sync {
     /// Tells the asker, if it is to be told: what the writer knows, or why nobody does.
     fn tell(&self, happens: Happens, result: Result<T, StoreError>) -> Stage;
     fn is_told(&self) -> bool;
@@ -133,13 +132,13 @@ trait Seat<T>: Send + Sync {
     }
 }
 
-impl<T, A> Seated<T, A> {
+impl<T, A> PendingReply<T, A> {
     fn at(&self) -> MutexGuard<'_, At<A>> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: 'static, A: Asker<T>> Seat<T> for Seated<T, A> {
+impl<T: 'static, A: ReplySink<T>> ReplySlot<T> for PendingReply<T, A> {
     fn tell(&self, happens: Happens, result: Result<T, StoreError>) -> Stage {
         let mut at = self.at();
         let (stage, word) = at.stage.after(happens);
@@ -148,7 +147,7 @@ impl<T: 'static, A: Asker<T>> Seat<T> for Seated<T, A> {
         drop(at);
         // Not under the lock: the asker does what it likes with it.
         if let Some((word, asker)) = asker {
-            asker.hear(match word {
+            asker.complete(match word {
                 Word::Withdrawn => Err(StoreError::Withdrawn),
                 Word::Answer => result,
                 Word::NotKnown => Err(StoreError::Silent),
@@ -166,8 +165,8 @@ impl<T: 'static, A: Asker<T>> Seat<T> for Seated<T, A> {
     }
 }
 
-impl<T: 'static, A: Asker<T>> Waits for Seated<T, A> {
-    fn time_is_up(&self) {
+impl<T: 'static, A: ReplySink<T>> Expires for PendingReply<T, A> {
+    fn expire(&self) {
         self.goes_on(Happens::TimeIsUp);
     }
 }
@@ -179,9 +178,9 @@ mod tests {
     use super::*;
 
     /// A reply, and what its asker hears.
-    fn reply() -> (TimedReply<u8>, oneshot::Receiver<Result<u8, StoreError>>) {
+    fn reply() -> (ReplySender<u8>, oneshot::Receiver<Result<u8, StoreError>>) {
         let (asker, answer) = oneshot::channel();
-        (TimedReply::new(asker, &Deadlines::new(Duration::from_secs(1), || {})), answer)
+        (ReplySender::new(asker, &Deadlines::new(Duration::from_secs(1), || {})), answer)
     }
 
     #[tokio::test]
@@ -211,7 +210,7 @@ mod tests {
     async fn whose_time_is_up_before_the_writer_comes_is_told_so_and_is_not_begun() {
         let (asker, answer) = oneshot::channel();
         let deadlines = Deadlines::new(Duration::from_secs(1), || {});
-        let reply = TimedReply::new(asker, &deadlines);
+        let reply = ReplySender::new(asker, &deadlines);
         assert!(!reply.is_closed());
         assert!(matches!(heard(answer).await, Err(StoreError::Withdrawn)));
         assert!(reply.is_closed() && !reply.begins());
@@ -222,7 +221,7 @@ mod tests {
     async fn whose_writer_came_in_time_hears_what_the_writer_says_however_late() {
         let (asker, mut answer) = oneshot::channel();
         let deadlines = Deadlines::new(Duration::from_secs(1), || {});
-        let reply = TimedReply::new(asker, &deadlines);
+        let reply = ReplySender::new(asker, &deadlines);
         assert!(reply.begins());
         tokio::time::sleep(Duration::from_secs(9)).await;
         assert!(answer.try_recv().is_err(), "nobody knows yet");
@@ -234,7 +233,7 @@ mod tests {
     async fn what_was_undone_when_its_time_was_up_is_not_done_again() {
         let (asker, answer) = oneshot::channel();
         let deadlines = Deadlines::new(Duration::from_secs(1), || {});
-        let reply = TimedReply::<u8>::new(asker, &deadlines);
+        let reply = ReplySender::<u8>::new(asker, &deadlines);
         assert!(reply.begins() && reply.is_done_again() && reply.begins(), "in time");
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert!(!reply.is_done_again());
@@ -244,14 +243,14 @@ mod tests {
     /// Hears, and has no way to leave.
     struct Stays;
 
-    impl Asker<u8> for Stays {
-        fn hear(self, _: Result<u8, StoreError>) {}
+    impl ReplySink<u8> for Stays {
+        fn complete(self, _: Result<u8, StoreError>) {}
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_asker_who_cannot_leave_stays_until_its_time_is_up() {
         let patience = Duration::from_secs(1);
-        let reply = TimedReply::new(Stays, &Deadlines::new(patience, || {}));
+        let reply = ReplySender::new(Stays, &Deadlines::new(patience, || {}));
         assert!(!reply.is_closed());
     }
 

@@ -10,12 +10,12 @@ use tokio::{
 use tracing::{error, warn};
 
 use super::{
-    Job, Keep, Lease, LeaseJob, WriteJob, WriterHealth,
+    Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
     deadlines::Deadlines,
-    done::{Done, Spoiled, Spoiler, again, discard, unwritten},
-    lease::{End, Homecoming},
+    lease::{End, LeaseReturn},
     part::{Open, Then, conclude, in_savepoint},
-    run::Run,
+    pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
+    write_batch::WriteBatch,
 };
 use crate::{
     failpoint::failpoint,
@@ -47,7 +47,7 @@ impl Writer {
     }
 
     /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
-    pub(super) async fn write(&self, mut jobs: VecDeque<Job>) -> VecDeque<Job> {
+    pub(super) async fn write(&self, mut jobs: VecDeque<StoreJob>) -> VecDeque<StoreJob> {
         let mut transaction = match self.begin().await {
             Ok(transaction) => transaction,
             Err(cause) => {
@@ -64,21 +64,21 @@ impl Writer {
         let mut done = Vec::with_capacity(jobs.len());
         while let Some(job) = jobs.pop_front() {
             let next = match job {
-                Job::Write(job) => {
-                    let run = Run::take(job, &mut jobs);
-                    if run.is_empty() {
+                StoreJob::Write(job) => {
+                    let batch = WriteBatch::take(job, &mut jobs);
+                    if batch.is_empty() {
                         continue;
                     }
-                    write_run(transaction, run, &mut done, &mut jobs).await
+                    write_batch(transaction, batch, &mut done, &mut jobs).await
                 }
-                Job::Lend(job) => {
+                StoreJob::Lend(job) => {
                     self.lend(transaction, job, Behind { next: jobs.front(), closes }, &mut done)
                         .await
                 }
             };
             match next {
                 Ok(open) => transaction = open,
-                Err(spoiled) => return discard(spoiled, done, jobs),
+                Err(poisoned) => return discard(poisoned, done, jobs),
             }
             if Instant::now() >= closes {
                 break;
@@ -86,16 +86,16 @@ impl Writer {
         }
         let began = Instant::now();
         let end = commit(transaction).await;
-        let jobs_done = done.iter().map(Done::len).sum();
+        let jobs_done = done.iter().map(PendingBatch::len).sum();
         group_ended(jobs_done, began.elapsed(), end.as_ref().err().map(error_type));
         if let Err(cause) = &end {
             error!(error = cause as &dyn Error, jobs = jobs_done, "failed to commit");
             if matches!(cause, StoreError::Unavailable { .. })
-                && done.iter().any(Done::is_borrowers)
+                && done.iter().any(PendingBatch::is_borrowers)
             {
                 // Nothing was written, and it may be a borrower's fault: a constraint that it deferred to the commit.
                 return discard(
-                    Spoiled { cause: cause.clone(), by: Spoiler::Borrower },
+                    PoisonedBatch { cause: cause.clone(), by: PoisonedBy::Borrower },
                     done,
                     jobs,
                 );
@@ -117,29 +117,29 @@ impl Writer {
         mut transaction: Open,
         job: LeaseJob,
         behind: Behind<'_>,
-        done: &mut Vec<Done>,
-    ) -> Result<Open, Spoiled> {
-        // Lent to nobody, it would come home at once; others need not wait for that.
+        done: &mut Vec<PendingBatch>,
+    ) -> Result<Open, PoisonedBatch> {
+        // Lent to nobody, it would come back at once; others need not wait for that.
         if job.reply.is_closed() || !job.reply.begins() {
             return Ok(transaction);
         }
-        let LeaseJob { label, call, reply, place } = job;
+        let LeaseJob { label, call, reply, permit } = job;
         if let Err(cause) = transaction.savepoint_for(call).await {
             reply.send(Err(unwritten(&cause)));
-            return Err(Spoiled { cause, by: Spoiler::Store });
+            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
         }
         transaction.transaction.lend_for(self.limits.transaction_deadline);
-        let (lease, home) =
+        let (lease, returned) =
             Lease::lend(transaction.transaction, label.clone(), self.deadlines.clone());
         reply.send(Ok(lease));
-        let Ok(Homecoming { transaction, end }) = self.homecoming(&label, home).await else {
-            // Cannot happen while a lease comes home on drop; the transaction is lost with it and rolled back.
+        let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
+            // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
             let cause = StoreError::unavailable(Lost);
-            return Err(Spoiled { cause, by: Spoiler::Borrower });
+            return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
         let transaction = Open::new(transaction);
-        if let Err(failed) = failpoint("writer.home").await {
-            return Err(Spoiled { cause: failed.into(), by: Spoiler::Store });
+        if let Err(failed) = failpoint("writer.returned").await {
+            return Err(PoisonedBatch { cause: failed.into(), by: PoisonedBy::Store });
         }
         match end {
             None => undo(transaction, &label).await,
@@ -147,13 +147,13 @@ impl Writer {
                 keep(transaction, &label, end, behind.then(), done).await
             }
             Some(End { keep: Keep::Undo, record, committed }) => {
-                let job = WriteJob { writes: record, reply: committed, place };
+                let job = WriteJob { writes: record, reply: committed, permit };
                 match undo(transaction, &label).await {
                     Ok(transaction) => write_job(transaction, job, done).await,
-                    Err(spoiled) => {
+                    Err(poisoned) => {
                         // The record is written again with the others, without what the borrower did.
                         done.push(job.done(Ok(())));
-                        Err(spoiled)
+                        Err(poisoned)
                     }
                 }
             }
@@ -161,15 +161,15 @@ impl Writer {
     }
 
     /// Waits for the transaction, however long it takes: only the borrower can give it back.
-    async fn homecoming(
+    async fn lease_return(
         &self,
         label: &str,
-        mut home: oneshot::Receiver<Homecoming>,
-    ) -> Result<Homecoming, oneshot::error::RecvError> {
+        mut returned: oneshot::Receiver<LeaseReturn>,
+    ) -> Result<LeaseReturn, oneshot::error::RecvError> {
         let lent_at = Instant::now();
         let patience = self.limits.transaction_deadline * OVERDUE_AFTER_DEADLINES;
-        if let Ok(homecoming) = timeout(patience, &mut home).await {
-            return homecoming;
+        if let Ok(lease_return) = timeout(patience, &mut returned).await {
+            return lease_return;
         }
         error!(
             tool = label,
@@ -177,9 +177,9 @@ impl Writer {
             "a handler blocks its thread or keeps the store's transaction; all writes wait"
         );
         let _overdue = Overdue::new(&self.health);
-        let homecoming = home.await;
-        warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came home late");
-        homecoming
+        let lease_return = returned.await;
+        warn!(tool = label, after = ?lent_at.elapsed(), "the store's transaction came back late");
+        lease_return
     }
 }
 
@@ -196,7 +196,7 @@ struct Lost;
 
 /// What waits behind a lease.
 struct Behind<'a> {
-    next: Option<&'a Job>,
+    next: Option<&'a StoreJob>,
     closes: Instant,
 }
 
@@ -204,12 +204,12 @@ impl Behind<'_> {
     /// What comes behind it now. Where the group has closed meanwhile, nobody is begun for.
     fn then(&self) -> Then {
         match self.next {
-            Some(Job::Lend(LeaseJob { call: Some(call), reply, .. }))
+            Some(StoreJob::Lend(LeaseJob { call: Some(call), reply, .. }))
                 if !reply.is_closed() && Instant::now() < self.closes =>
             {
                 Then::Another(call.clone())
             }
-            Some(Job::Lend(_) | Job::Write(_)) | None => Then::Any,
+            Some(StoreJob::Lend(_) | StoreJob::Write(_)) | None => Then::Any,
         }
     }
 }
@@ -226,40 +226,40 @@ impl<'a> Overdue<'a> {
 
 impl Drop for Overdue<'_> {
     fn drop(&mut self) {
-        self.0.came_home_late();
+        self.0.came_back_late();
     }
 }
 
-/// Writes a run in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
-async fn write_run(
+/// Writes a batch in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
+async fn write_batch(
     transaction: Open,
-    run: Run,
-    done: &mut Vec<Done>,
-    not_begun: &mut VecDeque<Job>,
-) -> Result<Open, Spoiled> {
-    let refused = match in_savepoint(transaction, run.writes()).await {
+    batch: WriteBatch,
+    done: &mut Vec<PendingBatch>,
+    not_begun: &mut VecDeque<StoreJob>,
+) -> Result<Open, PoisonedBatch> {
+    let refused = match in_savepoint(transaction, batch.writes()).await {
         Ok((transaction, Ok(()))) => {
-            done.push(Done::Run(run));
+            done.push(PendingBatch::WriteBatch(batch));
             return Ok(transaction);
         }
-        Ok((transaction, Err(refusal))) if run.len() == 1 => {
-            done.extend(run.apart().map(|job| job.done(Err(refusal.clone()))));
+        Ok((transaction, Err(refusal))) if batch.len() == 1 => {
+            done.extend(batch.apart().map(|job| job.done(Err(refusal.clone()))));
             return Ok(transaction);
         }
         Ok((transaction, Err(_))) => transaction,
         Err(cause) => {
-            run.answer(&Err(unwritten(&cause)));
-            return Err(Spoiled { cause, by: Spoiler::Store });
+            batch.answer(&Err(unwritten(&cause)));
+            return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
         }
     };
-    let (mut transaction, mut jobs) = (refused, run.apart());
+    let (mut transaction, mut jobs) = (refused, batch.apart());
     while let Some(job) = jobs.next() {
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,
-            Err(spoiled) => {
-                // All of the run were begun together.
+            Err(poisoned) => {
+                // All of the batch were begun together.
                 jobs.rev().filter_map(again).for_each(|job| not_begun.push_front(job));
-                return Err(spoiled);
+                return Err(poisoned);
             }
         }
     }
@@ -269,8 +269,8 @@ async fn write_run(
 async fn write_job(
     transaction: Open,
     job: WriteJob,
-    done: &mut Vec<Done>,
-) -> Result<Open, Spoiled> {
+    done: &mut Vec<PendingBatch>,
+) -> Result<Open, PoisonedBatch> {
     match in_savepoint(transaction, &job.writes).await {
         Ok((transaction, result)) => {
             done.push(job.done(result));
@@ -278,7 +278,7 @@ async fn write_job(
         }
         Err(cause) => {
             job.reply.send(Err(unwritten(&cause)));
-            Err(Spoiled { cause, by: Spoiler::Store })
+            Err(PoisonedBatch { cause, by: PoisonedBy::Store })
         }
     }
 }
@@ -289,11 +289,11 @@ async fn keep(
     label: &str,
     end: End,
     then: Then,
-    done: &mut Vec<Done>,
-) -> Result<Open, Spoiled> {
+    done: &mut Vec<PendingBatch>,
+) -> Result<Open, PoisonedBatch> {
     match conclude(transaction, &end.record, then).await {
         Ok((transaction, result)) => {
-            done.push(Done::Job { reply: end.committed, result, again: None });
+            done.push(PendingBatch::Job { reply: end.committed, result, again: None });
             Ok(transaction)
         }
         Err(cause) => {
@@ -303,7 +303,7 @@ async fn keep(
     }
 }
 
-async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
+async fn undo(mut transaction: Open, label: &str) -> Result<Open, PoisonedBatch> {
     let undone = match failpoint("writer.undo").await {
         Ok(()) => transaction.transaction.undo().await,
         Err(failed) => Err(failed.into()),
@@ -314,9 +314,9 @@ async fn undo(mut transaction: Open, label: &str) -> Result<Open, Spoiled> {
     }
 }
 
-fn broken(label: &str, cause: StoreError) -> Spoiled {
+fn broken(label: &str, cause: StoreError) -> PoisonedBatch {
     error!(tool = label, error = &cause as &dyn Error, "a handler broke the store's transaction");
-    Spoiled { cause, by: Spoiler::Borrower }
+    PoisonedBatch { cause, by: PoisonedBy::Borrower }
 }
 
 /// How a failed commit is called in metrics.

@@ -46,14 +46,14 @@ impl Steps for MortalSteps {
         })
     }
 
-    fn next_part<'a>(
+    fn advance_savepoint<'a>(
         &'a self,
         of: &'a mut dyn Transaction,
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         Box::pin(async {
             self.0.pass(Point::StoreWrite);
-            let written = of.next_part(writes).await;
+            let written = of.advance_savepoint(writes).await;
             self.0.pass(Point::StoreWritten);
             written
         })

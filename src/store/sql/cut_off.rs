@@ -2,7 +2,7 @@
 //!
 //! A future that is dropped leaves its statement to SQLite's thread, where all that comes later waits behind it. SQLite asks
 //! every few steps whether it may go on; from the moment that is set here, it may not. The writer's own statements are never
-//! cut off: the one by which a connection comes home takes the moment away on SQLite's thread, behind all of the borrower's.
+//! cut off: the one by which a connection comes back takes the moment away on SQLite's thread, behind all of the borrower's.
 
 #![expect(clippy::disallowed_types, reason = "SQLite's thread asks, which has no clock of tokio's")]
 

@@ -1,6 +1,6 @@
 //! Several statements that go to SQLite's thread in one trip.
 
-use madang_actors::port::soon;
+use madang_actors::port::poll_before_park;
 use sqlx::{
     Encode, Sqlite, Type,
     sqlite::{SqliteArguments, SqliteRow},
@@ -93,7 +93,7 @@ impl Script {
     }
 
     /// Adds what ends one part and begins another. Only a script whose guards stand between can have it.
-    pub(super) fn next_part(&mut self, sql: &str) {
+    pub(super) fn advance_savepoint(&mut self, sql: &str) {
         self.sql.push_str(sql);
     }
 
@@ -102,7 +102,7 @@ impl Script {
         let Self { sql, arguments, guards, .. } = std::mem::take(self);
         self.guards = guards;
         // All of them: whoever asks for one row ends the script behind the first.
-        soon(sqlx::query_with(own.sql(&sql), arguments).fetch_all(&mut *own.db)).await
+        poll_before_park(sqlx::query_with(own.sql(&sql), arguments).fetch_all(&mut *own.db)).await
     }
 
     /// Runs the statements one after the other, up to the first that fails.
@@ -110,7 +110,7 @@ impl Script {
         let Self { sql, arguments, statements, guards } = std::mem::take(self);
         self.guards = guards;
         let query = sqlx::query_with(own.sql(&sql), arguments);
-        let done = soon(query.execute(&mut *own.db)).await?;
+        let done = poll_before_park(query.execute(&mut *own.db)).await?;
         Ok(if done.rows_affected() == statements { Changed::All } else { Changed::NotAll })
     }
 }

@@ -20,14 +20,14 @@ pub(super) struct Step<'a> {
 
 /// What is known of a call and its session's chain, so that its next step need not read it.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct CallHead {
     call: CallKey,
     chain: ChainEnd,
     /// `None`: the ledger has no such call.
     row: Option<LedgerRow>,
 }
 
-impl Known {
+impl CallHead {
     pub(super) fn is_of_its_session(&self) -> bool {
         self.row.as_ref().is_none_or(|row| row.session == self.call.session)
     }
@@ -35,8 +35,8 @@ impl Known {
 
 impl Step<'_> {
     /// It is known what comes before it: that was read, has just been written, or is about to be.
-    pub(super) fn is_next_of(&self, known: Option<&Known>) -> bool {
-        known.is_some_and(|Known { call, row, .. }| {
+    pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
+        known.is_some_and(|CallHead { call, row, .. }| {
             call.call == self.call
                 && call.session == *self.session
                 && row.as_ref().is_none_or(|row| !row.may_repeat(self.transition))
@@ -48,9 +48,9 @@ impl Step<'_> {
 pub(super) async fn take(
     own: &mut Own<'_>,
     step: &Step<'_>,
-    known: Option<Known>,
+    known: Option<CallHead>,
     script: &mut Script,
-) -> Result<Known, StoreError> {
+) -> Result<CallHead, StoreError> {
     let Step { session, call, at, transition } = *step;
     let known = match known.filter(|known| step.is_next_of(Some(known))) {
         Some(known) => known,
@@ -62,7 +62,7 @@ pub(super) async fn take(
     {
         return Ok(known);
     }
-    let Known { call: key, chain, row: before } = known;
+    let CallHead { call: key, chain, row: before } = known;
     let grant = match transition.rests_on() {
         Some(granting) => {
             let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
@@ -85,14 +85,14 @@ pub(super) async fn take(
     } else {
         follow(script, &row)
     }
-    Ok(Known { call: key, chain, row: Some(row) })
+    Ok(CallHead { call: key, chain, row: Some(row) })
 }
 
 /// The end of the session's chain and where the call stands.
 pub(super) const STANDS: &str = "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
      LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1";
 
-async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<Known, StoreError> {
+async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<CallHead, StoreError> {
     let CallKey { session, call } = &key;
     let question = sqlx::query(own.sql(STANDS)).bind(session.as_str()).bind(call.to_string());
     let found = question.fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
@@ -111,8 +111,8 @@ async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<Known, StoreError> {
 }
 
 /// What is known by a row of [`STANDS`].
-pub(super) fn stands(call: CallKey, found: &SqliteRow) -> Result<Known, StoreError> {
-    Ok(Known { chain: row::chain_end(found)?, row: row::call(found)?, call })
+pub(super) fn stands(call: CallKey, found: &SqliteRow) -> Result<CallHead, StoreError> {
+    Ok(CallHead { chain: row::chain_end(found)?, row: row::call(found)?, call })
 }
 
 async fn last_step(
@@ -205,7 +205,7 @@ mod tests {
         let [one, two] = [1, 2].map(|id| CallId::new(uuid::Uuid::from_u128(id)));
         let transition = Transition::Revoked { by: UserId::new("kim").expect("a name") };
         let call = CallKey { session: s.clone(), call: one };
-        let known = Known { call, chain: ChainEnd::EMPTY, row: None };
+        let known = CallHead { call, chain: ChainEnd::EMPTY, row: None };
         let is_next = |session, call| {
             let at = Timestamp::from_millis(1);
             Step { session, call, at, transition: &transition }.is_next_of(Some(&known))

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedMutexGuard, watch};
 use super::{
     error,
     own::Own,
-    step::Known,
+    step::CallHead,
     write::{self, NextPart},
     writer::{ControlError, Writer},
 };
@@ -30,9 +30,9 @@ pub(super) struct SqliteTransaction {
     deadline: Option<Duration>,
     /// What is known of a call, so that its next step need not read it. A borrower cannot make it untrue: a step that does
     /// not follow from where the call and its chain stand is refused by the tables.
-    known: Option<Known>,
+    known: Option<CallHead>,
     /// What the next part will be about.
-    foreseen: Option<CallKey>,
+    prefetched: Option<CallKey>,
     /// Whom a commit is told.
     commits: watch::Sender<u64>,
     end: End,
@@ -68,7 +68,7 @@ impl SqliteTransaction {
             lent: Lent::No,
             deadline: None,
             known: None,
-            foreseen: None,
+            prefetched: None,
             commits,
             end: End::Open,
         };
@@ -93,10 +93,10 @@ impl SqliteTransaction {
         kept: Option<usize>,
         depth: usize,
     ) -> Result<(), StoreError> {
-        let Self { slot, known, foreseen, .. } = self;
+        let Self { slot, known, prefetched, .. } = self;
         let writer = slot.as_mut().expect("the slot is emptied on drop only");
         writer.must_be_open().map_err(StoreError::unavailable)?;
-        let next = NextPart { sql: writer.savepoint(kept, depth), foreseen: foreseen.take() };
+        let next = NextPart { sql: writer.savepoint(kept, depth), prefetched: prefetched.take() };
         *known = write::write_and_go_on(writer.own(), writes, known.take(), next).await?;
         Ok(())
     }
@@ -173,18 +173,21 @@ impl Transaction for SqliteTransaction {
         })
     }
 
-    fn foresee(&mut self, call: CallKey) {
-        self.foreseen = Some(call);
+    fn prefetch(&mut self, call: CallKey) {
+        self.prefetched = Some(call);
     }
 
-    fn next_part<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn advance_savepoint<'a>(
+        &'a mut self,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async {
             let depth = self.depth;
             if depth == 0 {
                 return Err(StoreError::unavailable(NoSavepoint));
             }
             self.writer().must_be_wanted().await?;
-            failpoint("sqlite.next_part").await?;
+            failpoint("sqlite.advance_savepoint").await?;
             self.go_on(writes, Some(depth), depth).await?;
             self.kept = None;
             self.lent = Lent::No;

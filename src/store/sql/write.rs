@@ -5,7 +5,7 @@ use super::{
     own::Own,
     read, row,
     script::{Changed, Guards, Script},
-    step::{Known, STANDS, Step, place, stands, take},
+    step::{CallHead, STANDS, Step, place, stands, take},
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
@@ -16,14 +16,14 @@ use madang_actors::{
 /// What ends this part and begins the next, in which this call will be written about.
 pub(super) struct NextPart {
     pub(super) sql: String,
-    pub(super) foreseen: Option<CallKey>,
+    pub(super) prefetched: Option<CallKey>,
 }
 
 /// Writes facts in their order, up to the first that is refused.
 pub(super) async fn write(
     mut own: Own<'_>,
     writes: &[Write],
-    known: &mut Option<Known>,
+    known: &mut Option<CallHead>,
 ) -> Result<(), StoreError> {
     let mut script = Script::default();
     let Added { sent, last } = add_all(&mut own, writes, known.take(), &mut script).await?;
@@ -37,27 +37,27 @@ pub(super) async fn write(
 pub(super) async fn write_and_go_on(
     mut own: Own<'_>,
     writes: &[Write],
-    known: Option<Known>,
+    known: Option<CallHead>,
     next: NextPart,
-) -> Result<Option<Known>, StoreError> {
+) -> Result<Option<CallHead>, StoreError> {
     let mut script = Script::new(Guards::Between);
     let Added { sent, .. } = add_all(&mut own, writes, known, &mut script).await?;
-    script.next_part(&next.sql);
-    if let Some(CallKey { session, call }) = &next.foreseen {
+    script.advance_savepoint(&next.sql);
+    if let Some(CallKey { session, call }) = &next.prefetched {
         script.statements(1, STANDS).bind(session.as_str()).bind(call.to_string());
     }
     let rows = script.run_to_rows(&mut own).await;
     let rows = rows.map_err(|error| of_write(error, || describe(&writes[sent..])))?;
     let found = match &*rows {
         [] => None,
-        [found] if next.foreseen.is_some() => Some(found),
+        [found] if next.prefetched.is_some() => Some(found),
         // A borrower has changed how the connection answers: what was done is not known.
         _ => return Err(StoreError::unavailable(StrangeAnswer { rows: rows.len() })),
     };
-    let Some((call, found)) = next.foreseen.zip(found) else { return Ok(None) };
+    let Some((call, found)) = next.prefetched.zip(found) else { return Ok(None) };
     // What cannot be read, or contradicts itself, is read again when it is written about, and refused then: what was
     // written here has nothing to do with it.
-    Ok(stands(call, found).ok().filter(Known::is_of_its_session))
+    Ok(stands(call, found).ok().filter(CallHead::is_of_its_session))
 }
 
 /// Statements that only write gave rows.
@@ -72,14 +72,14 @@ struct Added {
     /// So many of them were sent on the way.
     sent: usize,
     /// What is known once the rest is sent, too.
-    last: Option<Known>,
+    last: Option<CallHead>,
 }
 
 /// Adds facts to the script, which is sent on the way where something must be read.
 async fn add_all(
     own: &mut Own<'_>,
     writes: &[Write],
-    known: Option<Known>,
+    known: Option<CallHead>,
     script: &mut Script,
 ) -> Result<Added, StoreError> {
     let (mut sent, mut last) = (0, known);
@@ -282,7 +282,7 @@ impl<'a> Fact<'a> {
         }
     }
 
-    fn must_read(&self, known: Option<&Known>) -> bool {
+    fn must_read(&self, known: Option<&CallHead>) -> bool {
         match self {
             Self::Plain => false,
             Self::Step(step) => step.transition.rests_on().is_some() || !step.is_next_of(known),

@@ -116,7 +116,7 @@ impl Writer {
         let back = AssertSqlSafe(self.authorizer.back());
         let back = pin!(sqlx::query(back).persistent(false).execute(&mut self.db));
         let polled = back.poll(&mut Context::from_waker(Waker::noop()));
-        tracing::trace!(is_sent = polled.is_pending(), "a connection comes home");
+        tracing::trace!(is_sent = polled.is_pending(), "a connection comes back");
     }
 
     pub(super) fn into_db(self) -> SqliteConnection {

@@ -9,12 +9,12 @@
 //! madang_testing::store_contract!(async || Arc::new(MemoryStore::new()));
 //! ```
 
+mod advance_savepoint;
 mod approvals;
 mod chain;
 mod facts;
 mod forget;
 mod ledger;
-mod next_parts;
 mod room;
 mod savepoints;
 mod settling;
@@ -23,11 +23,11 @@ mod turns;
 
 use madang_actors::port::Store;
 
+pub use advance_savepoint::*;
 pub use approvals::*;
 pub use chain::*;
 pub use forget::*;
 pub use ledger::*;
-pub use next_parts::*;
 pub use room::*;
 pub use savepoints::*;
 pub use settling::*;

@@ -25,7 +25,7 @@ use crate::{
     protocol::{
         ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnError, TurnId,
     },
-    store::Asker,
+    store::ReplySink,
     telemetry::refused,
 };
 
@@ -239,8 +239,8 @@ struct Report {
     running: TaskTrackerToken,
 }
 
-impl Asker<()> for Report {
-    fn hear(mut self, result: Result<(), StoreError>) {
+impl ReplySink<()> for Report {
+    fn complete(mut self, result: Result<(), StoreError>) {
         let mishap = result.is_ok().then(|| armed_failpoint("storing.committed")).flatten();
         let is_doubtful = result.as_ref().is_err_and(StoreError::may_have_happened);
         // In a task, where there still are any: nearly all that is told is certain, and needs none.
@@ -376,7 +376,7 @@ mod tests {
                 running: TaskTracker::new().token(),
             };
             // As a thread of the store does whose runtime is gone.
-            std::thread::spawn(move || report.hear(result)).join().expect("it needs no task");
+            std::thread::spawn(move || report.complete(result)).join().expect("it needs no task");
             told.await.expect_err("nobody is there to answer");
         }
         door.settled().await;

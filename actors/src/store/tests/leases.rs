@@ -1,4 +1,4 @@
-//! Leases: however a borrower ends, the transaction comes home.
+//! Leases: however a borrower ends, the transaction is returned.
 
 use std::{
     sync::{

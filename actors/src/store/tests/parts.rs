@@ -37,18 +37,18 @@ impl Steps for Trace {
         of.savepoint()
     }
 
-    fn foresee(&self, of: &mut dyn Transaction, call: CallKey) {
-        self.note(format!("foresee {}", call.call.uuid().as_u128()));
-        of.foresee(call);
+    fn prefetch(&self, of: &mut dyn Transaction, call: CallKey) {
+        self.note(format!("prefetch {}", call.call.uuid().as_u128()));
+        of.prefetch(call);
     }
 
-    fn next_part<'a>(
+    fn advance_savepoint<'a>(
         &'a self,
         of: &'a mut dyn Transaction,
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
-        self.note("next part");
-        of.next_part(writes)
+        self.note("advance savepoint");
+        of.advance_savepoint(writes)
     }
 
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
@@ -83,10 +83,10 @@ async fn the_part_of_the_next_call_is_begun_together_with_the_end_of_the_last() 
     let trace = Trace::default();
     let fixture = fixture_where(trace.clone()).await;
     let (one, two) = two_borrow(&fixture, &trace).await;
-    assert_eq!(trace.take(), ["foresee 1", "savepoint"]);
+    assert_eq!(trace.take(), ["prefetch 1", "savepoint"]);
     let one = one.end(Keep::Keep, record(1));
     let two = two.await.unwrap();
-    assert_eq!(trace.take(), ["foresee 2", "next part"]);
+    assert_eq!(trace.take(), ["prefetch 2", "advance savepoint"]);
     let two = two.end(Keep::Keep, record(2));
     one.await.unwrap();
     two.await.unwrap();
@@ -101,7 +101,7 @@ async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
     let (one, two) = two_borrow(&fixture, &trace).await;
     drop(two);
     one.end(Keep::Keep, record(1)).await.unwrap();
-    assert_eq!(trace.take(), ["foresee 1", "savepoint", "commit"]);
+    assert_eq!(trace.take(), ["prefetch 1", "savepoint", "commit"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn no_part_is_begun_for_the_next_call_once_the_group_has_closed() {
     one.end(Keep::Keep, record(1)).await.unwrap();
     two.await.unwrap().end(Keep::Keep, record(2)).await.unwrap();
     let (first, second) =
-        (["foresee 1", "savepoint", "commit"], ["foresee 2", "savepoint", "commit"]);
+        (["prefetch 1", "savepoint", "commit"], ["prefetch 2", "savepoint", "commit"]);
     assert_eq!(trace.take(), [first, second].concat());
 }
 

@@ -44,7 +44,7 @@ async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
     is_told("keep", rolled_back().await.keep().await);
     is_told("undo", rolled_back().await.undo().await);
     is_told("write", rolled_back().await.write_all(&say("s", 1)).await);
-    is_told("next part", rolled_back().await.next_part(&say("s", 1)).await);
+    is_told("advance savepoint", rolled_back().await.advance_savepoint(&say("s", 1)).await);
     is_told("commit", rolled_back().await.commit().await);
 }
 

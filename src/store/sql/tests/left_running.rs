@@ -201,7 +201,7 @@ async fn a_readers_statement_ends_with_its_reader_and_no_other_does() {
         // All that there are.
         for _ in 0..4 {
             let reader = timeout(PATIENCE, fixture.store.reader()).await;
-            readers.push(reader.expect("they come home").unwrap());
+            readers.push(reader.expect("they come back").unwrap());
         }
         for reader in &mut readers {
             sqlx::query(LONG).execute(reading(reader)).await.expect("it is waited for");

@@ -1,5 +1,6 @@
 //! Tests of the SQLite store, on real files and the real clock.
 
+mod advance_savepoint;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod adversary;
 mod approvals;
@@ -14,7 +15,6 @@ mod forget;
 mod ledger_rows;
 mod left_running;
 mod loans;
-mod next_parts;
 #[cfg(unix)]
 mod one_writer;
 mod opening;

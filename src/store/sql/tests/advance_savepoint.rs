@@ -33,10 +33,10 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     sqlx::query(by_hand).execute(&mut own).await.unwrap();
 
     let mut transaction = fixture.store.begin().await.unwrap();
-    transaction.foresee(key.clone());
+    transaction.prefetch(key.clone());
     transaction.savepoint().await.unwrap();
-    transaction.foresee(key);
-    transaction.next_part(&say("s", 2)).await.unwrap();
+    transaction.prefetch(key);
+    transaction.advance_savepoint(&say("s", 2)).await.unwrap();
     let own_step = transaction.write(&record("s", 1)[1]).await;
     assert!(matches!(own_step, Err(StoreError::Refused { .. })), "{own_step:?}");
     transaction.undo().await.unwrap();
@@ -79,15 +79,15 @@ async fn a_connection_that_answers_otherwise_is_not_believed() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     let key = ended(&fixture, 1).await;
-    for foreseen in [None, Some(key)] {
+    for prefetched in [None, Some(key)] {
         // From now on each statement that writes gives a row.
         fixture.store.say_as_store("PRAGMA count_changes = 1".to_owned()).await;
         let mut transaction = fixture.store.begin().await.unwrap();
         transaction.savepoint().await.unwrap();
-        if let Some(key) = foreseen {
-            transaction.foresee(key);
+        if let Some(key) = prefetched {
+            transaction.prefetch(key);
         }
-        let told = transaction.next_part(&say("s", 2)).await;
+        let told = transaction.advance_savepoint(&say("s", 2)).await;
         assert!(matches!(told, Err(StoreError::Unavailable { .. })), "{told:?}");
         drop(transaction);
         assert_eq!(fixture.count(MESSAGES).await, 0);

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Job, WriteJob};
+use super::{StoreJob, WriteJob};
 use crate::port::{StoreError, Write};
 
-/// Jobs in one run: a group looks at its clock between runs.
+/// Jobs in one batch: a group looks at its clock between batches.
 const LONGEST: usize = 64;
 
-/// Plain writes that are written together.
-pub(super) struct Run {
+/// Plain writes that are written together, in one savepoint.
+pub(super) struct WriteBatch {
     jobs: Vec<WriteJob>,
     /// Those of all jobs, in order; each job has its own again once they are taken apart.
     writes: Vec<Write>,
@@ -17,24 +17,24 @@ pub(super) struct Run {
     lengths: Vec<usize>,
 }
 
-impl Run {
+impl WriteBatch {
     /// Begins this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
     /// write is quick, and a borrower may take its whole deadline. What was withdrawn is left out.
-    pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<Job>) -> Self {
-        let mut run = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
-        run.push(first);
+    pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<StoreJob>) -> Self {
+        let mut batch = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
+        batch.push(first);
         let mut left = VecDeque::with_capacity(waiting.len());
-        while run.jobs.len() < LONGEST
+        while batch.jobs.len() < LONGEST
             && let Some(job) = waiting.pop_front()
         {
             match job {
-                Job::Write(job) => run.push(job),
-                Job::Lend(_) => left.push_back(job),
+                StoreJob::Write(job) => batch.push(job),
+                StoreJob::Lend(_) => left.push_back(job),
             }
         }
         left.append(waiting);
         *waiting = left;
-        run
+        batch
     }
 
     fn push(&mut self, mut job: WriteJob) {
@@ -61,7 +61,7 @@ impl Run {
         &self.writes
     }
 
-    /// Tells all of them the same; their places are free behind it.
+    /// Tells all of them the same; their permits are free behind it.
     pub(super) fn answer(self, result: &Result<(), StoreError>) {
         self.jobs.into_iter().for_each(|job| job.reply.send(result.clone()));
     }

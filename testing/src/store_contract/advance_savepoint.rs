@@ -13,8 +13,8 @@ fn key(name: &str, number: u128) -> CallKey {
     CallKey { session: session(name), call: call(number) }
 }
 
-async fn next_part(transaction: &mut dyn Transaction, writes: &[Write]) {
-    transaction.next_part(writes).await.expect("the store takes these facts");
+async fn advance_savepoint(transaction: &mut dyn Transaction, writes: &[Write]) {
+    transaction.advance_savepoint(writes).await.expect("the store takes these facts");
 }
 
 /// What came before is kept, whatever becomes of the next part.
@@ -22,12 +22,12 @@ pub async fn a_next_part_keeps_the_one_before_it(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = store.begin().await.expect("the store takes writes");
     transaction.savepoint().await.expect("a savepoint");
-    next_part(&mut *transaction, &[says("s", &text(1, "one"))]).await;
-    next_part(&mut *transaction, &[says("s", &text(2, "two"))]).await;
+    advance_savepoint(&mut *transaction, &[says("s", &text(1, "one"))]).await;
+    advance_savepoint(&mut *transaction, &[says("s", &text(2, "two"))]).await;
     transaction.write(&says("s", &text(3, "undone"))).await.expect("a free place");
     transaction.undo().await.expect("the part has begun");
     transaction.savepoint().await.expect("a savepoint");
-    next_part(&mut *transaction, &[says("s", &text(3, "three"))]).await;
+    advance_savepoint(&mut *transaction, &[says("s", &text(3, "three"))]).await;
     transaction.keep().await.expect("the part has begun");
     transaction.commit().await.expect("a commit");
     assert_eq!(texts(store, "s").await, ["one", "two", "three"]);
@@ -48,10 +48,10 @@ pub async fn a_refused_next_part_can_be_undone(store: &dyn Store) {
     ];
     let mut transaction = store.begin().await.expect("the store takes writes");
     transaction.savepoint().await.expect("a savepoint");
-    next_part(&mut *transaction, &[says("s", &text(1, "kept"))]).await;
+    advance_savepoint(&mut *transaction, &[says("s", &text(1, "kept"))]).await;
     for refused in refusals {
         let with_others = [says("s", &text(2, "before")), refused, says("s", &text(3, "behind"))];
-        let error = transaction.next_part(&with_others).await.expect_err("it is refused");
+        let error = transaction.advance_savepoint(&with_others).await.expect_err("it is refused");
         let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
         assert!(is_refusal, "not a refusal: {error:?}");
         transaction.undo().await.expect("the part is still open");
@@ -68,19 +68,19 @@ pub async fn what_was_foreseen_changes_nothing(store: &dyn Store) {
     chat(store, "t").await;
     written(store, &[step("s", 1, 5, proposed(1))]).await;
     let mut transaction = store.begin().await.expect("the store takes writes");
-    transaction.foresee(key("s", 1));
+    transaction.prefetch(key("s", 1));
     transaction.savepoint().await.expect("a savepoint");
-    transaction.foresee(key("s", 2));
-    next_part(&mut *transaction, &[step("s", 1, 6, running(7))]).await;
-    transaction.foresee(key("nowhere", 3));
-    next_part(&mut *transaction, &[step("s", 2, 6, proposed(2))]).await;
-    transaction.foresee(key("t", 1));
-    next_part(&mut *transaction, &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
-    // A call of another session, and one that was not written about although it was foreseen.
+    transaction.prefetch(key("s", 2));
+    advance_savepoint(&mut *transaction, &[step("s", 1, 6, running(7))]).await;
+    transaction.prefetch(key("nowhere", 3));
+    advance_savepoint(&mut *transaction, &[step("s", 2, 6, proposed(2))]).await;
+    transaction.prefetch(key("t", 1));
+    advance_savepoint(&mut *transaction, &[step("s", 1, 7, Transition::Ended(ok("done")))]).await;
+    // A call of another session, and one that was not written about although it was prefetched.
     let error = transaction.write(&step("t", 1, 8, proposed(1))).await.expect_err("it is s's");
     assert!(matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_)), "{error:?}");
     transaction.undo().await.expect("the part has begun");
-    transaction.foresee(key("s", 2));
+    transaction.prefetch(key("s", 2));
     transaction.savepoint().await.expect("a savepoint");
     transaction.write(&step("t", 4, 8, proposed(1))).await.expect("a new call");
     transaction.write(&step("s", 2, 8, running(7))).await.expect("a legal step");
@@ -97,5 +97,5 @@ pub async fn what_was_foreseen_changes_nothing(store: &dyn Store) {
 pub async fn a_next_part_needs_one_before_it(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = store.begin().await.expect("the store takes writes");
-    assert!(transaction.next_part(&[]).await.is_err());
+    assert!(transaction.advance_savepoint(&[]).await.is_err());
 }

@@ -1,45 +1,45 @@
-//! What a group has done and waits for the commit, and what becomes of it where the group is discarded.
+//! What waits for the commit of its group, and what becomes of it where the group is discarded.
 
 use std::{collections::VecDeque, error::Error};
 
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::error;
 
-use super::{Job, TimedReply, WriteJob, run::Run};
+use super::{ReplySender, StoreJob, WriteJob, write_batch::WriteBatch};
 use crate::port::{StoreError, Write};
 
 /// What waits for the commit.
-pub(super) enum Done {
+pub(super) enum PendingBatch {
     Job {
-        reply: TimedReply<()>,
+        reply: ReplySender<()>,
         result: Result<(), StoreError>,
         /// What a plain write takes to be done once more.
         again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
     },
     /// Plain writes of which none was refused.
-    Run(Run),
+    WriteBatch(WriteBatch),
 }
 
-/// The group's transaction cannot be used any more; nothing of the group was written.
-pub(super) struct Spoiled {
+/// A batch whose transaction cannot be used any more; nothing of its group was written.
+pub(super) struct PoisonedBatch {
     pub(super) cause: StoreError,
-    pub(super) by: Spoiler,
+    pub(super) by: PoisonedBy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spoiler {
+pub(super) enum PoisonedBy {
     /// The store itself fails.
     Store,
     /// A borrower ended or broke the transaction: the others are written again without it.
     Borrower,
 }
 
-impl Done {
+impl PendingBatch {
     /// How many jobs it is.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Job { .. } => 1,
-            Self::Run(run) => run.len(),
+            Self::WriteBatch(batch) => batch.len(),
         }
     }
 
@@ -51,34 +51,39 @@ impl Done {
     pub(super) fn answer(self, end: &Result<(), StoreError>) {
         match self {
             Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
-            Self::Run(run) => run.answer(end),
+            Self::WriteBatch(batch) => batch.answer(end),
         }
     }
 }
 
 impl WriteJob {
-    pub(super) fn done(self, result: Result<(), StoreError>) -> Done {
-        Done::Job { reply: self.reply, result, again: Some((self.writes, self.place)) }
+    pub(super) fn done(self, result: Result<(), StoreError>) -> PendingBatch {
+        PendingBatch::Job { reply: self.reply, result, again: Some((self.writes, self.permit)) }
     }
 }
 
-/// Nothing of the group was written. Plain writes are done again where a borrower spoiled it; all others are answered.
+/// Nothing of the group was written. Plain writes are done again where a borrower poisoned it; all others are answered.
 pub(super) fn discard(
-    spoiled: Spoiled,
-    done: Vec<Done>,
-    not_begun: VecDeque<Job>,
-) -> VecDeque<Job> {
-    let Spoiled { cause, by } = spoiled;
-    let jobs: usize = done.iter().map(Done::len).sum();
+    poisoned: PoisonedBatch,
+    done: Vec<PendingBatch>,
+    not_begun: VecDeque<StoreJob>,
+) -> VecDeque<StoreJob> {
+    let PoisonedBatch { cause, by } = poisoned;
+    let jobs: usize = done.iter().map(PendingBatch::len).sum();
     error!(error = &cause as &dyn Error, jobs, "a group of writes was discarded");
     let (mut left, unwritten) = (VecDeque::new(), Err(unwritten(&cause)));
     for done in done {
         match (done, by) {
-            (Done::Job { reply, again: Some((writes, place)), .. }, Spoiler::Borrower) => {
-                left.extend(again(WriteJob { writes, reply, place }));
+            (
+                PendingBatch::Job { reply, again: Some((writes, permit)), .. },
+                PoisonedBy::Borrower,
+            ) => {
+                left.extend(again(WriteJob { writes, reply, permit }));
             }
-            (Done::Run(run), Spoiler::Borrower) => left.extend(run.apart().filter_map(again)),
-            (done, Spoiler::Borrower | Spoiler::Store) => done.answer(&unwritten),
+            (PendingBatch::WriteBatch(batch), PoisonedBy::Borrower) => {
+                left.extend(batch.apart().filter_map(again))
+            }
+            (done, PoisonedBy::Borrower | PoisonedBy::Store) => done.answer(&unwritten),
         }
     }
     left.extend(not_begun);
@@ -86,8 +91,8 @@ pub(super) fn discard(
 }
 
 /// The job, to be done once more; `None` where its asker's time is up, who is told that nothing was written.
-pub(super) fn again(job: WriteJob) -> Option<Job> {
-    job.reply.is_done_again().then_some(Job::Write(job))
+pub(super) fn again(job: WriteJob) -> Option<StoreJob> {
+    job.reply.is_done_again().then_some(StoreJob::Write(job))
 }
 
 /// What is told of a job that was surely not written, whatever the store called its failure.

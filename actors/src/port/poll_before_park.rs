@@ -10,7 +10,7 @@ const LOOKS: usize = 64;
 
 /// Waits for a future that is expected to be ready within microseconds: others run meanwhile, but the thread does not go
 /// to sleep at once. What takes longer is waited for as always.
-pub async fn soon<F: Future>(future: F) -> F::Output {
+pub async fn poll_before_park<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..LOOKS {
         let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
@@ -31,7 +31,7 @@ mod tests {
     async fn what_takes_long_is_waited_for_without_looking_any_more() {
         let mut looks = 0;
         let mut sleep = pin!(tokio::time::sleep(Duration::from_secs(3)));
-        soon(poll_fn(|context| {
+        poll_before_park(poll_fn(|context| {
             looks += 1;
             sleep.as_mut().poll(context)
         }))
@@ -43,6 +43,6 @@ mod tests {
     async fn others_run_meanwhile() {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         drop(tokio::spawn(async move { sender.send(1) }));
-        assert_eq!(soon(receiver).await, Ok(1));
+        assert_eq!(poll_before_park(receiver).await, Ok(1));
     }
 }
