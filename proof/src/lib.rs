@@ -3,6 +3,8 @@
 //! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one file.
 //! - [`power`]: what the disk would hold after a power cut is built from recorded writes, and opened.
 //! - [`audit`]: what a database says is compared with an oracle that was kept elsewhere.
+//! - [`simulation`]: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
+//! - [`mistakes`]: what the drivers must find, or they prove nothing.
 //! - [`fuzz`]: bytes that nobody thought of, through dispatch, the parser of tool calls and the envelope.
 
 #[cfg(feature = "sqlite")]
@@ -12,8 +14,12 @@ pub mod fuzz;
 #[cfg(feature = "sqlite")]
 pub mod kill;
 #[cfg(feature = "sqlite")]
+pub mod mistakes;
+#[cfg(feature = "sqlite")]
 pub mod oracle;
 #[cfg(feature = "sqlite")]
 pub mod power;
+#[cfg(feature = "sqlite")]
+pub mod simulation;
 #[cfg(feature = "sqlite")]
 pub mod test_runtime;

@@ -15,15 +15,20 @@ use madang_proof::{
     audit::Findings,
     fuzz::{Hunt, Target},
     kill::{self, Campaign, Orders},
+    mistakes::Mistake,
     power::{Synced, Trial},
+    simulation::Simulation,
 };
 use tokio::{task::JoinSet, time::Instant};
 
-const USAGE: &str = "usage: proof kill|power|fuzz|all [--kills N] [--trials N] [--seconds N] [--seed N]
+const USAGE: &str = "usage: proof kill|power|fuzz|simulation|all [--kills N] [--trials N] [--seconds N] [--seeds N] [--turns N] [--seed N]
 
   kill    kills a process with 8 chats, starts it again, compares its oracle with its database: --kills times (2000)
   power   records 8 chats on SQLite and cuts the power at 200 moments: --trials times (20)
   fuzz    sends mutations of fuzz/corpus through dispatch, parser and envelope: --seconds each (60)
+  simulation
+          runs the runtime on one thread and a clock that jumps: --turns (100000) of --seeds schedules (200);
+          with --mistake NAME, one of docs/proof.md, which it should find; --tail N lines of the trace (40)
   all     one after the other
 
 Everything is drawn from the seed, which is printed; without --seed it is the time. Ends with 1 where a promise is broken.";
@@ -34,6 +39,10 @@ struct Dose {
     kills: u64,
     trials: u64,
     seconds: u64,
+    seeds: u64,
+    turns: u64,
+    mistake: Option<Mistake>,
+    tail: usize,
     seed: u64,
 }
 
@@ -54,10 +63,12 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         "kill" => kill(dose).await?,
         "power" => power(dose).await,
         "fuzz" => fuzz(dose).await?,
+        "simulation" => tokio::task::spawn_blocking(move || simulation(dose)).await?,
         "all" => {
             let mut findings = kill(dose).await?;
             findings.add(power(dose).await);
             findings.add(fuzz(dose).await?);
+            findings.add(tokio::task::spawn_blocking(move || simulation(dose)).await?);
             findings
         }
         _ => return Err(USAGE.into()),
@@ -68,11 +79,28 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
 impl Dose {
     fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-        let mut dose = Self { kills: 2_000, trials: 20, seconds: 60, seed: now.as_secs() };
+        let mut dose = Self {
+            kills: 2_000,
+            trials: 20,
+            seconds: 60,
+            seeds: 200,
+            turns: 100_000,
+            mistake: None,
+            tail: 40,
+            seed: now.as_secs(),
+        };
         for pair in arguments.chunks(2) {
             let [name, value] = pair else { return Err(USAGE.into()) };
+            if name == "--mistake" {
+                let named = Mistake::ALL.iter().find(|mistake| mistake.name() == value);
+                dose.mistake = Some(*named.ok_or("no mistake has this name")?);
+                continue;
+            }
             let value = value.parse()?;
             match name.as_str() {
+                "--seeds" => dose.seeds = value,
+                "--turns" => dose.turns = value,
+                "--tail" => dose.tail = usize::try_from(value)?,
                 "--kills" => dose.kills = value,
                 "--trials" => dose.trials = value,
                 "--seconds" => dose.seconds = value,
@@ -182,6 +210,45 @@ async fn fuzz(dose: Dose) -> Result<Findings, Box<dyn Error>> {
         println!("fuzz   {name}: {} inputs, {} ways, {seconds} s", ended.executions, ended.ways);
     }
     Ok(Findings::default())
+}
+
+/// Seeds of which one is run twice, to see that it is one schedule.
+const RUN_AGAIN: u64 = 10;
+
+fn simulation(dose: Dose) -> Findings {
+    let (mut clock, mut findings) = (Clock::new(), Findings::default());
+    let (mut turns, mut deaths, mut handlers, mut lines, mut retracted) = (0, 0, 0, 0, 0);
+    for number in 0..dose.seeds {
+        let seed = dose.seed.wrapping_add(number);
+        let run = Simulation {
+            mistake: dose.mistake,
+            tail: dose.tail,
+            ..Simulation::new(seed, dose.turns / dose.seeds)
+        };
+        let mut figures = run.run();
+        if number % RUN_AGAIN == 0 && run.run().hash != figures.hash {
+            figures.findings.damaged.insert(format!("seed {seed} is two schedules"));
+        }
+        if !figures.findings.is_clean() {
+            let shrunk = if dose.seeds > 1 { run.shrunk() } else { run };
+            println!("{}", shrunk.run().tail.join("\n"));
+            println!("simulation: {run:?} fails, and so does {shrunk:?}");
+        }
+        turns += figures.turns;
+        deaths += figures.deaths;
+        handlers += figures.handlers;
+        lines += figures.lines;
+        retracted += figures.retracted;
+        clock.found(&figures.findings);
+        findings.add(figures.findings);
+        clock.say(|| format!("simulation {turns} turns, {}", counts(&findings)));
+    }
+    clock.end(&format!(
+        "simulation  {turns} turns of {} seeds, {deaths} deaths, {handlers} handlers, {lines} steps, {retracted} taken back: {}",
+        dose.seeds,
+        counts(&findings),
+    ));
+    findings
 }
 
 fn counts(findings: &Findings) -> String {

@@ -19,6 +19,7 @@ pub use plan::{Act, Step, TurnPlan};
 pub use point::{Point, Points};
 pub use tools::{Bug, EFFECTS};
 
+pub(crate) use model::follow;
 pub(crate) use tools::PARTS;
 
 use model::PlanModel;

@@ -48,7 +48,7 @@ impl ChatModel for PlanModel {
 }
 
 /// What comes next in the turn that the last user's text began; `None` where that is no plan.
-fn follow(messages: &[PromptMessage]) -> Option<Completion> {
+pub(crate) fn follow(messages: &[PromptMessage]) -> Option<Completion> {
     let is_plan = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let begin = messages.iter().rposition(is_plan)?;
     let PromptMessage::User { text } = &messages[begin] else { return None };

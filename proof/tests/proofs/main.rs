@@ -7,4 +7,5 @@ mod fuzz;
 mod kill;
 mod plan;
 mod power_cut;
+mod simulation;
 mod stores;

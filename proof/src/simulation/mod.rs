@@ -1,0 +1,148 @@
+//! Simulation: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
+//!
+//! The store, the model, the tools, the clock and the people are made here, around the runtime's ports, and each of their
+//! steps waits as long as the seed wants and fails when the seed wants. People submit twice, leave, answer late, twice and
+//! for others; actors are killed; the process dies and begins again on the same store. Nothing else is random: one seed is
+//! one schedule, and the hash of its trace is the same each time.
+//!
+//! At the end everything comes to rest in one calm life, and an witness compares what people were told and what tools did
+//! with what the store has: nothing acknowledged is lost, nothing is done twice or unasked, every call has exactly one
+//! outcome, and what was told is what is stored.
+//!
+//! Invariants: nothing here reads a clock or a random number of the machine, iterates over a map with a random order, or
+//! starts a thread. Ids hold random bytes and so are traced as the order in which they appeared.
+
+mod audit;
+mod clock;
+mod fate;
+mod heard;
+mod model;
+mod person;
+mod plan;
+mod tools;
+mod trace;
+mod weather;
+mod witness;
+mod world;
+
+use crate::{audit::Findings, dice::Dice, mistakes::Mistake};
+use audit::Facts;
+use fate::Fate;
+use plan::LifePlan;
+use world::World;
+
+/// A run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Simulation {
+    /// Everything is drawn from it.
+    pub seed: u64,
+    /// Turns of all sessions, at least.
+    pub turns: u64,
+    /// Sessions, at most.
+    pub sessions: usize,
+    /// The mistake that is made outside of the runtime.
+    pub mistake: Option<Mistake>,
+    /// So many of the last lines of the trace are kept.
+    pub tail: usize,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, Default)]
+pub struct SimulationReport {
+    /// Turns that began.
+    pub turns: u64,
+    /// Lives of the runtime, the last one included.
+    pub lives: u64,
+    /// Lives that ended in mid-work.
+    pub deaths: u64,
+    /// Ends and dismissals that were told before the store had them, and were lost with their process.
+    pub retracted: u64,
+    /// Handlers that began.
+    pub handlers: u64,
+    /// The hash of the trace.
+    pub hash: u64,
+    /// Lines of the trace.
+    pub lines: u64,
+    /// What is wrong.
+    pub findings: Findings,
+    /// The end of the trace.
+    pub tail: Vec<String>,
+}
+
+impl Simulation {
+    /// A run of this seed without a mistake.
+    #[must_use]
+    pub const fn new(seed: u64, turns: u64) -> Self {
+        Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 400 }
+    }
+
+    /// The same run with a mistake.
+    #[must_use]
+    pub const fn with(self, mistake: Mistake) -> Self {
+        Self { mistake: Some(mistake), ..self }
+    }
+
+    /// Runs to the end.
+    #[must_use]
+    pub fn run(&self) -> SimulationReport {
+        let mut dice = Dice::new(self.seed);
+        let sessions = plan::sessions(&mut dice, self.sessions);
+        let fate = Fate::new(dice.next(), self.tail);
+        let world = World::new(fate, sessions.clone(), self.mistake);
+        let mut figures = SimulationReport::default();
+        // A life that begins no turn at all is possible; thousands in a row are not.
+        let most = self.turns.saturating_mul(4) + 8;
+        while world.turns() < self.turns && figures.lives < most {
+            let left = self.turns - world.turns();
+            let life = LifePlan::draw(&mut dice, figures.lives, sessions.len(), left);
+            figures.deaths += u64::from(world.live(life) == world::End::Died);
+            figures.lives += 1;
+        }
+        world.rest();
+        figures.lives += 1;
+        figures.turns = world.turns();
+        figures.findings = judge(&world);
+        figures.handlers = world.witness.told().begun.len() as u64;
+        figures.retracted = world.witness.told().retracted;
+        (figures.hash, figures.lines, figures.tail) = world.fate.traced();
+        figures
+    }
+
+    /// The shortest of this run's halves that still finds something: fewer turns, then fewer sessions.
+    #[must_use]
+    pub fn shrunk(&self) -> Self {
+        let fails = |run: &Self| !run.run().findings.is_clean();
+        let mut shortest = *self;
+        while shortest.turns > 1 {
+            let half = Self { turns: shortest.turns / 2, ..shortest };
+            if !fails(&half) {
+                break;
+            }
+            shortest = half;
+        }
+        for sessions in 1..=3 {
+            let fewer = Self { sessions, ..shortest };
+            if fails(&fewer) {
+                return fewer;
+            }
+        }
+        shortest
+    }
+}
+
+fn judge(world: &World) -> Findings {
+    let threads = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime without drivers needs no more than memory");
+    let told = world.witness.told();
+    let mut findings = told.findings.clone();
+    let values = world.store.connection().values();
+    let facts = Facts::read(&world.store, values, &world.sessions, &mut findings);
+    match threads.block_on(facts) {
+        Ok(facts) => facts.compare(&told, &mut findings),
+        Err(error) => {
+            findings.damaged.insert(error.to_string());
+        }
+    }
+    findings
+}

@@ -1,0 +1,88 @@
+//! A model that follows the plan in the user's text, or fails: with an error, a panic, nonsense, or not at all.
+
+use std::panic::resume_unwind;
+
+use madang::{
+    ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+    WantedCall, tool::BoxFuture,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::fate::Fate;
+use crate::test_runtime::follow;
+
+/// Follows plans, as fate lets it.
+#[derive(Debug)]
+pub(super) struct FickleModel(pub(super) Fate);
+
+impl FickleModel {
+    async fn answer(
+        &self,
+        request: &CompletionRequest,
+        deltas: &Deltas,
+    ) -> Result<Completion, ModelError> {
+        let Self(fate) = self;
+        fate.step(format!(
+            "model asked by {} with {} messages",
+            request.session,
+            request.messages.len()
+        ))
+        .await;
+        if fate.fails_once_in(60) {
+            return Err(ModelError::failed("Offline"));
+        }
+        if fate.fails_once_in(120) {
+            // A panic like any other, but that it is not printed.
+            resume_unwind(Box::new("the model panics on purpose"));
+        }
+        let mut completion =
+            follow(&request.messages).ok_or_else(|| ModelError::failed(ModelError::BAD_OUTPUT))?;
+        if fate.fails_once_in(40) {
+            completion.tool_calls.push(self.nonsense());
+            completion.finish = FinishReason::ToolCalls;
+        }
+        deltas.text(&completion.text[..2.min(completion.text.len())]);
+        fate.step(format!("model speaks to {}", request.session)).await;
+        deltas.text(completion.text.get(2..).unwrap_or_default());
+        if fate.fails_once_in(120) {
+            fate.note(format_args!("model hangs for {}", request.session));
+            std::future::pending::<()>().await;
+        }
+        fate.step(format!("model ends for {}", request.session)).await;
+        Ok(completion)
+    }
+
+    fn nonsense(&self) -> WantedCall {
+        let Self(fate) = self;
+        let name = ["gone", "save", "erase", ""][usize::try_from(fate.below(4)).unwrap_or(0)];
+        let arguments = ["{", "[]", "{\"token\": 1}", "null", "{}"];
+        let arguments = arguments[usize::try_from(fate.below(5)).unwrap_or(0)];
+        WantedCall { name: name.into(), arguments: arguments.into() }
+    }
+}
+
+impl ChatModel for FickleModel {
+    fn info(&self) -> ModelInfo {
+        // Fewer places than sessions: some completions wait for their turn.
+        ModelInfo { name: "fickle".into(), has_parallel_calls: true, max_concurrent: 3 }
+    }
+
+    fn complete(
+        &self,
+        request: CompletionRequest,
+        deltas: Deltas,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<Completion, ModelError>> {
+        Box::pin(async move {
+            // One in four is deaf: it speaks to its end although it was cancelled.
+            let hears = self.0.below(4) > 0;
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if hears => {
+                    Err(ModelError::Cancelled { usage: Default::default() })
+                }
+                answer = self.answer(&request, &deltas) => answer,
+            }
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! What happened in a run, in order and with its moments: a hash of all of it, and the last lines.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt::{self, Write as _},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    time::Duration,
+};
+
+/// Hashes every line that it is told. Ids are replaced by the order of their first appearance: they hold random bytes.
+#[derive(Debug)]
+pub(super) struct Trace {
+    /// So many of the last lines are kept.
+    keeps: usize,
+    hasher: DefaultHasher,
+    lines: u64,
+    tail: VecDeque<String>,
+    ids: HashMap<Box<str>, usize>,
+    line: String,
+}
+
+impl Trace {
+    pub(super) fn keeping(lines: usize) -> Self {
+        Self {
+            keeps: lines,
+            hasher: DefaultHasher::new(),
+            lines: 0,
+            tail: VecDeque::new(),
+            ids: HashMap::new(),
+            line: String::new(),
+        }
+    }
+
+    /// Adds a line that happened at this moment.
+    pub(super) fn note(&mut self, at: Duration, what: fmt::Arguments<'_>) {
+        self.line.clear();
+        write!(self.line, "{}", at.as_millis()).expect("text can be written into a string");
+        self.line.push(' ');
+        write!(self.line, "{what}").expect("text can be written into a string");
+        let mut renamed = String::with_capacity(self.line.len());
+        let mut rest = 0;
+        let mut place = 0;
+        while place + UUID <= self.line.len() {
+            if !is_uuid(&self.line.as_bytes()[place..place + UUID]) {
+                place += 1;
+                continue;
+            }
+            let (next, id) = (self.ids.len(), &self.line[place..place + UUID]);
+            let number = match self.ids.get(id) {
+                Some(number) => *number,
+                None => *self.ids.entry(id.into()).or_insert(next),
+            };
+            renamed.push_str(&self.line[rest..place]);
+            write!(renamed, "#{number}").expect("text can be written into a string");
+            place += UUID;
+            rest = place;
+        }
+        renamed.push_str(&self.line[rest..]);
+        renamed.hash(&mut self.hasher);
+        self.lines += 1;
+        if self.tail.len() == self.keeps {
+            self.tail.pop_front();
+        }
+        if self.keeps > 0 {
+            self.tail.push_back(renamed);
+        }
+    }
+
+    /// Gives the hash of all lines so far.
+    pub(super) fn hash(&self) -> u64 {
+        self.hasher.finish()
+    }
+
+    /// Counts the lines so far.
+    pub(super) const fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Gives the last lines.
+    pub(super) fn tail(&self) -> Vec<String> {
+        self.tail.iter().cloned().collect()
+    }
+}
+
+/// The length of an id as text.
+const UUID: usize = 36;
+
+fn is_uuid(text: &[u8]) -> bool {
+    let is_dash = |place: usize| text[place] == b'-';
+    is_dash(8)
+        && is_dash(13)
+        && is_dash(18)
+        && is_dash(23)
+        && text
+            .iter()
+            .enumerate()
+            .all(|(place, byte)| matches!(place, 8 | 13 | 18 | 23) || byte.is_ascii_hexdigit())
+}

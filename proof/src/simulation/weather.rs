@@ -1,0 +1,240 @@
+//! A store whose every step waits as long as fate wants, and fails now and then: with and without its effect.
+
+use std::{fmt, sync::Arc};
+
+use madang::{
+    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture,
+};
+use madang_actors::{
+    ledger::Transition,
+    port::{Reader, StoredSession, SubmittedTurn, Transaction, TranscriptPart, TurnStep, Write},
+};
+use madang_testing::{Read, StepResult, Steps};
+
+use super::fate::Fate;
+
+/// What befalls a store. None of it breaks what a store promises.
+#[derive(Debug)]
+pub(super) struct Weather(pub(super) Fate);
+
+/// A fault that fate wanted.
+#[derive(Debug, thiserror::Error)]
+#[error("the simulation wanted it to fail")]
+struct OnPurpose;
+
+impl Weather {
+    async fn step(&self, what: impl AsRef<str> + Send, fails_once_in: u64) -> StepResult {
+        self.0.step(what).await;
+        if self.0.fails_once_in(fails_once_in) {
+            self.0.note(format_args!("store fails"));
+            return Err(StoreError::unavailable(OnPurpose));
+        }
+        Ok(())
+    }
+}
+
+/// How often a read or the begin of a transaction fails.
+const SELDOM: u64 = 80;
+/// How often a step within a transaction fails, or its commit.
+const RARELY: u64 = 120;
+
+impl Steps for Weather {
+    fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
+        Box::pin(async move {
+            self.step("store begins", SELDOM).await?;
+            of.begin().await
+        })
+    }
+
+    fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
+        Box::pin(async move {
+            self.step("store lends a reader", SELDOM).await?;
+            of.reader().await
+        })
+    }
+
+    fn owner<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<UserId>>> {
+        Box::pin(async move {
+            self.step(format!("store tells the owner of {session}"), SELDOM).await?;
+            of.owner(session).await
+        })
+    }
+
+    fn session<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
+        Box::pin(async move {
+            self.step(format!("store reads {session}"), SELDOM).await?;
+            of.session(session).await
+        })
+    }
+
+    fn transcript<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+        from: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Read<TranscriptPart>> {
+        Box::pin(async move {
+            self.step(format!("store reads {session} from {from}"), SELDOM).await?;
+            of.transcript(session, from, max).await
+        })
+    }
+
+    fn submitted<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        session: &'a SessionId,
+        key: &'a IdempotencyKey,
+    ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
+        Box::pin(async move {
+            self.step(format!("store looks for {key} of {session}"), SELDOM).await?;
+            of.submitted(session, key).await
+        })
+    }
+
+    fn calls<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        filter: &'a LedgerFilter,
+    ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
+        Box::pin(async move {
+            self.step("store reads calls", SELDOM).await?;
+            of.calls(filter).await
+        })
+    }
+
+    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        Box::pin(async move {
+            self.step("store begins a part", RARELY).await?;
+            of.savepoint().await
+        })
+    }
+
+    fn keep<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        Box::pin(async move {
+            self.step("store keeps a part", RARELY).await?;
+            of.keep().await
+        })
+    }
+
+    fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+        Box::pin(async move {
+            self.step("store undoes a part", RARELY).await?;
+            of.undo().await
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        Box::pin(async move {
+            self.step(format!("store writes {}", Names(writes)), RARELY).await?;
+            let written = of.write_all(writes).await;
+            if let Err(error) = &written {
+                self.0.note(format_args!("store refuses: {error}"));
+            }
+            written
+        })
+    }
+
+    fn advance_savepoint<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        writes: &'a [Write],
+    ) -> BoxFuture<'a, StepResult> {
+        Box::pin(async move {
+            self.write(of, writes).await?;
+            self.keep(of).await?;
+            self.savepoint(of).await
+        })
+    }
+
+    fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
+        Box::pin(async move {
+            let Self(fate) = &*self;
+            fate.step("store commits").await;
+            if !fate.fails_once_in(RARELY) {
+                let committed = of.commit().await;
+                fate.step(format!("store committed: {}", committed.is_ok())).await;
+                return committed;
+            }
+            match fate.below(3) {
+                0 => {
+                    fate.note(format_args!("store does not commit"));
+                    Err(StoreError::unavailable(OnPurpose))
+                }
+                1 => {
+                    fate.note(format_args!("store does not commit, and does not say so"));
+                    Err(StoreError::unknown(OnPurpose))
+                }
+                _ => {
+                    of.commit().await?;
+                    fate.note(format_args!("store committed, and does not say so"));
+                    Err(StoreError::unknown(OnPurpose))
+                }
+            }
+        })
+    }
+}
+
+/// What is written, in short.
+struct Names<'a>(&'a [Write]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for write in self.0 {
+            match write {
+                Write::Session { session, user, .. } => write!(f, "[{session} of {user}]")?,
+                Write::TurnStarted { session, turn, .. } => {
+                    write!(f, "[{session}: turn {turn} begins]")?;
+                }
+                Write::Turn { turn, step, .. } => match step {
+                    TurnStep::Called { round, .. } => write!(f, "[turn {turn}: round {round}]")?,
+                    TurnStep::Dismissed => write!(f, "[turn {turn}: dismissed]")?,
+                    TurnStep::Resumed => write!(f, "[turn {turn}: resumed]")?,
+                    TurnStep::Suspended => write!(f, "[turn {turn}: suspended]")?,
+                },
+                Write::TurnEnded { turn, ending, error, .. } => {
+                    write!(f, "[turn {turn}: {ending:?} {error:?}]")?;
+                }
+                Write::Message { session, message } => {
+                    write!(f, "[{session}: message {}]", message.seq)?;
+                }
+                Write::Call { call, transition, .. } => {
+                    write!(f, "[call {call}: {}]", Step(transition))?;
+                }
+                Write::Revoke { session, .. } => write!(f, "[{session}: revokes]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A step of a call, without the digests and seals that differ each time.
+struct Step<'a>(&'a Transition);
+
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Transition::Proposed(proposal) => write!(f, "{} {}", proposal.name, proposal.arguments),
+            Transition::Awaiting { .. } => f.write_str("awaiting"),
+            Transition::Approved { arguments, .. } => write!(f, "approved {arguments:?}"),
+            Transition::Running { arguments, .. } => write!(f, "running {arguments}"),
+            Transition::Ended(end) => {
+                write!(f, "{:?} {:?} {:?}", end.outcome, end.effect, end.result)
+            }
+            Transition::Settled { settlement, .. } => write!(f, "settled {settlement:?}"),
+            Transition::Revoked { .. } => f.write_str("revoked"),
+        }
+    }
+}
