@@ -12,7 +12,7 @@ use madang::{
     store::SqliteStore,
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
-use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+use madang_testing::{MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use sqlx::{SqliteConnection, migrate::Migrator};
 use tokio::{

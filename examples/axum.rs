@@ -8,7 +8,7 @@ use std::{error::Error, time::Duration};
 use axum::http::{Request, StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body::Body, extract::Path, extract::State, routing::post};
-use madang::{EventKind, Item, LimitExceeded, Limits, Runtime};
+use madang::{LimitExceeded, Limits, Runtime};
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use tower::ServiceExt as _;
 
@@ -18,20 +18,8 @@ async fn chat(
     text: String,
 ) -> Result<String, Response> {
     let session = runtime.session(&user, &session).await.map_err(|error| refused(&error))?;
-    let (mut events, mut answer) = (session.subscribe(), String::new());
-    let turn = session.send(text).await.map_err(|error| refused(&error))?.id();
-    while let Some(item) = events.next().await {
-        let Item::Event(event) = item else { continue };
-        let of_this_turn = (event.turn == turn).then_some(&event.kind);
-        if let Some(EventKind::ModelMessage { text, .. }) = of_this_turn {
-            answer.push_str(text);
-        } else if let Some(EventKind::Error { text, .. }) = of_this_turn {
-            return Err((StatusCode::BAD_GATEWAY, text.clone()).into_response());
-        } else if let Some(EventKind::TurnEnded { .. }) = of_this_turn {
-            return Ok(answer);
-        }
-    }
-    Err(StatusCode::SERVICE_UNAVAILABLE.into_response())
+    let turn = session.send(text).await.map_err(|error| refused(&error))?;
+    turn.text().await.map_err(|error| (StatusCode::BAD_GATEWAY, error.to_string()).into_response())
 }
 
 /// A bound that was reached says when to come again; anything else is a matter of the request.

@@ -5,6 +5,7 @@
 //! A [`Runtime`] is built from a model, a store and tools; [`Session`] is one chat of one user. Everything that a
 //! session does is told to its subscribers as [`SessionEvent`]s.
 
+mod block_on;
 mod builder;
 mod call;
 mod call_place;
@@ -20,6 +21,7 @@ pub mod tool;
 mod transaction;
 mod turn;
 
+pub use block_on::block_on;
 pub use builder::Builder;
 pub use call::{Call, CallReport, Confirm};
 pub use error::{BuildError, SessionError, ShutdownError};

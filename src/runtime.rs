@@ -8,13 +8,11 @@ use madang_actors::{
         ChatModel, Clock, Extensions, LedgerFilter, LedgerRow, Occupancy, Occupied, Store,
         StoreError, UserWeights, Write,
     },
-    protocol::{
-        Answer, AnswerError, Bound, LimitExceeded, Limits, Locale, SessionId, ToolSpec, UserId,
-    },
+    protocol::{Answer, AnswerError, LimitExceeded, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
     session::{Door, Doors, History, Place, Sent, SessionMsg, Wiring, open},
     store::WriterHealth,
-    supervisor::{Children, Health, Supervisor, Tree},
+    supervisor::{Children, Health, InspectRuntime, Supervisor, Tree},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -246,30 +244,10 @@ impl Runtime {
         inner.tree.health.borrow().clone()
     }
 
-    /// The actors of this runtime: for tests of supervision, which kill them, and for monitoring.
-    #[must_use]
-    pub fn actors(&self) -> &Tree {
-        &self.inner.tree
-    }
-
-    /// How many calls and writes run, for tests and monitoring.
-    #[must_use]
-    pub fn running_tasks(&self) -> usize {
-        self.inner.tasks.len()
-    }
-
     /// How many sessions are in memory: those that are awake, and those that sleep while a handle or a subscriber is kept.
-    /// For tests and monitoring.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
         self.inner.doors.count()
-    }
-
-    /// How much of a bound is taken in all, for tests and monitoring. [`Bound::WaitingMessages`] belongs to each session
-    /// alone and is 0 here.
-    #[must_use]
-    pub fn held(&self, bound: Bound) -> usize {
-        self.inner.tree.around.admission.held(bound)
     }
 
     /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
@@ -304,6 +282,16 @@ impl Runtime {
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
+    }
+}
+
+impl InspectRuntime for Runtime {
+    fn inspect_actors(&self) -> &Tree {
+        &self.inner.tree
+    }
+
+    fn inspect_tasks(&self) -> &TaskTracker {
+        &self.inner.tasks
     }
 }
 

@@ -12,6 +12,7 @@ use madang_actors::{
         self, ClearError, DismissError, Door, Item, SessionMsg, SessionState, SettleError,
         Subscription, TurnRefused,
     },
+    supervisor::InspectSession,
 };
 use tokio::sync::oneshot;
 
@@ -42,14 +43,6 @@ impl Session {
     #[must_use]
     pub fn user(&self) -> &UserId {
         self.door.user()
-    }
-
-    /// Kills the session's actor, if it is awake, as a fault would: for tests of supervision. Its turn ends with an error,
-    /// what its handlers did stands in the ledger, and the session wakes with the next use.
-    pub fn kill(&self) {
-        if let Some(actor) = self.door.awake() {
-            actor.kill();
-        }
     }
 
     /// Sends the user's text and returns the turn that it begins, once the text is stored. The person who holds this handle
@@ -281,6 +274,12 @@ impl Session {
 
     fn store(&self) -> &Arc<dyn Store> {
         self.runtime.wiring.store.store()
+    }
+}
+
+impl InspectSession for Session {
+    fn inspect_slot(&self) -> &Arc<Door> {
+        &self.door
     }
 }
 

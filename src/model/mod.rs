@@ -4,8 +4,11 @@
 mod bundled;
 #[cfg(feature = "child")]
 pub mod child;
+mod from_fn;
 
 #[cfg(feature = "bundled-model")]
 pub use bundled::bundled;
+pub use from_fn::{FnModel, from_fn};
+pub use madang_actors::protocol::Completion;
 #[cfg(feature = "llama")]
 pub use madang_llama as llama;

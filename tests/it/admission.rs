@@ -4,7 +4,7 @@ use madang::{
     Bound, Confirm, Decision, DismissError, Effect, LedgerFilter, Limits, Scope, SessionError,
     TurnRefused,
 };
-use madang_testing::ScriptedModel;
+use madang_testing::{RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 
 use crate::support::{TestRuntime, call_then_say, kind};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use madang::{CallResult, Confirm, Decision, Effect, LedgerFilter, Limits, Text};
-use madang_testing::ScriptedModel;
+use madang_testing::{RuntimeHooks as _, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::support::{TestRuntime, kind};

@@ -7,7 +7,7 @@ use madang::{
     AnswerError, CancelReason, Completion, Confirm, Decision, EventKind, Health, LedgerFilter,
     Limits, StoreError, ToolOutcome, TurnEnding, TurnError, TurnRefused,
 };
-use madang_testing::{HandScript, Probe, model_pair};
+use madang_testing::{HandScript, Probe, RuntimeHooks as _, model_pair};
 use serde_json::json;
 
 use crate::support::{PATIENCE, TestRuntime, kind, wanted};

@@ -16,6 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &["error"]),
     ("store", &["error"]),
     ("time_zone", &[]),
+    ("block_on", &[]),
     // The runtime's own files know one another.
     (
         "runtime",

@@ -25,6 +25,7 @@ mod pages;
 mod readers;
 mod refused;
 mod resume;
+mod smallest;
 mod sqlite;
 mod supervision;
 mod support;

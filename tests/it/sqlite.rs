@@ -9,7 +9,7 @@ use madang::{
     store::{SqliteStore, savepoint},
     tool::{self, NoArguments, ToolContext, ToolFault, ToolResult},
 };
-use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use madang::{
     Asker, Completion, Confirm, Decision, Health, Limits, Runtime, TurnEnding, TurnError,
     TurnOptions,
 };
-use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
+use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
 
 use crate::support::{PATIENCE, TestRuntime, kind, wanted};

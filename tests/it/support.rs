@@ -12,7 +12,9 @@ use madang::{
     ToolSpec, UserId, WantedCall,
     tool::{self, Tool, ToolContext, ToolFault, ToolResult},
 };
-use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
+use madang_testing::{
+    MemoryConnection, MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 use std::{io, time::Duration};
 
 use madang::{Confirm, Limits, StoreError, TransactionError};
-use madang_testing::{MemoryConnection, ScriptedModel};
+use madang_testing::{MemoryConnection, RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};
 

@@ -28,6 +28,16 @@ pub struct CompletionRequest {
 }
 
 impl CompletionRequest {
+    /// Returns what the user said last; empty where there is no such message.
+    #[must_use]
+    pub fn last_user_text(&self) -> &str {
+        let texts = self.messages.iter().rev().filter_map(|message| match message {
+            PromptMessage::User { text, .. } => Some(&**text),
+            PromptMessage::Model { .. } | PromptMessage::ToolCall { .. } => None,
+        });
+        texts.into_iter().next().unwrap_or_default()
+    }
+
     /// Counts the bytes of the system text and of the messages. Writing the prompt takes as long as they are.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -61,6 +71,14 @@ pub struct Completion {
     /// So many messages of the chat, the oldest, had no room before the model and were left out.
     #[serde(default)]
     pub left_out: u32,
+}
+
+impl Completion {
+    /// Makes a completion that says this and calls no tool.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
 }
 
 /// Why a completion ended.

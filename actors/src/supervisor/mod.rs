@@ -2,8 +2,10 @@
 
 mod actor;
 mod exit;
+mod inspect;
 mod restart;
 #[cfg(test)]
 mod tests;
 
 pub use actor::{Children, Health, StartError, Supervisor, SupervisorMsg, Tree};
+pub use inspect::{InspectRuntime, InspectSession};

@@ -8,6 +8,7 @@ use madang::{
     LimitExceeded, Question, Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding,
     TurnId, TurnOptions, TurnRefused,
 };
+use madang_testing::SessionHooks as _;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, future::Future, pin::pin, sync::Arc, time::Duration};
 
 use madang::{Bound, BuildError, Clock as _, Limits, Runtime, Store as _, TurnId};
-use madang_testing::{MemoryStore, SteppedStore};
+use madang_testing::{MemoryStore, RuntimeHooks as _, SessionHooks as _, SteppedStore};
 use tokio::{
     task::JoinSet,
     time::{sleep, timeout},

@@ -14,7 +14,7 @@ use madang_actors::{
     confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
     protocol::CallId, session::TurnEnd, store::StoreMsg,
 };
-use madang_testing::{FakeTool, Gate, MemoryStore, Probe};
+use madang_testing::{FakeTool, Gate, MemoryStore, Probe, RuntimeHooks as _, SessionHooks as _};
 use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 

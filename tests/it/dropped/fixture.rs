@@ -15,7 +15,7 @@ use madang::{
     tool::{self, NoArguments, ToolContext, ToolResult},
 };
 use madang_actors::ledger::verify;
-use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use sqlx::{
     SqlSafeStr, SqliteConnection,

@@ -11,7 +11,7 @@ use madang::{
     IdempotencyKey, Item, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store,
     TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
 };
-use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
+use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use sqlx::SqliteConnection;
 
 use crate::support::kim;

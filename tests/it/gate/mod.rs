@@ -20,7 +20,7 @@ use madang::{
     tool::{self, Resource, ToolContext, ToolResult},
 };
 use madang_testing::{
-    HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, model_pair,
+    HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, RuntimeHooks as _, model_pair,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

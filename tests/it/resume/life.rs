@@ -18,7 +18,7 @@ use madang::{
     store::SqliteStore,
     tool::{self, ToolContext, ToolResult, TypedTool},
 };
-use madang_testing::{HandCompletion, HandScript, Probe, model_pair};
+use madang_testing::{HandCompletion, HandScript, Probe, RuntimeHooks as _, model_pair};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

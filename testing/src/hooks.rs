@@ -1,0 +1,47 @@
+//! Faults and counts that applications have no name for: actors that die, and what is held and runs.
+
+use madang_actors::{
+    protocol::Bound,
+    supervisor::{InspectRuntime, InspectSession, Tree},
+};
+
+/// Reaches into a runtime, for tests of supervision and for harnesses.
+pub trait RuntimeHooks {
+    /// Returns the addresses of the actors, which a test may kill.
+    fn actors(&self) -> &Tree;
+
+    /// Counts the calls and writes that run.
+    fn running_tasks(&self) -> usize;
+
+    /// Returns how much of a bound is taken in all. [`Bound::WaitingMessages`] belongs to each session alone and is 0 here.
+    fn held(&self, bound: Bound) -> usize;
+}
+
+impl<R: InspectRuntime> RuntimeHooks for R {
+    fn actors(&self) -> &Tree {
+        self.inspect_actors()
+    }
+
+    fn running_tasks(&self) -> usize {
+        self.inspect_tasks().len()
+    }
+
+    fn held(&self, bound: Bound) -> usize {
+        self.inspect_actors().around.admission.held(bound)
+    }
+}
+
+/// Reaches into a session, for tests of supervision and for harnesses.
+pub trait SessionHooks {
+    /// Kills the session's actor, if it is awake, as a fault would. Its turn ends with an error, what its handlers did
+    /// stands in the ledger, and the session wakes with the next use.
+    fn kill(&self);
+}
+
+impl<S: InspectSession> SessionHooks for S {
+    fn kill(&self) {
+        if let Some(actor) = self.inspect_slot().awake() {
+            actor.kill();
+        }
+    }
+}
