@@ -34,7 +34,7 @@ pub fn objects(levels: usize) -> Value {
     (1..levels).fold(json!({}), |inner, _| Value::Object(Map::from_iter([("a".to_owned(), inner)])))
 }
 
-/// Hands over one value after the other, each with its name. The deepest cannot be dropped on a usual stack: whoever takes
+/// Hands over one value after the other, each with its name. The deepest cannot be dropped on a usual stack: a caller that takes
 /// it is to take it apart ([`dismantle`](madang_actors::protocol::dismantle)).
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {

@@ -12,7 +12,7 @@ use madang_actors::{
     store::{Jobs, StoreActor, StoreArguments, StoreHandle},
 };
 
-/// Starts a StoreActor for this store. Its writer tasks run in the tracker; nobody restarts it.
+/// Starts a StoreActor for this store. Its writer tasks run in the tracker; no supervisor restarts it.
 ///
 /// # Panics
 /// If the actor does not start, which only a lack of memory can cause.

@@ -93,10 +93,10 @@ impl HandScript {
     /// Waits until the model is asked.
     ///
     /// # Panics
-    /// If nobody asks it within half a minute.
+    /// If no completion is asked for within half a minute.
     pub async fn next(&mut self) -> HandCompletion {
         let asked = tokio::time::timeout(PATIENCE, self.asking.recv()).await;
-        asked.ok().flatten().expect("somebody asks the model")
+        asked.ok().flatten().expect("a completion is asked for")
     }
 
     /// Gives what the model was asked already.
@@ -144,12 +144,12 @@ impl HandCompletion {
         self.deltas.clone()
     }
 
-    /// Waits until nobody wants the completion any more.
+    /// Waits until the completion is cancelled or dropped by its asker.
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
 
-    /// Whether nobody wants the completion any more.
+    /// Whether its asker cancelled or dropped the completion.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()

@@ -1,4 +1,4 @@
-//! Which requests have taken children down, known by what they ask and not by who asks.
+//! Which requests have taken children down, known by what they ask and not by their user.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +15,7 @@ pub(super) struct Blame {
     hashes: RandomState,
 }
 
-/// What a request asks, whoever asks it.
+/// What a request asks, whichever user asks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Content(u64);
 
@@ -32,7 +32,7 @@ impl Blame {
 
     /// How many children died while such a request ran.
     pub(super) fn deaths_by(&self, request: &CompletionRequest) -> u32 {
-        // Nearly always there is nobody to blame, and long chats need not be hashed.
+        // Nearly always no request is to blame, and long chats need not be hashed.
         if self.deaths.is_empty() {
             return 0;
         }

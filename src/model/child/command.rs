@@ -15,13 +15,13 @@ use super::ChildStats;
 pub(super) enum Command {
     /// Complete this.
     Complete { id: u64, request: CompletionRequest, asker: Asker },
-    /// Nobody wants this completion any more.
+    /// This completion is cancelled.
     Withdraw { id: u64 },
     /// Ask the child that runs what calls may break.
     Unconstrained { id: u64, tools: Vec<ToolSpec>, reply: blocking::SyncSender<Vec<Unconstrained>> },
 }
 
-/// Who hears a completion, and its place among all that are open, which is free when this is dropped.
+/// The listener of a completion, and its place among all that are open, which is free when this is dropped.
 pub(super) struct Asker {
     pub(super) deltas: Deltas,
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,

@@ -59,7 +59,7 @@ impl Log {
     }
 }
 
-/// The level with which a line begins, as `tracing` writes it. Who writes without one is no logger, but an assertion or a
+/// The level with which a line begins, as `tracing` writes it. A line without one comes from no logger, but from an assertion or a
 /// panic.
 fn level(line: &str) -> Level {
     let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];

@@ -4,7 +4,7 @@
 //! over the child's standard input and output. In the program a [`ChildModel`] is the model; in the child [`serve`] lets
 //! any [`ChatModel`] answer.
 //!
-//! What decides is pure: `supervision` with `open` (requests), `blame` (who took children down), `restarts` and `watch`;
+//! What decides is pure: `supervision` with `open` (requests), `blame` (which requests took children down), `restarts` and `watch`;
 //! `frame`, `wire` and `log` are what goes through the pipes. The shell is `supervisor` (a thread), `process` (one
 //! child) and, in the child, `serve`.
 
@@ -55,8 +55,8 @@ use supervision::Counts;
 
 /// A model that another process runs.
 ///
-/// When that process ends, in whatever way, or hangs, another one is started. Completions of which nobody has seen
-/// anything yet are asked again, once and one at a time, so that only the one that does it again is to blame; the others
+/// When that process ends, in whatever way, or hangs, another one is started. Completions that have streamed
+/// nothing yet are asked again, once and one at a time, so that only the one that does it again is to blame; the others
 /// fail with [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is refused with
 /// [`ChildModel::KILLED_ENGINE`], also when it comes again.
 ///

@@ -1,4 +1,4 @@
-//! The table of open requests: who waits, who runs, and what a child's death makes of them.
+//! The table of open requests: which wait, which run, and what a child's death makes of them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,11 +6,11 @@ use madang_actors::protocol::CompletionRequest;
 
 use super::blame::Blame;
 
-/// All requests that have no end yet. Who comes first is asked first.
+/// All requests that have no end yet. The first that comes is asked first.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     entries: BTreeMap<u64, Entry>,
-    /// Who waits, the next one first.
+    /// Those that wait, the next one first.
     line: VecDeque<u64>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Open {
 struct Entry {
     request: CompletionRequest,
     stage: Stage,
-    /// A child has died while it ran, so it runs beside nobody.
+    /// A child has died while it ran, so it runs alone.
     is_suspect: bool,
     is_asked_again: bool,
 }
@@ -27,9 +27,9 @@ struct Entry {
 enum Stage {
     Waits,
     Runs {
-        /// Somebody has seen a part of the answer.
+        /// A part of the answer was streamed.
         is_shown: bool,
-        /// Nobody wants it any more, and the child knows.
+        /// It was cancelled, and the child knows.
         is_withdrawn: bool,
     },
 }
@@ -41,7 +41,7 @@ pub(super) enum Fate {
     Died,
     /// It ran when two children died.
     Killer,
-    /// Nobody wants it any more.
+    /// It was cancelled.
     Cancelled,
     /// There is no child, and there will be none.
     Unloadable,
@@ -86,8 +86,8 @@ impl Open {
         self.line.push_back(id);
     }
 
-    /// The next one that may run, where so many may at once. A suspect waits until nobody else runs, and all behind it
-    /// wait for its end: whoever is beside nobody is suspected of nothing.
+    /// The next one that may run, where so many may at once. A suspect waits until no other runs, and all behind it
+    /// wait for its end: so no other request falls under suspicion.
     pub(super) fn next(&mut self, most: usize) -> Option<u64> {
         let id = *self.line.front()?;
         let is_suspect = self.entries.get(&id)?.is_suspect;
@@ -109,14 +109,14 @@ impl Open {
         self.entries.get(&id).map(|entry| &entry.request)
     }
 
-    /// Somebody sees a part of this answer.
+    /// A part of this answer is streamed.
     pub(super) fn showed(&mut self, id: u64) {
         if let Some(Entry { stage: Stage::Runs { is_shown, .. }, .. }) = self.entries.get_mut(&id) {
             *is_shown = true;
         }
     }
 
-    /// Nobody wants this one any more.
+    /// This one is cancelled.
     pub(super) fn withdraw(&mut self, id: u64) -> Withdrawn {
         match self.entries.get_mut(&id).map(|entry| &mut entry.stage) {
             None | Some(Stage::Runs { is_withdrawn: true, .. }) => Withdrawn::Known,
@@ -137,7 +137,7 @@ impl Open {
         self.entries.remove(&id).map(|entry| entry.request)
     }
 
-    /// The child died. Who ran and does not end by it is asked again, before all who wait.
+    /// The child died. A request that ran and does not end by it is asked again, before all that wait.
     pub(super) fn died(&mut self, blame: &mut Blame) -> Aftermath {
         blame.died(self.running().map(|(_, entry)| &entry.request));
         let Aftermath { mut ended, mut asked_again } = Aftermath::default();
@@ -168,7 +168,7 @@ impl Open {
         Aftermath { ended, asked_again }
     }
 
-    /// Everybody who waits waits in vain.
+    /// All that wait, wait in vain.
     pub(super) fn give_up(&mut self) -> Vec<(u64, Fate)> {
         let ended: Vec<_> = self.line.drain(..).map(|id| (id, Fate::Unloadable)).collect();
         for (id, _) in &ended {

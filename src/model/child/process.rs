@@ -126,7 +126,7 @@ impl Process {
     pub(super) async fn bury(mut self, silence: Silence) -> Death {
         self.stdin = None;
         let status = self.kill().await;
-        // What it said before it died; a pipe that nobody else has ends with it.
+        // What it said before it died; a pipe without another holder ends with it.
         let rest = async {
             let Some(stderr) = &mut self.stderr else { return };
             while let Ok(bytes @ 1..) = stderr.read(&mut self.read_log).await {
@@ -134,7 +134,7 @@ impl Process {
             }
         };
         if timeout(REAPED_WITHIN, rest).await.is_err() {
-            debug!("somebody else holds the log of the model's process");
+            debug!("another process holds the log of the model's process");
         }
         self.log.end_line().iter().for_each(forward);
         Death { reason: silence.to_string(), status, last_words: self.log.last_words() }

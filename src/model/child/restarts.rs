@@ -17,8 +17,8 @@ pub(super) struct Restarts {
     loaded_at: Option<Instant>,
 }
 
-/// So many children in a row may die while they load; then whoever waits is told, and the next is started only when
-/// somebody asks.
+/// So many children in a row may die while they load; then waiting callers are told, and the next is started only for
+/// a request.
 const UNLOADED: u32 = 3;
 
 impl Restarts {

@@ -51,7 +51,7 @@ impl Served {
         report: impl Fn(&M) -> Report + Send + Sync + 'static,
     ) -> Self {
         let model = Arc::new(model);
-        // Whoever reports must not be the one with whom the model goes.
+        // The reporter must not keep the model alive.
         let weak = Arc::downgrade(&model);
         let report = move || weak.upgrade().map(|model| report(&model)).unwrap_or_default();
         Self { model, report: Box::new(report) }
@@ -65,7 +65,7 @@ impl fmt::Debug for Served {
 }
 
 /// Where a child that serves reads and writes: its standard input, and what has been its standard output. From now on
-/// standard output is standard error, so that nobody else can write between the frames, C++ included.
+/// standard output is standard error, so that nothing else can write between the frames, C++ included.
 ///
 /// # Errors
 /// Where the process has no such pipes.
@@ -123,7 +123,7 @@ pub async fn serve<E: Error + Send + 'static>(
     Ok(())
 }
 
-/// So many questions may wait to be begun; whoever asks has asked for far fewer at once.
+/// So many questions may wait to be begun; a parent asks for far fewer at once.
 const MAX_UNREAD: usize = 1_024;
 
 /// The kind of error of a completion whose model panicked.
@@ -225,7 +225,7 @@ impl Reader {
                 }
             }
         }
-        // Whoever asked is gone.
+        // The asker is gone.
         teller.closing.cancel();
         if served.recv_timeout(END_WITHIN) == Err(blocking::RecvTimeoutError::Timeout) {
             die();
@@ -236,11 +236,11 @@ impl Reader {
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
 
-/// Writes frames, whole ones. Whoever writes waits until there is room in the pipe, which is always read.
+/// Writes frames, whole ones. A writer waits for room in the pipe, which is always read.
 #[derive(Clone)]
 struct Teller {
     output: Arc<Mutex<dyn Write + Send>>,
-    /// Cancelled when nobody asks or nobody listens any more.
+    /// Cancelled when the parent neither asks nor listens any more.
     closing: CancellationToken,
 }
 

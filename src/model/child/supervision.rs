@@ -26,7 +26,7 @@ pub(super) struct Supervision {
 
 #[derive(Debug)]
 enum Phase {
-    /// There is no child until this moment; where the last ones could not load the model, also not before somebody asks.
+    /// There is no child until this moment; where the last ones could not load the model, also not before a request.
     Down { until: Instant, waits_for_request: bool },
     /// It loads its model.
     Loading { watch: Watch, next_ping: Instant },
@@ -41,7 +41,7 @@ pub(super) enum Effect {
     Start,
     /// Send it this request.
     Ask(u64),
-    /// Tell it that nobody wants this request any more.
+    /// Tell it that this request is cancelled.
     Cancel(u64),
     /// Let it say that it is there.
     Ping,
@@ -107,7 +107,7 @@ impl Supervision {
         }
     }
 
-    /// Somebody asks.
+    /// A request comes.
     pub(super) fn asked(&mut self, id: u64, request: CompletionRequest) -> Vec<Effect> {
         let deaths = self.blame.deaths_by(&request);
         if deaths >= MOST_DEATHS {
@@ -118,7 +118,7 @@ impl Supervision {
         self.ask_next()
     }
 
-    /// Nobody wants this any more.
+    /// This request is cancelled.
     pub(super) fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
         match self.open.withdraw(id) {
             Withdrawn::Gone => {

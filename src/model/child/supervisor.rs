@@ -47,7 +47,7 @@ pub(super) fn start(
             Ok(threads) => threads.block_on(Supervisor::new(options, commands, seen, loaded).run()),
             Err(cause) => {
                 if loaded.send(Err(failed(cause))).is_err() {
-                    warn!("nobody waited for the model any more");
+                    warn!("no caller waited for the model any more");
                 }
             }
         }
@@ -64,7 +64,7 @@ struct Supervisor {
     commands: mpsc::UnboundedReceiver<Command>,
     askers: HashMap<u64, Asker>,
     questions: HashMap<u64, blocking::SyncSender<Vec<Unconstrained>>>,
-    /// Who waits for the first child.
+    /// The caller that waits for the first child.
     loading: Option<blocking::SyncSender<Result<ModelInfo, ChildError>>>,
     /// Why the latest child is gone.
     loss: Option<Loss>,
@@ -114,7 +114,7 @@ impl Supervisor {
             };
             self.carry_out(effects).await;
         }
-        // Whoever waits still hears that it is over, because the reply is dropped.
+        // A waiting caller still hears that it is over, because the reply is dropped.
         self.askers.clear();
         if let Some(process) = self.process.take() {
             process.end(self.options.end_within).await;
@@ -174,7 +174,7 @@ impl Supervisor {
                 if let Some(reply) = self.questions.remove(&id)
                     && reply.send(parts).is_err()
                 {
-                    debug!("nobody waits any more for what calls may break");
+                    debug!("no caller waits any more for what calls may break");
                 }
             }
             Tell::Pong { report } => {
@@ -198,7 +198,7 @@ impl Supervisor {
 
     fn stream(&mut self, id: u64, delta: CompletionDelta<'_>) {
         self.supervision.streams(id, delta != CompletionDelta::Began);
-        // Where nobody waits any more it comes too late.
+        // Where no caller waits any more it comes too late.
         if let Some(asker) = self.askers.get(&id) {
             asker.deltas.push(delta);
         }
@@ -293,7 +293,7 @@ impl Supervisor {
         };
         self.is_over = true;
         if loading.send(Err(error)).is_err() {
-            debug!("nobody waits for the model any more");
+            debug!("no caller waits for the model any more");
         }
     }
 
@@ -318,7 +318,7 @@ impl Supervisor {
         if let Some(asker) = self.askers.remove(&id)
             && asker.reply.send(result).is_err()
         {
-            debug!("nobody waits for the completion any more");
+            debug!("no caller waits for the completion any more");
         }
     }
 

@@ -75,7 +75,7 @@ pub(super) enum Tell {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Grows with everything that the model does, such as its decodes. As long as it does, the child does not hang,
-    /// though nothing be streamed. `None` where nobody counts.
+    /// though nothing be streamed. `None` where the model does not count.
     pub progress: Option<u64>,
     /// Whatever figures it has, for people.
     pub figures: Value,

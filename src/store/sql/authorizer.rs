@@ -32,7 +32,7 @@ pub(super) struct Authorizer {
     parts: Mutex<BTreeSet<Vec<u8>>>,
     /// What is cut off while the connection is lent, and not behind that.
     cut_off: Option<Arc<CutOff>>,
-    /// Names the savepoint that only the store can ask for: whoever prepares it has the connection back.
+    /// Names the savepoint that only the store can ask for: the store that prepares it has the connection back.
     password: String,
 }
 
@@ -272,7 +272,7 @@ unsafe extern "C" fn begin(
             sqlite::sqlite3_interrupt(sqlite::sqlite3_db_handle(statement.cast()));
         }
     }
-    // Nobody looks at it.
+    // SQLite does not read it.
     0
 }
 

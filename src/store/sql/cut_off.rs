@@ -1,4 +1,4 @@
-//! What ends a statement that nobody waits for any more, and no other.
+//! What ends a statement whose caller is gone, and no other.
 //!
 //! A future that is dropped leaves its statement to SQLite's thread, where all that comes later waits behind it. SQLite asks
 //! every few steps whether it may go on; from the moment that is set here, it may not. The writer's own statements are never

@@ -16,7 +16,7 @@ use super::{key_file::SealKeyError, writer::ControlError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Nobody may read or write there.
+    /// The system refuses to read or write there.
     #[error("failed to open the database {}; check that its folder exists and that you may write there", path.display())]
     Unusable {
         /// The file.
@@ -100,7 +100,7 @@ pub enum OpenError {
         #[source]
         cause: std::io::Error,
     },
-    /// The lock file is somebody else's, who could keep everybody out of the database.
+    /// The lock file belongs to another account, which could keep every program out of the database.
     #[error("the lock file {} is no file of yours; remove it, or choose another folder", path.display())]
     ForeignLock {
         /// The lock file.
@@ -162,7 +162,7 @@ pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
 }
 
 impl OpenError {
-    /// What SQLite's error means for somebody who opens this file.
+    /// What SQLite's error means for a program that opens this file.
     pub(super) fn of_sql(path: &Path, cause: sqlx::Error) -> Self {
         match WriteFault::kind(&cause) {
             Some(kind) => Self::at_fault(path, kind, cause),

@@ -31,7 +31,7 @@ const ERASING: &str =
 /// All that the store has of a session, what refers to other rows before those.
 const TABLES: [&str; 5] = ["calls", "messages", "turns", "transitions", "sessions"];
 
-/// Whether SQLite has samples of the keys of all tables: where somebody has let it look at them.
+/// Whether SQLite has samples of the keys of all tables: where `ANALYZE` ran on them.
 const HAS_SAMPLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat4'";
 
 /// Erases all of the user's rows, and leaves a record of each chain.
@@ -123,7 +123,7 @@ async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, S
     Ok(done.rows_affected())
 }
 
-/// Reads what stays of the chains of users who were forgotten.
+/// Reads what stays of the chains of forgotten users.
 pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>, StoreError> {
     let rows = sqlx::query("SELECT * FROM madang_erased ORDER BY id").fetch_all(db).await;
     rows.map_err(StoreError::unavailable)?.iter().map(row::erased).collect()

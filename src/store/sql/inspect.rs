@@ -25,7 +25,7 @@ const SHORTEST: u64 = 512;
 /// of a process on a file go as soon as any part of the process closes it, and with them those of a store that has it open.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
     match fs::metadata(path) {
-        // Not even by SQLite: a named pipe would wait for somebody to write.
+        // Not even by SQLite: a named pipe would wait for a writer.
         Ok(metadata) if !metadata.is_file() => Err(OpenError::Foreign { path: path.to_owned() }),
         Ok(metadata) if metadata.len() == 0 => Ok(Found::Nothing),
         // SQLite would take a single byte for nothing.
@@ -41,7 +41,7 @@ pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
 /// Whether other applications' tables may stand in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sharing {
-    /// A file with tables, but none of ours, is somebody else's.
+    /// A file with tables, but none of ours, is another program's.
     #[default]
     Alone,
     /// The embedder said that the file is theirs.

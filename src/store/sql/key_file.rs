@@ -1,6 +1,6 @@
 //! The file in which the keys of seals are kept: beside the user's configuration, never beside the database.
 //!
-//! Whoever can write the database must not have the keys. Beside it they would be copied, shared and replaced with it.
+//! A program that can write the database must not have the keys. Beside it they would be copied, shared and replaced with it.
 
 use std::{
     env,
@@ -18,7 +18,7 @@ pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
 /// Begins each line.
 const KIND: &str = "madang-seal-key-1";
 
-/// A file that has the keys of seals, a line each, the newest first. Nobody but its owner may read it.
+/// A file that has the keys of seals, a line each, the newest first. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealKeyFile(PathBuf);
 
@@ -97,7 +97,7 @@ impl SealKeyFile {
         }
         self.create_folder()?;
         let fresh = self.written(&[SealKey::random()?])?;
-        // Unlike a renaming, a link takes nobody's place.
+        // Unlike a renaming, a link replaces no file.
         let linked = fs::hard_link(&fresh, &self.0);
         self.remove(&fresh);
         // Where another was faster the link failed, and the other's keys are there.

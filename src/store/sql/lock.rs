@@ -26,7 +26,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the locks of a database, or says at once that somebody else has one. The file is made if there is none: only a
+    /// Takes the locks of a database, or says at once that another store has one. The file is made if there is none: only a
     /// file that is there can be told from others. Its path must have been [resolved](place::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
         let of_name = LockFile::take(database, beside(database), Afterwards::Stays)?;
@@ -60,7 +60,7 @@ impl Lock {
         &self.home
     }
 
-    /// Removes the lock files that were made for a database that turned out to be somebody else's.
+    /// Removes the lock files that were made for a database that turned out to be another program's.
     pub(super) fn leave_no_trace(self) {
         self.of_name.leave_no_trace();
     }
@@ -110,7 +110,7 @@ impl LockFile {
                 Err(TryLockError::WouldBlock) => break,
                 Err(TryLockError::Error(cause)) => return Err(OpenError::of_io(database, cause)),
             }
-            // Whoever had it before may have removed it: then another could lock a new file of the same name.
+            // The store that had it before may have removed it: then another could lock a new file of the same name.
             if is_named(&file, &path).map_err(|cause| OpenError::of_io(database, cause))? {
                 return Ok(Self { path, file, was_there, afterwards });
             }
@@ -125,7 +125,7 @@ impl LockFile {
         self.afterwards = Afterwards::Stays;
     }
 
-    /// Removes the file while it is locked, so that nobody else removes that of another.
+    /// Removes the file while it is locked, so that no store removes that of another.
     fn remove(&self) {
         let is_ours = is_named(&self.file, &self.path).unwrap_or(false);
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
@@ -203,7 +203,7 @@ mod tests {
         assert!(matches!(Lock::take(&database), Err(OpenError::Held { .. })), "{again:?}");
     }
 
-    /// Who ends removes the file while others have it open: to lock what is gone is no lock.
+    /// A store that ends removes the file while others have it open: to lock what is gone is no lock.
     #[test]
     fn of_many_who_take_and_give_back_a_lock_one_has_it() {
         let folder = tempfile::tempdir().unwrap();

@@ -124,7 +124,7 @@ impl SqliteOptions {
     }
 
     /// How long a statement waits for a program that does not know our lock and writes the file, such as a backup; five
-    /// seconds until said otherwise. Everybody who writes waits with it.
+    /// seconds until said otherwise. Every writer waits with it.
     #[must_use]
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
@@ -181,7 +181,7 @@ impl SqliteOptions {
         }
     }
 
-    /// Opens the database to read, beside whoever writes it. Needs no lock and makes no tables.
+    /// Opens the database to read, beside its writer. Needs no lock and makes no tables.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -202,7 +202,7 @@ impl SqliteOptions {
         not_another_kind(&path).await?;
         let mut options = readers::connect_options(&path);
         let mut db = match connect(&path, &options).await {
-            // A folder that cannot be written, and nobody who writes there: the file is all there is.
+            // A folder that cannot be written, and no writer: the file alone has everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
                 if !write_ahead_log(&path).exists() =>
             {
@@ -216,7 +216,7 @@ impl SqliteOptions {
             return Err(OpenError::Foreign { path });
         }
         close(db).await;
-        // Who only reads can do without: then seals are not checked.
+        // A reader can do without: then seals are not checked.
         let keys = self.keys.read(&path).unwrap_or_else(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, "seals are not checked");
             None
@@ -252,7 +252,7 @@ async fn must_fit(
 }
 
 /// Refuses a file that is no database. Opened as one, SQLite would take files beside it for its own and remove them; as one
-/// that nobody changes, it touches nothing, and what else it makes of it does not count.
+/// that no program changes, it touches nothing, and what else it makes of it does not count.
 async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
     match connect(path, &readers::connect_options(path).immutable(true)).await {
         Ok(db) => close(db).await,

@@ -23,7 +23,7 @@ pub(super) fn create(database: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a lock file that nobody else can lock.
+/// Opens a lock file that no other account can lock.
 pub(super) fn open_lock(path: &Path, database: &Path) -> Result<File, OpenError> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
@@ -56,7 +56,7 @@ mod unix {
 
     use super::{OpenError, Sharing};
 
-    /// Its user may read and write it, and nobody else anything.
+    /// Its user may read and write it, and no other account may do anything.
     pub(super) const OURS: u32 = 0o600;
     /// What others than its user may do to a file.
     const OTHERS: u32 = 0o077;
@@ -64,17 +64,17 @@ mod unix {
     const ANYBODY_WRITES: u32 = 0o002;
     const STICKY: u32 = 0o1000;
 
-    /// A link could lead a lock into a file of somebody's, and a pipe would wait for a reader.
+    /// A link could lead a lock into another account's file, and a pipe would wait for a reader.
     pub(super) fn no_links(options: &mut OpenOptions) {
         let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
         options.mode(OURS).custom_flags(flags.bits().cast_signed());
     }
 
-    /// Whoever can open a lock file can hold its lock for ever.
+    /// A program that can open a lock file can hold its lock for ever.
     pub(super) fn must_be_ours(file: &File, path: &Path, database: &Path) -> Result<(), OpenError> {
         let unusable = |cause| OpenError::of_io(database, cause);
         let metadata = file.metadata().map_err(unusable)?;
-        // Who has the database may keep others out of it anyhow.
+        // The owner of the database may keep others out of it anyhow.
         let owner = fs::metadata(database).ok().map(|found| found.uid());
         let is_ours = metadata.uid() == geteuid().as_raw() || Some(metadata.uid()) == owner;
         if !metadata.is_file() || !is_ours {

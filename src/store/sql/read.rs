@@ -40,7 +40,7 @@ pub(super) async fn owner_by_seal(
     found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
 }
 
-/// The owner in a row, if its seal fits: nobody becomes the owner of another's chat by writing so into the table. A store
+/// The owner in a row, if its seal fits: writing into the table makes no user the owner of another's chat. A store
 /// without keys can only be read, and says whose a session is as far as its table tells.
 fn sealed_owner(
     row: &SqliteRow,
@@ -60,7 +60,7 @@ fn sealed_owner(
 /// The owner of a session is not surely its owner.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the owner of session {session} is not the one who opened it, as far as the seal keys tell"
+    "the owner of session {session} is not the user that opened it, as far as the seal keys tell"
 )]
 pub(super) struct NotTheOwner {
     session: SessionId,
@@ -217,7 +217,7 @@ pub(super) async fn calls(
     for row in &rows {
         match row::call_as_far_as_readable(row) {
             Ok(call) => calls.extend(call),
-            // A list over all chats is not lost for one row without its ids. Who asks about one chat or call must not take
+            // A list over all chats is not lost for one row without its ids. A question about one chat or call must not take
             // it for one that has none.
             Err(cause) if filter.session.is_none() && filter.call.is_none() => {
                 let (number, call): (Result<i64, _>, Result<&str, _>) =

@@ -24,7 +24,7 @@ pub(super) struct Readers {
     pool: Arc<Pool>,
 }
 
-/// Who borrows a connection that cannot write.
+/// The borrower of a connection that cannot write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LentTo {
     /// The store itself.
@@ -33,7 +33,7 @@ pub(super) enum LentTo {
     Tools,
 }
 
-/// Where connections are that nobody has.
+/// Where idle connections are.
 #[derive(Debug)]
 struct Pool {
     permits: Arc<Semaphore>,
@@ -102,7 +102,7 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends what a borrower left: a statement, which nobody waits for, and a transaction, which would keep the log from
+    /// Ends what a borrower left: a statement without a caller, and a transaction, which would keep the log from
     /// ever being moved into the database. The permit is free behind that.
     async fn take_back(self: Arc<Self>, Out { mut reading, permit }: Out) {
         // Prepared anew: a statement that is kept counts its steps over all its runs, and would one day be cut off itself.
@@ -159,7 +159,7 @@ impl Reader for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some(out) = self.out.take() else { return };
-        // Where there is nobody to wait for it, its statement ends and it is closed.
+        // Without a runtime that could wait for it, its statement ends and it is closed.
         out.reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(out);
@@ -176,7 +176,7 @@ pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
         .pragma("query_only", "ON")
         .busy_timeout(super::BUSY_TIMEOUT)
         .statement_cache_capacity(super::STATEMENTS);
-    // Who asks for no order gets another than that of an index, and a test notices.
+    // Without ORDER BY the order is another than that of an index, and a test notices.
     #[cfg(test)]
     let options = options.pragma("reverse_unordered_selects", "ON");
     options

@@ -16,7 +16,7 @@ use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 use tracing::error;
 use uuid::Uuid;
 
-/// Somebody else has changed the file.
+/// Another program has changed the file.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read {what} from the database")]
 struct Unreadable {
@@ -153,7 +153,7 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     }
 }
 
-/// The same for who only looks: values that cannot be read are named, and something that says so stands in their place. A
+/// The same for a reader that only looks: values that cannot be read are named, and something that says so stands in their place. A
 /// row without its ids is an error all the same.
 pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     if column::<Option<i64>>(row, "number")?.is_none() {

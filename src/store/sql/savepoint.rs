@@ -35,8 +35,8 @@ use uuid::Uuid;
 /// ```
 ///
 /// # Errors
-/// What the part gave; or SQLite's error where a savepoint could not be begun or ended. In the second case nobody knows
-/// any more what the transaction holds (its end may have been typed inside of the part), so the *whole* transaction is
+/// What the part gave; or SQLite's error where a savepoint could not be begun or ended. In the second case it is unknown
+/// what the transaction holds (its end may have been typed inside of the part), so the *whole* transaction is
 /// rolled back: a tool's call or a `Runtime::transaction` then ends with an error, whatever its function gives. So does one
 /// that drops a part behind more statements than the connection's queue holds, none of which it waited for.
 pub async fn savepoint<T, E, F>(db: &mut SqliteConnection, part: F) -> Result<T, E>
@@ -71,7 +71,7 @@ pub(super) fn is_part(name: &[u8]) -> bool {
 /// A savepoint that is open until it is ended.
 struct Part<'c> {
     db: &'c mut SqliteConnection,
-    /// Never used before: an end that comes too late must not meet the savepoint of somebody else.
+    /// Never used before: an end that comes too late must not meet another's savepoint.
     name: String,
     is_open: bool,
 }
@@ -99,7 +99,7 @@ impl<'c> Part<'c> {
         };
         let ended = run(self.db, sql).await;
         if ended.is_err() {
-            // Somebody ended it already, and what it wrote may have been kept with what is around it. Nothing of the
+            // It ended already, and what it wrote may have been kept with what is around it. Nothing of the
             // transaction is then, and the store notices.
             if let Err(error) = run(self.db, "ROLLBACK".to_owned()).await {
                 debug!(%error, "the transaction was over already");
@@ -112,7 +112,7 @@ impl<'c> Part<'c> {
 
 impl Drop for Part<'_> {
     /// Cut off, or in a panic. Nothing can be waited for here, and need not be: one poll puts the statement into the
-    /// queue of SQLite's thread, before whatever is done next on this connection. It is run although nobody hears of it.
+    /// queue of SQLite's thread, before whatever is done next on this connection. It runs although no caller hears of it.
     /// Where the queue is full it is not put there: the store finds the part open at the end, and undoes all. Where the
     /// savepoint was not begun yet, or has ended already, there is none of its name and nothing is undone.
     fn drop(&mut self) {

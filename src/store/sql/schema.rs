@@ -42,7 +42,7 @@ pub(super) async fn must_be_ours(path: &Path, db: &mut SqliteConnection) -> Resu
 /// missing, and takes it back.
 #[expect(
     clippy::disallowed_methods,
-    reason = "sqlx's migrations need its own; whoever drops it drops the connection with it"
+    reason = "sqlx's migrations need its own; it is dropped only together with the connection"
 )]
 pub(super) async fn rehearse(
     path: &Path,
@@ -92,7 +92,7 @@ pub enum SchemaFault {
         /// Its name.
         name: String,
     },
-    /// Somebody put it onto a table of the store's, or gave it such a name.
+    /// It stands on a table of the store's, or has such a name, and the store did not make it.
     #[error("the {kind} {name} is not the store's own")]
     Added {
         /// What it is.

@@ -21,10 +21,10 @@ pub(super) struct Script {
     guards: Guards,
 }
 
-/// Who notices a statement that found no row to change.
+/// What notices a statement that found no row to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Guards {
-    /// Whoever ran the script, when it is over.
+    /// The caller, when the script is over.
     #[default]
     Behind,
     /// A statement behind it, so that nothing after it is run.
@@ -101,7 +101,7 @@ impl Script {
     pub(super) async fn run_to_rows(&mut self, own: &mut Own<'_>) -> sqlx::Result<Vec<SqliteRow>> {
         let Self { sql, arguments, guards, .. } = std::mem::take(self);
         self.guards = guards;
-        // All of them: whoever asks for one row ends the script behind the first.
+        // All of them: a caller that asks for one row ends the script behind the first.
         poll_before_park(sqlx::query_with(own.sql(&sql), arguments).fetch_all(&mut *own.db)).await
     }
 

@@ -100,7 +100,7 @@ impl SqliteStore {
         with_toolkits(Self::options(path), migrations).open().await
     }
 
-    /// Opens a database to read, beside whoever writes it.
+    /// Opens a database to read, beside its writer.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -108,7 +108,7 @@ impl SqliteStore {
         Self::options(path).open_read_only().await
     }
 
-    /// Counts the commits of this store: it changes after each, whoever wrote, and is marked as
+    /// Counts the commits of this store: it changes after each, whichever caller wrote, and is marked as
     /// changed when the store is closed. For a screen, or whatever follows the tables
     /// of a toolkit: wait for the next number, then look. It says nothing of what was written, and a store that was opened
     /// to read never changes it.
@@ -125,12 +125,12 @@ impl SqliteStore {
     pub(super) async fn say_as_store(&self, sql: String) -> Vec<sqlx::sqlite::SqliteRow> {
         let writing = self.0.writing.as_ref().expect("the store was opened to write");
         let mut slot = writing.slot.lock().await;
-        let own = slot.as_mut().expect("a connection that nobody has spoiled").own();
+        let own = slot.as_mut().expect("a connection that is not spoiled").own();
         sqlx::query(own.sql(&sql)).fetch_all(own.db).await.expect("the store may say it")
     }
 
     /// A database that leaves nothing behind: a file in a temporary folder that only this user can read, never synced,
-    /// removed when the store is closed or dropped. SQLite's own databases in memory let nobody read beside a writer.
+    /// removed when the store is closed or dropped. SQLite's own databases in memory allow no reader beside a writer.
     ///
     /// # Errors
     /// [`OpenError`] if there is no place for temporary files.
@@ -212,7 +212,7 @@ impl Writing {
         if let Some(writer) = slot.take() {
             writer.into_db().close().await.map_err(forget::not_rewritten)?;
         }
-        // The slot stays locked: nobody writes meanwhile.
+        // The slot stays locked: no writer comes meanwhile.
         forget::rewrite(&self.options).await
     }
 
@@ -228,7 +228,7 @@ impl Writing {
             tracing::warn!(%error, "the writing connection did not close");
         }
         drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
-        // Whoever waits for a commit looks once more, and is told that the store is closed.
+        // A task that waits for a commit looks once more, and is told that the store is closed.
         self.commits.send_modify(|_| ());
     }
 }

@@ -127,7 +127,7 @@ impl Transaction for SqliteTransaction {
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
             if self.lent == Lent::No {
-                // Nobody is answered before the commit, so it is early enough to tell SQLite with the next statement.
+                // No writer is answered before the commit, so it is early enough to tell SQLite with the next statement.
                 self.writer().must_be_open().map_err(StoreError::unavailable)?;
                 self.kept = Some(depth);
                 return Ok(());

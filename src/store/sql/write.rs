@@ -292,7 +292,7 @@ impl<'a> Fact<'a> {
 }
 
 /// Whether the session is there and this user's, so that opening it changes nothing. One that is another's, or whose owner
-/// was not sealed, is refused: a row that says so makes nobody its owner.
+/// was not sealed, is refused: a row alone makes no user its owner.
 async fn is_theirs(
     own: &mut Own<'_>,
     session: &SessionId,

@@ -40,9 +40,9 @@ struct Watch {
     was_rolled_back: AtomicBool,
 }
 
-/// Somebody else ended the transaction: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
+/// The transaction ended elsewhere: a handler by its own `COMMIT` or `ROLLBACK`, or SQLite on a full disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the transaction was ended by somebody else")]
+#[error("the transaction was ended by its borrower or by SQLite")]
 pub(super) struct EndedByOthers;
 
 /// What a borrower wrote is not to be kept.
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// One poll puts the statement into the queue of SQLite's thread, behind all that a borrower left there and before what
-    /// the store says next; nobody need wait for it. Where a borrower filled the queue it is not put there, and the store
+    /// the store says next; no caller needs to wait for it. Where a borrower filled the queue it is not put there, and the store
     /// is refused what it says next: the transaction is then lost and nothing else.
     fn take_back(&mut self) {
         self.cut_off.is_home();
@@ -231,7 +231,7 @@ pub(super) fn connect_options(path: &Path) -> sqlx::sqlite::SqliteConnectOptions
         // What a savepoint must be able to undo would otherwise spill into a file, opened anew each time.
         .pragma("temp_store", "memory")
         .statement_cache_capacity(super::STATEMENTS);
-    // Who asks for no order gets another than that of an index, and a test notices.
+    // Without ORDER BY the order is another than that of an index, and a test notices.
     #[cfg(test)]
     let options = options.pragma("reverse_unordered_selects", "ON");
     options

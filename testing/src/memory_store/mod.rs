@@ -36,7 +36,7 @@ pub struct MemoryStore(Arc<Shared>);
 /// What all clones and connections share.
 #[derive(Debug)]
 struct Shared {
-    /// Known to nobody: what is in memory needs none for longer.
+    /// Random and secret: what is in memory needs no key for longer.
     keys: SealKeys,
     committed: RwLock<Layer>,
     /// Held by the open transaction.
@@ -49,7 +49,7 @@ struct Shared {
     occupancy: Occupancy,
     /// The answers about keys that come late, in the order in which they are asked for.
     late: Mutex<VecDeque<oneshot::Receiver<()>>>,
-    /// What stays of the chains of users who were forgotten.
+    /// What stays of the chains of forgotten users.
     erased: Mutex<Vec<ErasedChain>>,
 }
 
@@ -139,7 +139,7 @@ impl MemoryStore {
         self.0.faults().commit = Some((StoreError::unavailable(OnPurpose), Committed::No));
     }
 
-    /// Lets the next commit fail, with nothing written, in such a way that nobody can tell.
+    /// Lets the next commit fail, with nothing written, so that its outcome stays unknown.
     pub fn lose_next_commit(&self) {
         self.0.faults().commit = Some((StoreError::unknown(OnPurpose), Committed::No));
     }

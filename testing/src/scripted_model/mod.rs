@@ -20,7 +20,7 @@ use madang_actors::{
 pub use completion::ScriptedCompletion;
 pub use script::ScriptError;
 
-/// A model that says what a script says: one completion after the other, whoever asks. Where the script has run out it
+/// A model that says what a script says: one completion after the other, whichever session asks. Where the script has run out it
 /// fails with [`ModelError::SCRIPT_EXHAUSTED`].
 ///
 /// Its completions may ask for several tools at once, and any number of them run beside each other. Clones share the
@@ -31,7 +31,7 @@ pub struct ScriptedModel {
     parts: Arc<Mutex<Parts>>,
 }
 
-/// Who says what next.
+/// What is said next.
 #[derive(Debug)]
 struct Parts {
     of_all: Part,

@@ -60,7 +60,7 @@ pub async fn an_approval_comes_before_its_question_expires(store: &dyn Store) {
     assert_eq!(row(store, 1).await.approved_at, Some(at(599)));
 }
 
-/// An approval that nobody used in time is none.
+/// An approval that was not used in time is none.
 pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -207,7 +207,7 @@ pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     assert_eq!(grants(store, "t").await, []);
 }
 
-/// Revoked, a standing approval covers nothing more and does not come back; who revoked it and when is in the chain.
+/// Revoked, a standing approval covers nothing more and does not come back; its revocation is in the chain, with user and time.
 pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;

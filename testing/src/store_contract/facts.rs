@@ -169,7 +169,7 @@ pub(super) async fn write(store: &dyn Store, writes: &[Write]) -> Result<(), Sto
     write_as_it_is(store, &writes).await
 }
 
-/// The fact with the seal that whoever decided would have given it.
+/// The fact with the seal that its decision would have given it.
 pub(super) fn sealed(store: &dyn Store, write: &Write) -> Write {
     let Write::Call { session, call, at, transition } = write else { return write.clone() };
     let transition = store.keys().sealed(session, *call, *at, transition.clone());

@@ -1,4 +1,4 @@
-//! What a store promises of a user who is forgotten.
+//! What a store promises of a forgotten user.
 
 use super::facts::{
     at, began, chat, ok, opened, proposed, proposed_in, refused, running, session, step, user,

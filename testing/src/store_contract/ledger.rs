@@ -172,7 +172,7 @@ pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));
 }
 
-/// Of two who end a call in different ways one wins, and the other hears of it.
+/// Of two writers that end a call in different ways one wins, and the other hears of it.
 pub async fn the_same_state_with_other_content_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;
@@ -257,7 +257,7 @@ pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Sto
     refused(store, &[step("s", 2, 4, Transition::Ended(end))]).await;
 }
 
-/// The data of a dismissed call is given to nobody, but the ledger keeps it.
+/// No reader gets the data of a dismissed call, but the ledger keeps it.
 pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     chat(store, "s").await;
     let end = Ended { result: CallResult::Discarded, ..ok("secret") };

@@ -43,7 +43,7 @@ async fn is_full(store: &dyn Store, turn: Write) -> bool {
     }
 }
 
-/// A turn begins where no more is stored of its user than it says, in all of his sessions, and counts nobody else's.
+/// A turn begins where no more is stored of its user than it says, in all sessions of that user, and counts no other's.
 pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(store: &dyn Store) {
     let stored = two_chats(store).await;
     for name in ["s", "t"] {
@@ -76,7 +76,7 @@ pub async fn what_was_undone_takes_no_room(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages.len(), 3);
 }
 
-/// Whoever is forgotten may begin anew.
+/// A forgotten user may begin anew.
 pub async fn a_forgotten_user_has_room_again(store: &dyn Store) {
     two_chats(store).await;
     let order = Forget { user: user("kim"), by: user("root"), at: at(9), tables: Vec::new() };

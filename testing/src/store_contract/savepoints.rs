@@ -70,7 +70,7 @@ pub async fn savepoints_nest(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["outer", "inner, kept"]);
 }
 
-/// Nobody keeps or undoes what was not begun.
+/// A savepoint that was not begun is neither kept nor undone.
 pub async fn ending_a_savepoint_that_is_not_there_fails(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;
@@ -82,7 +82,7 @@ pub async fn ending_a_savepoint_that_is_not_there_fails(store: &dyn Store) {
     assert!(transaction.undo().await.is_err());
 }
 
-/// Dropped anywhere, a transaction leaves nothing and blocks nobody.
+/// Dropped anywhere, a transaction leaves nothing and blocks no writer.
 pub async fn a_transaction_dropped_without_commit_never_was(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = begin(store).await;

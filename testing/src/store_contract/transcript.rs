@@ -132,7 +132,7 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages, messages);
 }
 
-/// Whoever reads in parts, however small, reads what whoever reads the whole does, and each end of a turn once: behind the
+/// A reader of parts, however small, reads what a reader of the whole does, and each end of a turn once: behind the
 /// entry that it was written with, also where the turn has later ones.
 pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_in_their_places(
     store: &dyn Store,

@@ -127,7 +127,7 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
 }
 
-/// After a start, whoever has the right to can go on with what was cut off.
+/// After a start, a session of the turn's user can go on with what was cut off.
 pub async fn interrupted_sessions_are_those_with_an_open_turn_in_the_order_of_their_beginning(
     store: &dyn Store,
 ) {

@@ -13,7 +13,7 @@ pub const MAX_CONTENT_CHARS: usize = 10_000;
 pub struct BlockId(pub Uuid);
 
 impl BlockId {
-    /// Reads an id; `None` for what can be nobody's.
+    /// Reads an id; `None` where no block can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }

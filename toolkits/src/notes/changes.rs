@@ -1,4 +1,4 @@
-//! What changed, for whoever shows it: read after the commit, in the order of the commits.
+//! What changed, for a screen: read after the commit, in the order of the commits.
 use std::collections::VecDeque;
 
 use madang::{SessionId, Store, StoreError, UserId};
@@ -59,7 +59,7 @@ pub enum ChangesError {
     },
 }
 
-/// The changes of one user's notes from its making on. Each is read from the store after its commit: nobody hears of what
+/// The changes of one user's notes from its making on. Each is read from the store after its commit: no reader hears of what
 /// was undone, and nothing is told twice or out of order. A reader that is slow loses nothing but the oldest of 10,000.
 #[derive(Debug)]
 pub struct Changes {

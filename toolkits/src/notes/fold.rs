@@ -8,7 +8,7 @@ pub(super) fn fold(text: &str) -> String {
     visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Characters that nobody sees, and that would keep two equal words apart or turn a line around.
+/// Invisible characters, which would keep two equal words apart or turn a line around.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -15,7 +15,7 @@ pub const MAX_LEVELS: usize = 128;
 pub struct PageId(pub Uuid);
 
 impl PageId {
-    /// Reads an id; `None` for what can be nobody's.
+    /// Reads an id; `None` where no page can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }

@@ -54,7 +54,7 @@ pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> Str
     }
 }
 
-/// Says what will happen when a block is deleted that nobody can find.
+/// Says what will happen when a block is deleted that does not exist.
 pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
     locale.pick(
         "블록을 삭제합니다. 그런 블록을 찾을 수 없습니다.",
@@ -74,7 +74,7 @@ pub(super) fn will_delete_page(title: &str, blocks: u32, locale: Locale) -> Stri
     }
 }
 
-/// Says what will happen when a page is deleted that nobody can find.
+/// Says what will happen when a page is deleted that does not exist.
 pub(super) fn will_delete_unknown_page(locale: Locale) -> &'static str {
     locale.pick(
         "페이지를 삭제합니다. 그런 페이지를 찾을 수 없습니다.",

@@ -35,7 +35,7 @@ pub struct HabitRepository<'a> {
     today: Date,
 }
 
-/// A habit that somebody wants to begin.
+/// A habit that a user wants to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHabit {
     /// Where it comes from; exactly one column must be filled.

@@ -53,9 +53,9 @@ pub(super) struct Folder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Placed {
     Done,
-    /// Somebody changed what is there in between. It is there still.
+    /// Another program changed it in between. Its version stays.
     Raced,
-    /// Somebody changed it twice in between. One is there still, the other has this name now.
+    /// Another program changed it twice in between. One version stays, the other has this name now.
     RacedTwice(String),
 }
 
@@ -67,7 +67,7 @@ impl Folder {
         Ok(Self { root, steps })
     }
 
-    /// Takes the folder for whoever has this word, unless it is somebody else's; says whether it is theirs now.
+    /// Takes the folder for the owner of this word, unless another owns it; says whether it is theirs now.
     pub(super) fn claim(&self, word: &str) -> io::Result<bool> {
         let name = [CLAIM.to_owned()];
         if let Placed::Done = match self.read(&name)? {
@@ -151,7 +151,7 @@ impl Folder {
         Err(Errno::EXIST.into())
     }
 
-    /// Clears away what a process left that ended while it wrote here. What could be somebody's edit is kept, under the
+    /// Clears away what a process left that ended while it wrote here. What could be a person's edit is kept, under the
     /// names that are given back.
     pub(super) fn sweep(
         &self,
@@ -225,7 +225,7 @@ impl Folder {
         } else {
             exchange(folder, ready, name)?;
             if !is(&read(folder, ready)?, &ours) {
-                // Somebody wrote once more, over ours.
+                // Another program wrote once more, over ours.
                 return Ok(Placed::RacedTwice(recover(folder, ready)?));
             }
             Placed::Raced
@@ -321,7 +321,7 @@ pub(super) fn within(folders: &[String], name: String) -> String {
     path.join("/")
 }
 
-/// Keeps a file that could be somebody's edit, and gives its name in the folder.
+/// Keeps a file that could be a person's edit, and gives its name in the folder.
 pub(super) fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
     let kept = format!("recovered {}.md", Uuid::now_v7());
     rename_new(folder, name, &kept)?;

@@ -19,7 +19,7 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// Takes away all files that the mirror wrote for a user, as if all pages were gone. Files that somebody has changed since
+/// Takes away all files that the mirror wrote for a user, as if all pages were gone. Files that a person has changed since
 /// stay, and are told as left. The pages stay too: delete them behind it, or the next start of a mirror writes them anew.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ impl Folder {
         rename_new(&folder, name, &aside)?;
         self.steps.before("look")?;
         if !is_ours(&read(&folder, &aside)?) {
-            // Somebody wrote over it in between.
+            // Another program wrote over it in between.
             return Ok(Removed::Kept(within(
                 folders,
                 match rename_new(&folder, &aside, name) {
@@ -69,7 +69,7 @@ impl Folder {
             Ok(None) | Err(Errno::LOOP | Errno::NOTDIR) => return Ok(()),
             Err(errno) => return Err(errno.into()),
         };
-        // Where nothing was written yet, what stands there is somebody's own, but for what was being written.
+        // Where nothing was written yet, what stands there is a person's own, but for what was being written.
         let is_the_pages = match read(&folder, name)? {
             Found::File { hash, .. } => kept.written.is_some() || kept.coming == Some(hash),
             Found::Absent | Found::Odd => false,
@@ -109,7 +109,7 @@ impl Folder {
             Ok(()) => {}
             Err(Errno::EXIST) => match read(&folder, name)? {
                 Found::Odd => return Ok(Put::Blocked),
-                // Of the two the one that is not as we wrote it may be somebody's work.
+                // Of the two the one that is not as we wrote it may be a person's work.
                 _ if kept.written != Some(hash) && kept.coming != Some(hash) => {
                     beside = Some(recover(&self.root, &moving)?);
                 }
@@ -153,7 +153,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives the folder back, if it belongs to the one who has this word.
+    /// Gives the folder back, if it belongs to the owner of this word.
     pub(super) fn unclaim(&self, word: &str) -> io::Result<Removed> {
         self.remove(&[CLAIM.to_owned()], &[hash(word.as_bytes())])
     }

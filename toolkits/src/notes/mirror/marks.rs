@@ -87,7 +87,7 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     /// It is about to become this. Where what came before lies in its place and that was never written down, that is
-    /// written now: or the next end of the process would make somebody's edit of it.
+    /// written now: or the next end of the process would make a person's edit of it.
     Coming { hash: Hash, placed: Option<Hash>, place: String },
     /// It is this, as of so many changes.
     Written { hash: Hash, changes: i64, place: String },
@@ -108,7 +108,7 @@ pub(super) enum Imported {
     Refused,
 }
 
-/// Takes a place apart. Whoever wrote into the tables, no name leads out of the workspace.
+/// Takes a place apart. Whatever wrote into the tables, no name leads out of the workspace.
 pub(super) fn names(place: &str) -> Result<Vec<String>, NotesError> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     if !place.split('/').all(is_name) {
@@ -263,7 +263,7 @@ impl Marks {
         Ok(gone)
     }
 
-    /// Makes a page what somebody made of its file, unless the page has changed since it was read.
+    /// Makes a page what a person made of its file, unless the page has changed since it was read.
     pub(super) async fn import(
         &self,
         entry: &Entry,

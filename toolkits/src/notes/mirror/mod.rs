@@ -1,7 +1,7 @@
 //! The Markdown mirror: each page of a user as a file, in folders that follow the tree.
 //!
 //! The store is the truth. A change of a page counts up a mark in the very transaction of the change; the mirror writes
-//! the marked pages after the commit, in a task of its own, and nobody waits for it. A file that somebody edited becomes
+//! the marked pages after the commit, in a task of its own, and no tool waits for it. A file that a person edited becomes
 //! the page, or is kept beside where the page has changed as well: nothing is overwritten that the mirror did not write.
 //!
 //! A page with a new name moves its file, and one that is gone takes it away: `gone` says in which order, `leaving` does it.
@@ -52,7 +52,7 @@ pub fn remove_workspace_beside(database: &Path, user: &UserId) -> Result<bool, M
     }
 }
 
-/// Where the workspace of a user lies where nobody says: in a folder beside the database.
+/// Where the workspace of a user lies by default: in a folder beside the database.
 #[must_use]
 pub fn workspace_beside(database: &Path, user: &UserId) -> PathBuf {
     let safe = super::file_name::file_name(user.as_str());

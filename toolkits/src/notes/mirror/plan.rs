@@ -39,15 +39,15 @@ pub(super) enum Step {
     Settle,
     /// Write the file in place of this one of ours, or where there is none.
     Write { over: Option<Hash> },
-    /// Make the page what somebody made of its file.
+    /// Make the page what a person made of its file.
     Import { hash: Hash, text: String },
-    /// Somebody made something else of the file, and the page cannot become that: keep it beside, and write the page.
+    /// A person made something of the file that the page cannot become: keep it beside, and write the page.
     KeepBeside { hash: Hash },
     /// Leave it: what is there is no file.
     Blocked,
 }
 
-/// Decides. A file that is neither what was written nor what was being written is somebody's edit: it becomes the page
+/// Decides. A file that is neither what was written nor what was being written is a person's edit: it becomes the page
 /// where the page has not changed, and is kept beside it where both have.
 pub(super) fn step(found: Found, kept: Kept, wanted: Hash) -> Step {
     match found {

@@ -14,7 +14,7 @@ pub struct Report {
     pub moved: Vec<String>,
     /// Files that were taken away because their pages are gone.
     pub removed: Vec<String>,
-    /// Files of pages that are gone which somebody has changed since: they stay.
+    /// Files of removed pages that a person has changed since: they stay.
     pub left: Vec<String>,
     /// Files whose edits became the page.
     pub imported: Vec<String>,

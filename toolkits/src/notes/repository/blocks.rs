@@ -247,7 +247,7 @@ pub(super) async fn insert(
     Ok(number)
 }
 
-/// Inserts a block that nobody finds yet, and gives its number.
+/// Inserts a block that no search finds yet, and gives its number.
 pub(super) async fn insert_row(
     db: &mut SqliteConnection,
     siblings: Siblings,

@@ -12,7 +12,7 @@ use madang::tool::{self, ToolContext, ToolResult};
 
 /// So many blocks are given at once.
 const MAX_LINES: usize = 1_000;
-/// So many bytes of their texts: more is kept in the ledger for nobody, as a model reads two kilobytes of it.
+/// So many bytes of their texts: more in the ledger has no reader, as a model reads two kilobytes of it.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tool() -> impl Tool {
