@@ -8,7 +8,7 @@ use llama_cpp_2::{LogOptions, llama_backend::LlamaBackend, send_logs_to_tracing}
 /// be using it.
 static BACKEND: OnceLock<LlamaBackend> = OnceLock::new();
 
-/// The initialised llama.cpp, whoever comes first. Its log goes to `tracing`.
+/// Initialises llama.cpp at first use. Its log goes to `tracing`.
 pub(super) fn backend() -> &'static LlamaBackend {
     BACKEND.get_or_init(|| {
         send_logs_to_tracing(LogOptions::default());

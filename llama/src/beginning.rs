@@ -1,8 +1,8 @@
 //! What a prompt begins with before any word of the chat: of that, the exact tokens are known, and only they are shared between
 //! users.
 //!
-//! Where it ends must depend on nobody's words. A tokenizer may join the last letters of the beginning with the first ones
-//! of a question; who saw how much is shared would then learn how the question of another user begins. So the border is
+//! Where it ends must depend on no user's words. A tokenizer may join the last letters of the beginning with the first ones
+//! of a question; a user that saw how much is shared would then learn how the question of another user begins. So the border is
 //! chosen once, from what the system text and the tools give alone, and a prompt that would join letters across it is cut
 //! there.
 

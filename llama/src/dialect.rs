@@ -21,7 +21,7 @@ pub(super) struct Dialect {
     pub(super) family: &'static Family,
     pub(super) telling: Telling,
     pub(super) style: CallStyle,
-    /// Who tells the model of its tools.
+    /// What tells the model of its tools.
     pub(super) listing: ToolListing,
     /// The template takes a system message; otherwise the system text goes in front of the first user message.
     pub(super) has_system: bool,
@@ -38,7 +38,7 @@ pub(super) enum Telling {
     CallsWithResults,
     /// As text of the model, because the template writes no calls, and messages of this role.
     Text {
-        /// Who tells the results.
+        /// The role that tells the results.
         result_role: &'static str,
     },
 }
@@ -59,10 +59,10 @@ impl CallStyle {
     }
 }
 
-/// Who tells the model of its tools.
+/// What tells the model of its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolListing {
-    /// The template, or nobody: a model that was trained on its tools needs no list.
+    /// The template, or nothing: a model that was trained on its tools needs no list.
     Template,
     /// We do, in the system text.
     SystemText,

@@ -13,7 +13,7 @@ use super::{
 
 /// So many frames are learned at most: a template has a handful.
 const FRAMES: usize = 64;
-/// A longer line is an instruction: whoever repeats it forges nothing.
+/// A longer line is an instruction: a text that repeats it forges nothing.
 const LONGEST: usize = 64;
 /// A shorter one is a frame only as a line of its own.
 const SHORTEST: usize = 3;

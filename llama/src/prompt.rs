@@ -147,7 +147,7 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// The chat for a template that knows only of user and model, who speak in turns, and perhaps of tools.
+    /// The chat for a template that knows only of user and model, which speak in turns, and perhaps of tools.
     fn in_words(
         &self,
         messages: &[&PromptMessage],

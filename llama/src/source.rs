@@ -18,7 +18,7 @@ pub(super) struct ModelFile {
 }
 
 impl ModelFile {
-    /// The file itself, or one that is written now and that nobody else can have prepared.
+    /// The file itself, or one that is written now and that no other program can have prepared.
     pub(super) fn of(source: &Source) -> Result<Self, LoadError> {
         let bytes = match source {
             Source::File(path) => return Ok(Self { path: path.clone(), is_temporary: false }),

@@ -43,7 +43,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    // Nobody asks the model.
+    // No model is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
     let call =
@@ -89,7 +89,7 @@ fn reads(wanted: &args::Call) -> Result<bool, Failure> {
 struct Ended {
     /// What became of the call; `None` where it had not begun, or runs still.
     report: Option<Result<CallReport, SessionError>>,
-    /// Who asked for the end before the call had come to its own.
+    /// What asked for the end before the call had come to its own.
     asked: Option<Asked>,
     is_down: Result<(), ShutdownError>,
 }

@@ -1,4 +1,4 @@
-//! Why the program could not go on: one sentence for the person, and the causes for who asks for them.
+//! Why the program could not go on: one sentence for the person, and the causes with `--verbose`.
 
 use std::{error::Error, fmt, process::ExitCode};
 
@@ -11,7 +11,7 @@ use crate::output;
 pub(crate) enum Failure {
     /// Something went wrong; the sentence says what to do.
     Told { sentence: String, cause: Option<Box<dyn Error + Send + Sync>> },
-    /// Nobody reads the output any more (`| head`): there is nothing to say and nothing wrong.
+    /// The reader of the output is gone (`| head`): there is nothing to say and nothing wrong.
     Unheard,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Told { sentence, .. } => sentence,
-            Self::Unheard => "nobody reads the output any more",
+            Self::Unheard => "the reader of the output is gone",
         })
     }
 }

@@ -46,7 +46,7 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
 struct Erased {
     forgotten: Forgotten,
     had_folder: bool,
-    /// Files in a folder that was named which somebody has changed since they were written.
+    /// Files in a folder that was named that a person has changed since they were written.
     left: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
     }
     if !io::stdin().is_terminal() {
         return Err(Failure::new(
-            "nothing was erased: without a terminal nobody can be asked, so give --yes to erase without a question",
+            "nothing was erased: without a terminal no question can be asked, so give --yes to erase without a question",
         ));
     }
     output::notice(&question(&wanted.user, wanted.locale()));

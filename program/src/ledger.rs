@@ -1,4 +1,4 @@
-//! `madang ledger`: the recorded tool calls, read beside whoever holds the database.
+//! `madang ledger`: the recorded tool calls, read beside the holder of the database.
 
 use madang::{LedgerFilter, SessionId, Store, StoreError, store::SealKeyFile};
 use serde_json::json;

@@ -86,7 +86,7 @@ mod files {
         ))
     }
 
-    /// Takes away what was written to a folder, and gives what stays there because somebody has changed it since.
+    /// Takes away what was written to a folder, and gives what stays there because a person has changed it since.
     pub(crate) async fn clear(
         store: &SqliteStore,
         user: UserId,

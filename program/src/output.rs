@@ -33,7 +33,7 @@ pub(crate) fn piece(text: &str) -> Result<(), Failure> {
 
 /// Says a sentence on standard error.
 pub(crate) fn complain(sentence: &str) {
-    // If standard error is closed too, there is nobody left to tell.
+    // If standard error is closed too, no reader is left.
     drop(writeln!(io::stderr().lock(), "madang: {}", printable(sentence)));
 }
 

@@ -1,4 +1,4 @@
-//! How much of the model is loaded, where somebody looks.
+//! How much of the model is loaded, on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 

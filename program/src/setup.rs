@@ -44,7 +44,7 @@ pub(crate) fn database_path(database: &Database) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Opens the database to read, beside whoever holds it.
+/// Opens the database to read, beside its holder.
 pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Failure> {
     let path = database_path(database)?;
     SqliteStore::open_read_only(&path).await.map_err(Failure::of)
@@ -83,7 +83,7 @@ pub(crate) fn temporary_folder() -> Result<TempDir, Failure> {
     })
 }
 
-/// Where the database is where nobody says: `$XDG_DATA_HOME/madang/madang.db`, or the same in `~/.local/share`.
+/// Where the database is by default: `$XDG_DATA_HOME/madang/madang.db`, or the same in `~/.local/share`.
 fn usual_path(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {
     // The specification of XDG has relative paths ignored.
     let absolute = |name| variable(name).filter(|path| path.is_absolute());

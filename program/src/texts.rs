@@ -47,13 +47,13 @@ pub(crate) enum Text<'a> {
     Grants(&'a str),
     /// This tool is asked about again.
     AsksAgain(&'a str),
-    /// The calls of which nobody can tell whether they took effect, a line each; empty for none.
+    /// The calls whose effect is unknown, a line each; empty for none.
     Unsettled(&'a str),
     /// How such calls are listed and settled.
     HowToSettle,
     /// The call cannot be settled yet.
     StillRuns,
-    /// The call was settled by somebody else.
+    /// The call was settled elsewhere.
     SettledBefore,
     /// The answer came too late, or could not be recorded.
     AnswerDoesNotCount,
@@ -83,9 +83,9 @@ pub(crate) enum Text<'a> {
     CutOff(&'a SessionId),
     /// Some events were missed.
     Missed,
-    /// Nobody can be asked here.
+    /// No person can be asked here.
     NobodyToAsk,
-    /// A question from before is open, and nobody can be asked here.
+    /// A question from before is open, and no person can be asked here.
     QuestionWaits,
     /// A turn goes on that was cut off.
     GoesOn,
@@ -105,7 +105,7 @@ pub(crate) enum Text<'a> {
     OlderModel { why: &'a str },
     /// The hub has another file under the same name than the one that was used before.
     ModelChanged { now: &'a str, older: &'a str },
-    /// The hub is asked without the token, which everybody on the way could read.
+    /// The hub is asked without the token, which every host on the way could read.
     TokenKeptBack { host: &'a str },
     /// What a verification of the ledger cannot tell.
     NotChecked { has_head: bool, vouched_for: u64 },

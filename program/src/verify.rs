@@ -1,4 +1,4 @@
-//! `madang ledger --verify`: whether the ledger is what was written, and what nobody can tell from the file alone.
+//! `madang ledger --verify`: whether the ledger is what was written, and what the file alone cannot tell.
 
 use madang::{Audited, ErasedChain, SessionId, Store as _, store::SqliteStore};
 use serde_json::json;

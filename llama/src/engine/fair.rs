@@ -8,7 +8,7 @@ use madang_actors::protocol::UserId;
 #[derive(Debug)]
 pub(super) struct Fair<J> {
     users: HashMap<UserId, User<J>>,
-    /// How much had been done for the user that was served last: whoever comes begins there, not at nothing.
+    /// How much had been done for the user that was served last: a newcomer begins there, not at nothing.
     level: u64,
     came: u64,
 }

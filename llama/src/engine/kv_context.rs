@@ -16,7 +16,7 @@ use super::{
 pub(super) struct KvContext<'m> {
     context: LlamaContext<'m>,
     held: Prefixes<Held>,
-    /// For copies on their way; nobody's.
+    /// For copies on their way; of no chat.
     scratch: Sequence,
     keeps: Keeps,
 }
@@ -66,7 +66,7 @@ impl<'m> KvContext<'m> {
         usize::try_from(self.context.kv_cache_seq_pos_min(sequence.id())).ok()
     }
 
-    /// Who knows most of these tokens, and how many.
+    /// The sequence that knows most of these tokens, and how many.
     pub(super) fn best(&self, tokens: &[Held]) -> Option<Known> {
         let part = self.held.longest(tokens, |by| self.is_complete(by));
         let whole = self.held.longest_whole(tokens);
@@ -108,7 +108,7 @@ impl<'m> KvContext<'m> {
         Some(Chat { tokens, from, state, state_bytes })
     }
 
-    /// Lets a sequence hold the first `common` tokens of a chat, of which somebody knows those before its bytes. `None` if
+    /// Lets a sequence hold the first `common` tokens of a chat, of which another sequence knows those before its bytes. `None` if
     /// there is no room for it, or if what came back is not all that is needed.
     pub(super) fn restore(
         &mut self,

@@ -27,7 +27,7 @@ pub(super) fn load(
     if let Some(mut progress) = progress {
         let mut has_panicked = false;
         params = params.with_progress_callback(move |done| {
-            // A panic must not pass through llama.cpp; whoever panics hears no more.
+            // A panic must not pass through llama.cpp; a callback that panics is not called again.
             has_panicked |= !has_panicked
                 && std::panic::catch_unwind(AssertUnwindSafe(|| progress(done))).is_err();
             true

@@ -1,4 +1,4 @@
-//! Who gets a sequence, who waits for what another one reads, and who gives up its place.
+//! Which chat gets a sequence, which waits for what another one reads, and which gives up its place.
 
 use madang_actors::protocol::Usage;
 use tracing::debug;
@@ -66,7 +66,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether somebody reads on this sequence, and is not so far yet.
+    /// Whether a prompt is read on this sequence, and is not so far yet.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
         let reads = |run: &Run| run.sequence == Some(reader) && run.reads && run.held < tokens;
         self.runs.iter().any(reads)

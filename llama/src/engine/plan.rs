@@ -11,7 +11,7 @@ pub(super) struct DecodeRequest {
     pub(super) tokens: usize,
     /// It still reads its prompt; otherwise it generates.
     pub(super) reads: bool,
-    /// In which decode it last took part: who waited longest comes first.
+    /// In which decode it last took part: the one that waited longest comes first.
     pub(super) last_served: u64,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Share {
 /// would let a short prompt wait for a long one.
 const TURN: usize = 32;
 
-/// Shares out so many tokens of the next decode. Nobody is left out for ever: who gets nothing comes first the next time.
+/// Shares out so many tokens of the next decode. None is left out for ever: one that gets nothing comes first the next time.
 pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     let mut order: Vec<&DecodeRequest> = requests.iter().collect();
     order.sort_by_key(|request| (request.last_served, request.run));
@@ -48,7 +48,7 @@ pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     shares
 }
 
-/// The same for some decodes in a row, until one in which somebody gets the last of what it asked for: then there is something
+/// The same for some decodes in a row, until one in which one gets the last of what it asked for: then there is something
 /// else to do.
 pub(super) fn plan_ahead(
     mut requests: Vec<DecodeRequest>,
@@ -73,7 +73,7 @@ pub(super) fn plan_ahead(
     decodes
 }
 
-/// Who gives up its place when nothing else makes room: the one that began last, for it loses least.
+/// The chat that gives up its place when nothing else makes room: the one that began last, for it loses least.
 pub(super) fn youngest(began: impl Iterator<Item = (usize, u64)>) -> Option<usize> {
     let latest = began.max_by_key(|(run, began)| (*began, Reverse(*run)));
     latest.map(|(run, _)| run)

@@ -26,7 +26,7 @@ struct Run<T> {
 /// Where a prompt is known already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Who holds it.
+    /// The sequences that hold it.
     pub(super) by: Sequence,
     /// How many of its first tokens.
     pub(super) tokens: usize,
@@ -93,7 +93,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         self.truncate(sequence, 0);
     }
 
-    /// Who of those that fit holds most of the beginning of this prompt.
+    /// The one of those that fit that holds most of the beginning of this prompt.
     pub(super) fn longest(&self, prompt: &[T], fits: impl Fn(Sequence) -> bool) -> Option<Known> {
         let (mut at, mut tokens) = (ROOT, 0);
         let mut best = None;
@@ -102,7 +102,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
             let common = common(&run.tokens, &prompt[tokens..]);
             tokens += common;
             at = child;
-            // Who holds more holds this, too.
+            // A sequence that holds more holds this, too.
             let Some(by) = run.holders.iter().find(|by| fits(*by)) else { break };
             best = Some(Known { by, tokens });
             if common < run.tokens.len() {
@@ -112,7 +112,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         best
     }
 
-    /// Who holds most of the beginning of this prompt and nothing else.
+    /// The sequence that holds most of the beginning of this prompt and nothing else.
     pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<Known> {
         let (mut at, mut tokens) = (ROOT, 0);
         let mut best = None;
@@ -214,7 +214,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         }
     }
 
-    /// A sequence holds this run no more; it is gone if nobody does. Gives the run before it.
+    /// A sequence holds this run no more; it is gone if no other does. Gives the run before it.
     fn leave(&mut self, at: usize, sequence: Sequence) -> usize {
         let parent = self.runs[at].parent;
         self.runs[at].holders.remove(sequence);

@@ -84,7 +84,7 @@ impl Asked {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Nothing is written any more; what waits hears that nobody answers.
+    /// Nothing is written any more; what waits hears that no answer comes.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -94,7 +94,7 @@ impl Asked {
         drop(waiting);
     }
 
-    /// Writes prompts until there is nothing to write and never will be, or nobody wants them.
+    /// Writes prompts until there is nothing to write and never will be, or all were cancelled.
     pub(super) fn write(&self, generator: &Generator<'_>, written: &mpsc::Sender<Written>) {
         self.write_by(|job| prompt(generator, &job.request, &job.cancel), written);
     }
@@ -141,7 +141,7 @@ impl Drop for CloseWhenDropped {
     }
 }
 
-/// The prompt of what was asked, unless nobody wants it any more.
+/// The prompt of what was asked, unless it was cancelled.
 pub(super) fn prompt(
     generator: &Generator<'_>,
     request: &CompletionRequest,

@@ -7,8 +7,8 @@ use madang_actors::protocol::{SessionId, UserId};
 
 /// A token of a chat, and which chats may share what is kept of it.
 ///
-/// Two of them are equal only where both parts are. So everything that compares what chats begin with (who holds a prompt,
-/// who waits for whom, what stays behind when a chat moves to memory) shares nothing beyond a scope, and needs no rule
+/// Two of them are equal only where both parts are. So everything that compares what chats begin with (which chat holds a prompt,
+/// which waits for which, what stays behind when a chat moves to memory) shares nothing beyond a scope, and needs no rule
 /// of its own for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {

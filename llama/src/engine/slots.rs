@@ -1,4 +1,4 @@
-//! The sequences of a context: who holds which, and which one is free longest.
+//! The sequences of a context: which chat holds which, and which one is free longest.
 
 use super::{scope::Owner, sequence::Sequence};
 
@@ -19,16 +19,16 @@ enum Use {
     },
 }
 
-/// Who holds which sequence.
+/// The holder of each sequence.
 #[derive(Debug)]
 pub(super) struct Slots {
     uses: Vec<Use>,
-    /// Counts what happens, for who has rested longest.
+    /// Counts what happens, to know which has rested longest.
     now: u64,
 }
 
 impl Slots {
-    /// So many sequences, and one behind them for copies on their way, which nobody ever holds.
+    /// So many sequences, and one behind them for copies on their way, which no chat ever holds.
     pub(super) fn new(count: usize) -> (Self, Sequence) {
         let count = count.clamp(1, Sequence::MOST - 1);
         (Self { uses: vec![Use::Free; count], now: 0 }, sequence(count))
@@ -71,7 +71,7 @@ impl Slots {
         self.uses[sequence.index()] = Use::Common { since: self.now };
     }
 
-    /// Somebody began with what this sequence holds.
+    /// A prompt began with what this sequence holds.
     pub(super) fn used(&mut self, sequence: Sequence) {
         self.now += 1;
         if let Use::Rests { since, .. } | Use::Common { since } = &mut self.uses[sequence.index()] {
@@ -112,7 +112,7 @@ impl Slots {
         self.uses.iter().filter(|held| matches!(held, Use::Common { .. })).count()
     }
 
-    /// The common beginning with which nobody began for longest.
+    /// The common beginning with which no prompt began for longest.
     pub(super) fn stalest_common(&self) -> Option<Sequence> {
         let commons = self.uses.iter().enumerate().filter_map(|(at, held)| match held {
             Use::Common { since } => Some((*since, at)),

@@ -4,7 +4,7 @@ use llama_cpp_2::{LlamaStateSeqFlags, context::LlamaContext};
 
 use super::sequence::Sequence;
 
-/// The keys and values of a chat, as the context wrote them. Nobody else can make one.
+/// The keys and values of a chat, as the context wrote them. Only this file makes one.
 #[derive(Debug)]
 pub(super) struct State(Vec<u8>);
 
@@ -18,7 +18,7 @@ impl State {
     /// sequence holds then is to be cleared.
     pub(super) fn restore(&self, context: &mut LlamaContext<'_>, sequence: Sequence) -> bool {
         #[expect(unsafe_code, reason = "the binding's safe way takes only what it allocated")]
-        // SAFETY: llama.cpp wrote these bytes itself, and nobody has changed them. They stay inside of one engine, whose contexts
+        // SAFETY: llama.cpp wrote these bytes itself, and nothing has changed them. They stay inside of one engine, whose contexts
         // are of the same weights and the same `Shape`, but for cells and threads, which are not part of a state.
         unsafe {
             context.state_seq_set_data_ext(&self.0, sequence.id(), LlamaStateSeqFlags::empty())
@@ -27,7 +27,7 @@ impl State {
 }
 
 /// Copies states out of a context, into memory that another chat gave back where it fits: an allocator takes 29 ms to hand
-/// out and take back 48 MiB, in which nobody generates, and filling them takes 5 ms.
+/// out and take back 48 MiB, in which no chat generates, and filling them takes 5 ms.
 #[derive(Debug)]
 pub(super) struct States {
     /// What was given back last. One is enough: where memory is full, each chat that comes sends one away.
@@ -58,7 +58,7 @@ impl States {
         (written == size).then_some(State(bytes))
     }
 
-    /// Nobody needs it any more.
+    /// It is not needed any more.
     pub(super) fn give_back(&mut self, state: State) {
         self.spare = Some(state);
     }

@@ -1,4 +1,4 @@
-//! One decode after the other: who gets a place, what is decoded, what is said, who is done.
+//! One decode after the other: which chat gets a place, what is decoded, what is said, which is done.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -49,7 +49,7 @@ pub(super) struct Engine<'m> {
 }
 
 /// What a decode is of. Those that generate are decoded separately from prompts: flash attention sums in another way where
-/// there are many tokens, and what a chat says is not to depend on who reads beside it. How many generate may still
+/// there are many tokens, and what a chat says is not to depend on prompts that are read beside it. How many generate may still
 /// change how they are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -242,7 +242,7 @@ impl<'m> Engine<'m> {
         self.prefill_worker.as_ref().is_some_and(PrefillWorker::is_on)
     }
 
-    /// Lets everybody choose whose tokens are all decoded.
+    /// Lets each chat choose whose tokens are all decoded.
     pub(super) fn generate(&mut self, shares: &[Share]) {
         let mut last = -1;
         for share in shares {
@@ -307,7 +307,7 @@ impl<'m> Engine<'m> {
                 }
             }
         }
-        // Who is answered may ask at once what was done.
+        // An answered asker may ask at once what was done.
         self.publish();
         for Run { end, answer, usage, reply, left_out, .. } in ended {
             if let Some(end) = end {
@@ -352,7 +352,7 @@ fn tell(reply: Reply, result: Result<Completion, ModelError>) {
         error!(kind = &**kind, cause, "failed to complete");
     }
     if reply.send(result).is_err() {
-        debug!("nobody waits for the completion any more");
+        debug!("no caller waits for the completion any more");
     }
 }
 

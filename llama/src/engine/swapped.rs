@@ -1,4 +1,4 @@
-//! The chats that rest in memory instead of the context: bounded in bytes; who has rested longest is forgotten first.
+//! The chats that rest in memory instead of the context: bounded in bytes; the one that has rested longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -43,7 +43,7 @@ use crate::{
 pub(crate) struct Job {
     pub(crate) request: CompletionRequest,
     pub(crate) deltas: Deltas,
-    /// Cancelled when nobody wants it any more: by its asker, or because its future or the model was dropped.
+    /// Cancelled when it is not wanted any more: by its asker, or because its future or the model was dropped.
     pub(crate) cancel: [CancellationToken; 2],
     /// Set when the work on it begins.
     pub(crate) has_begun: Arc<AtomicBool>,
@@ -86,7 +86,7 @@ pub(crate) fn start(options: LlamaOptions, asked: Arc<Asked>) -> Result<Started,
             if let Err(problem) = run(options, &asked, told, &loaded)
                 && report.send(Err(problem)).is_err()
             {
-                error!("nobody waited for the model any more");
+                error!("no caller waited for the model any more");
             }
         })
         .map_err(|cause| LoadError::Thread { cause: Some(cause) })?;
@@ -191,13 +191,13 @@ fn may_split(options: &LlamaOptions) -> bool {
 
 /// What the contexts of the prefill worker are made of; `None` with one thread, which has no halves.
 fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
-    // Who generates waits for memory more than for threads.
+    // Generating waits for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
     let prompts = Shape { threads: whole.threads - streams.threads, ..whole };
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins what waits, as far as there are places. False if there is nothing and nobody can want anything any more.
+/// Begins what waits, as far as there are places. False if there is nothing and no request can come any more.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,

@@ -3,7 +3,7 @@
 use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
 
-/// Its templates list the tools, or nobody does: a model that was trained on its tools needs no list.
+/// Its templates list the tools, or nothing does: a model that was trained on its tools needs no list.
 pub(in super::super) const HERMES: Family = Family {
     name: "hermes",
     opening: Opening::Marker("<tool_call>"),

@@ -1,5 +1,5 @@
 //! The families of models that are known: how each opens, writes and closes a tool call, what frames its messages, and
-//! who tells it of its tools. One file a family; everything else is the same code for all.
+//! what tells it of its tools. One file a family; everything else is the same code for all.
 
 mod envelope;
 mod function_gemma;

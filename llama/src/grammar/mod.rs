@@ -70,7 +70,7 @@ impl Grammars {
         if let Some(known) = self.known(tools) {
             return known;
         }
-        // Not under the lock: nobody else waits for these schemas.
+        // Not under the lock: no other prompt waits for these schemas.
         let grammar = self.grammar(tools);
         let matcher = compile(&self.factory, &grammar).inspect_err(|problem| {
             warn!(

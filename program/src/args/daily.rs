@@ -34,7 +34,7 @@ pub(crate) struct Chat {
     /// The language. Without it, that of the environment.
     #[arg(long)]
     locale: Option<Language>,
-    /// Who answers questions before a call that must be confirmed.
+    /// How questions are answered before a call that must be confirmed.
     #[arg(long)]
     pub(crate) confirm: Option<Confirmation>,
     /// Print one event a line, as JSON.
@@ -58,7 +58,7 @@ pub(crate) struct Call {
     /// Its arguments, a JSON object; `-` reads them from standard input.
     #[arg(value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) arguments: String,
-    /// How the question is answered where the call must be confirmed. Without it nobody is asked, and it does not run.
+    /// How the question is answered where the call must be confirmed. Without it no question is asked, and it does not run.
     #[arg(long)]
     confirm: Option<Answer>,
     /// The chat in which it stands, behind the last entry, created where there is none. Without it, one of its own.
@@ -106,13 +106,13 @@ pub(crate) struct Forget {
     /// Whose chats, habits and notes are erased.
     #[arg(value_name = "USER", value_parser = user)]
     pub(crate) user: UserId,
-    /// Do not ask first. Without a terminal nobody can be asked, and it is needed.
+    /// Do not ask first. Needed where there is no terminal.
     #[arg(long = "yes")]
     pub(crate) is_confirmed: bool,
-    /// Who orders it, which stays on record. Without it, the name in `$USER`.
+    /// The person that orders it, which stays on record. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user)]
     by: Option<UserId>,
-    /// A folder that was named to keep the user's notes as files: those go that were written there, and those that somebody
+    /// A folder that was named to keep the user's notes as files: those go that were written there, and those that a person
     /// has changed since stay and are told. The folder beside the database goes in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,

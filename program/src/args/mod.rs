@@ -41,12 +41,12 @@ pub(crate) enum Command {
     /// SIGTERM ends it in order and with exit code 0, within 35 seconds: a tool that runs finishes and is recorded, and
     /// what it did is printed; a call that has not begun does not, and neither does one whose question is open.
     Call(Call),
-    /// Print the recorded tool calls as JSON lines, in order; or check that nobody has changed them.
+    /// Print the recorded tool calls as JSON lines, in order; or check that they are unchanged.
     Ledger(Ledger),
     /// Erase all that the database has of a user: chats, habits, notes, and the folder of notes beside the database.
     ///
-    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with who ordered it and when, so
-    /// that `madang ledger --verify` tells this from rows that somebody removed. The files are written anew, for which the
+    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with the person that ordered it and when, so
+    /// that `madang ledger --verify` tells this from rows that were removed. The files are written anew, for which the
     /// disk needs room for one more copy. Ended halfway, it is run again. Not reached: backups, copies that the file system
     /// keeps, logs, and folders that were named with --workspace.
     Forget(Forget),
@@ -54,7 +54,7 @@ pub(crate) enum Command {
     ///
     /// It lies in the cache that llama.cpp and the hub's own tools share (HF_HUB_CACHE, HF_HOME, else
     /// ~/.cache/huggingface/hub). A download that breaks off goes on the next time, and a file is used only when its
-    /// checksum is right. HF_TOKEN opens what is not open to everybody, HF_ENDPOINT names another hub, and
+    /// checksum is right. HF_TOKEN opens what is not public, HF_ENDPOINT names another hub, and
     /// HF_HUB_OFFLINE=1 asks none.
     Fetch(Fetch),
     /// Work on notes without a model.
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Stress(Stress),
     /// Let many chats ask a model at once, and measure what each waits for and how fast it is served.
     ///
-    /// The chats have the tools of the toolkit `life` and a database that is removed at the end; nobody is asked, so tools
+    /// The chats have the tools of the toolkit `life` and a database that is removed at the end; no person is asked, so tools
     /// that must be confirmed are not run. Waits are told in milliseconds: until the model takes a completion, and until its
     /// first token.
     #[command(name = "bench-model")]

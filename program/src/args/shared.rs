@@ -1,4 +1,4 @@
-//! Options that several commands share: which model, which database, who, which tools.
+//! Options that several commands share: which model, which database, which user, which tools.
 
 use std::{env, path::PathBuf, sync::Arc};
 
@@ -126,7 +126,7 @@ impl Person {
     }
 }
 
-/// The user who was named, or the one of this machine's account.
+/// The user that was named, or the one of this machine's account.
 pub(super) fn or_usual(given: Option<UserId>) -> UserId {
     let named = || env::var("USER").ok().and_then(|name| UserId::new(name).ok());
     let given = given.or_else(named);

@@ -69,8 +69,8 @@ fn limits(wanted: &BenchModel) -> Limits {
     limits
 }
 
-/// Asks one text after the other. Nobody is there to be asked, so nothing is written but the chat. `None` for a turn that
-/// was refused or whose end nobody knows.
+/// Asks one text after the other. No person is asked, so nothing is written but the chat. `None` for a turn that
+/// was refused or whose end is unknown.
 async fn chat(
     session: Session,
     number: usize,
@@ -80,7 +80,7 @@ async fn chat(
     let mut ends = Vec::with_capacity(turns);
     for turn in 0..turns {
         let text: Arc<str> = stress::TEXTS[(number + turn) % stress::TEXTS.len()].into();
-        // By its default nobody is there to be asked.
+        // By its default no person is asked.
         let end = match session.send_with(text, TurnOptions::default()).await {
             Ok(turn) => turn.ended().await.ok(),
             Err(_) => None,

@@ -23,7 +23,7 @@ pub(super) enum Typed {
     Leave,
 }
 
-/// The prompt of a terminal. Dropped while a line is being typed, it gives the terminal back as it was: nobody can take
+/// The prompt of a terminal. Dropped while a line is being typed, it gives the terminal back as it was: no other can take
 /// the prompt's thread out of its reading.
 #[derive(Debug)]
 pub(super) struct Editor {

@@ -31,7 +31,7 @@ pub(super) trait Screen {
     /// Keeps what was typed before a question for the next line that a person types.
     fn typed_ahead(&mut self, _: String) {}
 
-    /// Where a person can type a line, at the beginning of one; `None` where nobody can.
+    /// Where a person can type a line, at the beginning of one; `None` where no person can.
     fn editor(&mut self) -> Result<Option<&mut Editor>, Failure> {
         Ok(None)
     }

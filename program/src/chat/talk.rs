@@ -29,10 +29,10 @@ pub(super) struct Talk {
     answers: Answers,
 }
 
-/// Who answers questions.
+/// The source of answers to questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answers {
-    /// Nobody: what must be confirmed does not run.
+    /// None: what must be confirmed does not run.
     Nobody,
     /// Yes to every question, as it was said on the command line.
     Yes,
@@ -260,7 +260,7 @@ impl Talk {
                 self.answer(question, Decision::Approve, screen).await;
             }
             (Some(question), Answers::No) => self.answer(question, Decision::Deny, screen).await,
-            // It was asked where somebody could answer, before the program ended.
+            // It was asked where a person could answer, before the program ended.
             (Some(_), Answers::Nobody) => {
                 screen.say(&Text::QuestionWaits.in_locale(self.options.locale));
             }

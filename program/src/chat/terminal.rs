@@ -170,7 +170,7 @@ async fn settle(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<()
     }
 }
 
-/// The calls of which nobody can tell whether they took effect, with their numbers, and how to say so.
+/// The calls whose effect is unknown, with their numbers, and how to say so.
 fn unsettled(calls: &[LedgerRow], locale: Locale) -> String {
     let line = |row: &LedgerRow| {
         format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))

@@ -20,7 +20,7 @@ pub(super) struct Case {
     /// What the database has at the end.
     #[serde(default)]
     pub(super) rows: Vec<Rows>,
-    /// Calls that must not happen, beside writing calls that nobody expects.
+    /// Calls that must not happen, beside unexpected writing calls.
     #[serde(default)]
     pub(super) never: Vec<Never>,
 }

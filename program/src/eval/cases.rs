@@ -1,4 +1,4 @@
-//! Cases from files: JSON lines, or sealed as hexadecimal digits so that nobody reads them by accident.
+//! Cases from files: JSON lines, or sealed as hexadecimal digits so that they are not read by accident.
 
 use std::{collections::HashSet, fs::File, io, path::Path};
 

@@ -37,7 +37,7 @@ use crate::{
     signals::Signals,
 };
 
-/// Tools that write no more than what a session shows: nobody claims to have written anything by them.
+/// Tools that write no more than what a session shows: no text claims to have written anything by them.
 const SHOWING: &[&str] = &[
     "open_page",
     "switch_to_index",
@@ -150,8 +150,8 @@ async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Fail
 
 /// Plays cases as they are meant, some at a time: mostly they wait for a disk.
 async fn as_meant(cases: &[Placed], toolkits: &Toolkits) -> Result<Vec<Verdict>, Failure> {
-    let nobody = Arc::new(ScriptedModel::new([]));
-    let stage = Stage { model: nobody, system: None, toolkits, cast: Cast::AsMeant };
+    let silent = Arc::new(ScriptedModel::new([]));
+    let stage = Stage { model: silent, system: None, toolkits, cast: Cast::AsMeant };
     let bar = bar(cases.len());
     let mut parts = cases.chunks(cases.len().div_ceil(4).max(1));
     let mut part = || judge_all(parts.next().unwrap_or_default(), &stage, &bar);

@@ -1,4 +1,4 @@
-//! One case through the real runtime: a fresh database, a session, and a person who answers as the case says.
+//! One case through the real runtime: a fresh database, a session, and a person that answers as the case says.
 
 use std::sync::{
     Arc,
@@ -41,12 +41,12 @@ pub(super) struct Stage<'a> {
     pub(super) cast: Cast,
 }
 
-/// Who answers where a case asks the model.
+/// What answers where a case asks the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cast {
     /// The model.
     Model,
-    /// Nobody: what is meant is played, to see whether the case can be.
+    /// No model: what is meant is played, to see whether the case can be.
     AsMeant,
 }
 
@@ -122,7 +122,7 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
 /// A machine that stands still for a moment must not count against the model: only a tool that hangs is ended.
 fn limits() -> Limits {
     let mut limits = Limits::default();
-    // Before those who wait for the store are told that it does not answer.
+    // Before callers that wait for the store are told that it does not answer.
     limits.transaction_deadline = limits.store_timeout / 2;
     limits
 }

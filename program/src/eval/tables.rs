@@ -78,7 +78,7 @@ pub(super) fn problem(rows: &Rows) -> Option<String> {
     unknown.or_else(|| (!all_plain).then(|| "expects a list or an object in a column".to_owned()))
 }
 
-/// Counts the rows of each expectation in a database that nobody writes any more.
+/// Counts the rows of each expectation in a database without a writer.
 ///
 /// # Errors
 /// The database cannot be read.

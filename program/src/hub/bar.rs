@@ -1,4 +1,4 @@
-//! How much of a model has come, where somebody looks.
+//! How much of a model has come, on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -34,7 +34,7 @@ impl Bar {
         self.0.set_message(text);
     }
 
-    /// Prints a line above it, or in its place where nobody sees a bar.
+    /// Prints a line above it, or in its place where no bar is shown.
     pub(super) fn line(&self, text: &str) {
         self.0.suspend(|| crate::output::notice(text));
     }

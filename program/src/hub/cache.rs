@@ -5,7 +5,7 @@
 //!                           blobs/SHA256.incomplete       as many of them as have come
 //!                           snapshots/COMMIT/FILE.gguf    a link to a blob, with the name that it has in that commit
 //!                           refs/main                     the newest commit that is here
-//! CACHE/.locks/models--OWNER--REPO/SHA256.lock            held by whoever downloads the blob
+//! CACHE/.locks/models--OWNER--REPO/SHA256.lock            held by the program that downloads the blob
 //! ```
 
 use std::{
@@ -79,7 +79,7 @@ impl HubCache {
         is_complete(&self.link(commit, file), content)
     }
 
-    /// The complete model that is here, by its first file; `None` if there is none. Asks nobody.
+    /// The complete model that is here, by its first file; `None` if there is none. Asks no hub.
     pub(super) fn snapshot(&self, name: &HubName) -> Option<PathBuf> {
         let snapshots = self.folder.join("snapshots");
         let newest = fs::read_to_string(self.newest()).ok();
@@ -126,7 +126,7 @@ impl HubCache {
         fs::rename(&fresh, &link)
     }
 
-    /// Says that this commit is the newest here, for those who cannot ask the hub.
+    /// Says that this commit is the newest here, for programs that cannot ask the hub.
     pub(super) fn is_newest(&self, commit: &str) -> io::Result<()> {
         let newest = self.newest();
         if fs::read_to_string(&newest).is_ok_and(|known| known.trim() == commit) {
@@ -217,7 +217,7 @@ fn names_below(folder: &Path, before: &str, names: &mut Vec<String>) {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{before}{name}");
         match fs::metadata(entry.path()) {
-            // A folder that is a link could lead in a circle; nobody makes one here.
+            // A folder that is a link could lead in a circle; none is made here.
             Ok(found) if found.is_dir() && entry.file_type().is_ok_and(|kind| kind.is_dir()) => {
                 names_below(&entry.path(), &format!("{path}/"), names);
             }

@@ -1,6 +1,6 @@
 //! Which files of a repository are the model that was asked for, as llama.cpp chooses them.
 
-/// What is taken where nobody says, in this order, as llama.cpp does: the usual balance of size and quality, and the one
+/// What is taken by default, in this order, as llama.cpp does: the usual balance of size and quality, and the one
 /// that every small model has.
 const USUAL: [&str; 2] = ["Q4_K_M", "Q8_0"];
 

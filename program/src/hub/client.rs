@@ -41,7 +41,7 @@ impl Bounds {
     };
 }
 
-/// Who asks. It is sent to the hub itself and to nobody that the hub sends to, and never shown.
+/// The token of the user. It is sent to the hub itself and to no host that the hub sends to, and never shown.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -81,14 +81,14 @@ pub(super) struct Bytes {
 }
 
 impl Client {
-    /// Connects to nobody yet. Proxies are those of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
+    /// Does not connect yet. Proxies are those of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     pub(super) fn new(endpoint: Url, token: Option<Token>, bounds: Bounds) -> Self {
         let config = Agent::config_builder()
             .user_agent(concat!("madang/", env!("CARGO_PKG_VERSION")))
             // As they are: a compressed body has another length, and its places are others.
             .accept_encoding("identity")
             .http_status_as_error(false)
-            // Followed here, where it is known who may see the token.
+            // Followed here, where it is known which host may see the token.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_resolve(Some(bounds.connect))
@@ -255,7 +255,7 @@ mod tests {
         listing: Duration::from_millis(200),
     };
 
-    /// A client of somebody who answers with these pieces, as long as they are read, and then says nothing more.
+    /// A client of a server that answers with these pieces, as long as they are read, and then says nothing more.
     fn client_of(pieces: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Client {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -66,7 +66,7 @@ impl Download<'_> {
         }
         cache::create_folder_of(&blob).map_err(unwritten(&blob))?;
         let _lock = Lock::take(&self.cache.lock(content), &blob, &file.name, waits).await?;
-        // Whoever had the lock before may have brought it.
+        // The program that had the lock before may have brought it.
         if cache::is_complete(&blob, content) {
             return Ok(());
         }

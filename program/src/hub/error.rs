@@ -17,7 +17,7 @@ pub(super) type Cause = Box<dyn Error + Send + Sync>;
 /// Why a model could not be brought.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HubError {
-    /// Nobody answers, or not to the end.
+    /// The host does not answer, or not to the end.
     #[error("failed to reach {host}: check the network and try again; what has come is kept")]
     Unreachable {
         host: String,
@@ -39,12 +39,12 @@ pub(super) enum HubError {
         #[source]
         cause: Cause,
     },
-    /// The hub wants to know who asks.
+    /// The hub wants a token.
     #[error(
-        "{name} does not exist or is not open to everybody: check its name, or give a token that may read it in HF_TOKEN"
+        "{name} does not exist or is not public: check its name, or give a token that may read it in HF_TOKEN"
     )]
     NeedsToken { name: HubName },
-    /// The hub knows who asks, and refuses.
+    /// The hub knows the token, and refuses.
     #[error(
         "the hub refuses {name} to this token: ask for access on the page of the model, or give another token in HF_TOKEN"
     )]
@@ -134,7 +134,7 @@ pub(super) enum HubError {
     /// Another program holds the file and does nothing.
     #[error("another program downloads {file} and has not come further for {} s: end it and try again", .waited.as_secs())]
     Held { file: String, waited: Duration },
-    /// Nobody may be asked, and nothing is there.
+    /// No hub may be asked, and nothing is here.
     #[error("{name} is not in {}, and HF_HUB_OFFLINE is set: unset it to download the model", .cache.display())]
     Offline { name: HubName, cache: PathBuf },
     /// Nothing says where the cache is.

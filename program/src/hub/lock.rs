@@ -8,10 +8,10 @@ use std::{
 
 use super::{cache, error::HubError};
 
-/// How often somebody who waits looks.
+/// How often a waiting program looks.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
-/// Who downloads and gets nothing gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and who goes on with an earlier
-/// part has read some fifty gigabytes of it by then. Whoever has not come further does not run any more, and has not ended.
+/// A download that gets nothing gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and one that goes on with an earlier
+/// part has read some fifty gigabytes of it by then. A program that has not come further does not run any more, and has not ended.
 const MAX_STANDSTILL: Duration = Duration::from_secs(300);
 
 /// The right to write a file of the cache. It ends when it is dropped, and with the process, however that ends.
@@ -64,7 +64,7 @@ mod tests {
     async fn who_waits_gives_up_on_a_holder_that_comes_no_further_and_not_on_a_slow_one() {
         let folder = tempfile::tempdir().unwrap();
         let (path, growing) = (folder.path().join("locks/a.lock"), folder.path().join("a"));
-        let first = Lock::take(&path, &growing, "a", || panic!("nobody has it")).await.unwrap();
+        let first = Lock::take(&path, &growing, "a", || panic!("it is free")).await.unwrap();
         let said = Cell::new(0);
         let begun = tokio::time::Instant::now();
         let slow = async {

@@ -90,7 +90,7 @@ async fn update(
 ) -> Result<PathBuf, HubError> {
     let Listing { commit, files } = listing(client, name, retry).await?;
     let model = model(name, &files)?;
-    // Before it is used: somebody else may have written it, and the one that is here is still there by its commit.
+    // Before it is used: another program may have written it, and the one that is here is still there by its commit.
     if let Some((older, had)) = snapshot.and_then(|snapshot| cache.origin(snapshot))
         && had != model[0].1.sha256
     {

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 /// The hub gives out no longer names.
 const MAX_BYTES: usize = 96;
 
-/// A repository and, where somebody asked for one, a quantisation and a commit.
+/// A repository and, where the name has one, a quantisation and a commit.
 ///
 /// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them, so that no name leaves
 /// its place in an address or a folder, and no two names share a folder.

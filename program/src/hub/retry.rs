@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The first wait; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// No wait is longer, also where the hub asks for it: somebody sits before the program.
+/// No wait is longer, also where the hub asks for it: a person sits before the program.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// A connection that brought so much was no failure to begin with. Less, and a server that breaks off after each byte
 /// would be asked for ever.
@@ -32,7 +32,7 @@ impl Retry {
         Self { most: 0, failed: 0 }
     }
 
-    /// For the first question: less than two seconds of waiting, so that who has no network hears so soon.
+    /// For the first question: less than two seconds of waiting, so that a user without a network hears so soon.
     pub(super) fn asking() -> Self {
         Self { most: 3, failed: 0 }
     }

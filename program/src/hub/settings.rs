@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::{cache, client::Token, error::HubError};
 
-/// The hub where nobody says which.
+/// The hub unless `HF_ENDPOINT` names another.
 const ENDPOINT: &str = "https://huggingface.co";
 
 /// What the environment says.
@@ -60,7 +60,7 @@ fn endpoint(text: &str) -> Result<Url, HubError> {
     if is_web { Ok(url) } else { Err(HubError::Endpoint { cause: None }) }
 }
 
-/// Whether nobody on the way can read what is sent there.
+/// Whether what is sent there cannot be read on the way.
 pub(super) fn is_private(endpoint: &Url) -> bool {
     endpoint.scheme() == "https"
         || match endpoint.host() {

@@ -19,7 +19,7 @@ use super::{
 pub(crate) struct Oracles {
     pub(crate) chats: Vec<ChatOracle>,
     pub(crate) handled: HashMap<CallId, Handled>,
-    /// While an actor that serves everybody was gone.
+    /// While a shared actor was gone.
     pub(crate) kills: Vec<RangeInclusive<Instant>>,
     /// Turns that every chat was to have.
     pub(crate) turns: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Findings {
     pub(crate) unasked: Vec<String>,
     pub(crate) misreported: Vec<String>,
     pub(crate) disturbed: Vec<String>,
-    /// Turns that somebody's failure changed while an actor that serves everybody was killed.
+    /// Turns that another's failure changed while a shared actor was killed.
     pub(crate) cut: u64,
     pub(crate) calls: BTreeMap<String, u64>,
     pub(crate) endings: BTreeMap<&'static str, u64>,
@@ -114,7 +114,7 @@ impl Findings {
             }
             Effect::Unknown if handled.is_transactional => {
                 self.misreported
-                    .push(format!("nobody knows what call {call} did, says the ledger"));
+                    .push(format!("the ledger says that the effect of call {call} is unknown"));
             }
             Effect::Committed | Effect::None | Effect::Unknown => {}
         }
@@ -188,7 +188,7 @@ impl Findings {
         let approved: HashSet<_> = oracles.chats.iter().flat_map(|chat| &chat.approved).collect();
         for (call, _) in oracles.handled.iter().filter(|(_, handled)| must_be(handled)) {
             if !approved.contains(call) {
-                self.unasked.push(format!("call {call} ran, and nobody said yes"));
+                self.unasked.push(format!("call {call} ran without a yes"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One chat of a run: a person who asks, answers, leaves, and notes what they are told.
+//! One chat of a run: a person that asks, answers, leaves, and notes what it is told.
 
 use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 
@@ -55,7 +55,7 @@ pub(crate) async fn chat(run: Arc<Run>, number: usize) -> ChatOracle {
     let events = session.subscribe();
     let mut chat = Chat { run: run.clone(), number, session, events, oracle, rng };
     for turn in 0..run.turns {
-        let _place = run.in_flight.acquire().await.expect("nobody closes it");
+        let _place = run.in_flight.acquire().await.expect("it is never closed");
         run.begins_turn();
         chat.turn(turn).await;
         run.progress.inc(1);
@@ -171,7 +171,7 @@ impl Chat {
         (heard.ending.or(told), heard.asked)
     }
 
-    /// Asks for the end of a turn that nobody told: whoever submits again hears of it.
+    /// Asks for the end of a turn that was not told: a repeated submit hears of it.
     async fn ending_of(&mut self, id: TurnId, text: &str, key: &IdempotencyKey) -> TurnEnding {
         loop {
             let again = self.submit(text, key).await;

@@ -36,7 +36,7 @@ impl ChatModel for PlanModel {
                 match plan.model {
                     None => {}
                     Some(ModelFault::Fails) => return Err(ModelError::failed("Planned")),
-                    // A panic like any other, but that nobody prints it.
+                    // A panic like any other, but not printed.
                     Some(ModelFault::Panics) => std::panic::resume_unwind(Box::new("planned")),
                 }
             }

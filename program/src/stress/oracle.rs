@@ -106,7 +106,7 @@ impl TurnNote {
         Some(self.ended?.at - self.began)
     }
 
-    /// Somebody else's failure has changed what came of it.
+    /// Another's failure has changed what came of it.
     pub(crate) fn is_disturbed(&self) -> bool {
         let ending = self.ended.map(|end| end.ending);
         match self.expected {

@@ -8,7 +8,7 @@ use fastrand::Rng;
 /// What a tool of a run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
-    /// Writes in the ledger's own transaction. Asks nobody.
+    /// Writes in the ledger's own transaction. Asks no one.
     Save,
     /// The same, but destructive: a person is asked.
     Erase,
@@ -109,7 +109,7 @@ pub(crate) const ROUNDS: usize = 3;
 /// Events of a turn among which it is disturbed: some turns are over before.
 const EVENTS: u64 = 6;
 
-/// One fault of so many is a handler that keeps the transaction: it holds up everybody for as long as it may.
+/// One fault of so many is a handler that keeps the transaction: it holds up all others for as long as it may.
 const TOO_SLOW: u8 = 32;
 
 impl TurnPlan {

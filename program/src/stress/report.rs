@@ -21,7 +21,7 @@ pub(crate) struct Report {
     calls: BTreeMap<String, u64>,
     /// What was refused and tried again.
     refused: u64,
-    /// Kills of actors that serve everybody, and turns that they cut off.
+    /// Kills of shared actors, and turns that they cut off.
     kills: usize,
     cut: u64,
     heap: Heap,

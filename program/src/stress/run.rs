@@ -78,7 +78,7 @@ pub(crate) struct Run {
     killed: Mutex<Vec<RangeInclusive<Instant>>>,
 }
 
-/// An actor that serves everybody.
+/// An actor that all chats share.
 #[derive(Debug, Clone, Copy)]
 enum Shared {
     Dispatcher,
@@ -87,7 +87,7 @@ enum Shared {
     Store,
 }
 
-/// Once so many turns are begun, on average, an actor that serves everybody is killed, at a hundred percent of chaos.
+/// Once so many turns are begun, on average, a shared actor is killed, at a hundred percent of chaos.
 const TURNS_FOR_A_KILL: usize = 50;
 
 /// Kills in a run: each takes the turns with it that need the actor just then, and a model is started anew later each time.

@@ -96,7 +96,7 @@ impl Tool for PlannedTool {
     }
 }
 
-/// A panic like any other, but that nobody prints it.
+/// A panic like any other, but not printed.
 fn panic_quietly() -> ! {
     std::panic::resume_unwind(Box::new("planned"))
 }

@@ -167,7 +167,7 @@ impl Tool for Booked {
 /// Leaves a row in the open transaction of whichever store it is.
 async fn leave_row(connection: &mut (dyn Any + Send), call: CallId) -> ToolResult<()> {
     if let Some(memory) = connection.downcast_mut::<MemoryConnection>() {
-        // Values have names: this one is nobody else's.
+        // Values have names: this one is used once.
         memory.put(format!("{call} {}", Uuid::now_v7()), json!(call))?;
     } else if let Some(db) = connection.downcast_mut::<SqliteConnection>() {
         let insert = sqlx::query("INSERT INTO stress_effects (call) VALUES ($1)");

@@ -19,7 +19,7 @@ use super::{
 /// The context with what its sequences hold.
 ///
 /// A chat that was just answered rests in its sequence. As soon as those that rest hold more than `resting_tokens`, or a
-/// sequence or its room is needed, the one that has rested longest moves to memory, with what it shares with nobody; and
+/// sequence or its room is needed, the one that has rested longest moves to memory, with what it shares with no other; and
 /// from there it is forgotten. What several begin with stays behind in a sequence of its own.
 pub(super) struct Cache<'m> {
     pub(super) kv: KvContext<'m>,
@@ -131,7 +131,7 @@ impl<'m> Cache<'m> {
         }
     }
 
-    /// The sequence that is nobody's.
+    /// The sequence of no chat.
     pub(super) const fn scratch(&self) -> Sequence {
         self.kv.scratch()
     }
@@ -141,7 +141,7 @@ impl<'m> Cache<'m> {
         self.slots.all()
     }
 
-    /// Nobody needs what a sequence holds.
+    /// No chat needs what a sequence holds any more.
     pub(super) fn free(&mut self, sequence: Sequence) {
         self.kv.empty(sequence);
         self.slots.free(sequence);

@@ -1,4 +1,4 @@
-//! Chats that rest: how many may do so in the context, who moves to memory when room is needed, and what stays behind.
+//! Chats that rest: how many may do so in the context, which one moves to memory when room is needed, and what stays behind.
 
 use tracing::debug;
 
@@ -43,7 +43,7 @@ impl Cache<'_> {
         }
     }
 
-    /// How many tokens are held by chats that rest and by nobody else. A chat that came back whole has its own copy of what
+    /// How many tokens are held by chats that rest alone. A chat that came back whole has its own copy of what
     /// it begins with, which is not counted.
     fn resting(&self) -> usize {
         let own = |sequence| self.kv.held().len(sequence) - self.shared(sequence);

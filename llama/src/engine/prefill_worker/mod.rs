@@ -17,7 +17,7 @@ use thread::{Decoded, Done, Lent, Order};
 pub(super) use thread::{Make, ThreadHandle, channel};
 pub(super) use when::Room;
 
-/// The contexts for it, and who is in them.
+/// The contexts for it, and the chats in them.
 pub(super) struct PrefillWorker<'m> {
     thread: ThreadHandle<'m>,
     stage: Stage,
@@ -43,7 +43,7 @@ enum Stage {
     Unmade,
     /// The worker makes them.
     Making,
-    /// Nobody is in them.
+    /// No chat is in them.
     Together,
     /// Completions that generate are in one of them, prompts in the other.
     Split,
@@ -73,7 +73,7 @@ enum Heard {
     Lost,
 }
 
-/// So many tokens of prompts are read at once: twice as many are no faster, and who wants the context waits half as long.
+/// So many tokens of prompts are read at once: twice as many are no faster, and a chat that wants the context waits half as long.
 const PIECE: usize = 64;
 /// The worker is given so many such pieces, that it need not wait for the engine between them: that looks for it after each
 /// of its own decodes only. All together are inside of the sliding windows of most models (512 tokens and more): then they
@@ -167,7 +167,7 @@ impl<'m> PrefillWorker<'m> {
         heard
     }
 
-    /// Who generated on a sequence is over; the main context holds its chat, as far as there is room.
+    /// The completion on a sequence is over; the main context holds its chat, as far as there is room.
     pub(super) fn leave(&mut self, sequence: Sequence, main: &mut KvContext<'m>) {
         if let Some(streams) = &mut self.streams {
             main.take_over(sequence, streams, &mut self.states);
@@ -175,7 +175,7 @@ impl<'m> PrefillWorker<'m> {
         }
     }
 
-    /// Nobody is in these contexts any more.
+    /// No chat is in these contexts any more.
     pub(super) fn clear(&mut self) {
         self.hear(true);
         self.pieces.clear();

@@ -29,7 +29,7 @@ pub(super) struct Decoded<'m> {
     pub(super) lent: Lent<'m>,
     /// So many batches were decoded.
     pub(super) count: usize,
-    /// Why not all, where nobody asked for the context.
+    /// Why not all, where the engine did not ask for the context.
     pub(super) result: Result<(), DecodeError>,
 }
 
@@ -79,7 +79,7 @@ pub(in super::super) fn channel<'m>() -> (ThreadHandle<'m>, Work<'m>) {
 }
 
 impl<'m> Work<'m> {
-    /// Works until nobody orders anything any more.
+    /// Works until the engine is gone.
     pub(in super::super) fn run(self, weights: &'m Weights, make: Make) {
         while self.does_one(weights, make) {}
     }
@@ -111,7 +111,7 @@ impl<'m> Work<'m> {
     }
 }
 
-/// One after the other, and nobody else makes any by then: llama.cpp changes the weights' own settings meanwhile.
+/// One after the other, and no other thread makes any by then: llama.cpp changes the weights' own settings meanwhile.
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kv = |shape| {

@@ -32,7 +32,7 @@ impl Engine<'_> {
             if worker.is_awaited(&self.runs) {
                 worker.thread.want();
             }
-            // Where nobody generates there is nothing else to do.
+            // Where no chat generates there is nothing else to do.
             let waits = self.runs.iter().all(|run| run.context != ContextKind::Streams);
             match worker.hear(waits) {
                 Heard::Nothing => return,
@@ -90,7 +90,7 @@ impl Engine<'_> {
     }
 
     /// What the worker was given is read, and returns to the main context at once: others may begin with it, and it is not
-    /// lost with those who leave. A state returns when all is summed up in it.
+    /// lost with those that leave. A state returns when all is summed up in it.
     fn has_read(&mut self) {
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
             return;
@@ -126,7 +126,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lets those that are new move to where they read or generate. False if somebody has no room there.
+    /// Lets those that are new move to where they read or generate. False if one has no room there.
     fn admit(&mut self) -> bool {
         let Self { runs, cache, prefill_worker: Some(worker), .. } = self else { return false };
         worker.stage = Stage::Split;
@@ -209,7 +209,7 @@ impl Engine<'_> {
 }
 
 impl PrefillWorker<'_> {
-    /// Whether somebody wants to move to the context of prompts, begin with what was read there, or has left it.
+    /// Whether a chat wants to move to the context of prompts, begin with what was read there, or has left it.
     fn is_awaited(&self, runs: &[Run]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {

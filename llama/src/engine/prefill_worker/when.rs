@@ -22,7 +22,7 @@ pub(in super::super) struct Room {
     pub(in super::super) main: usize,
 }
 
-/// From so many tokens on a prompt is worth it: moving everybody to other contexts and back takes as long as some ten
+/// From so many tokens on a prompt is worth it: moving all chats to other contexts and back takes as long as some ten
 /// tokens take to read, and while the contexts are split each side has half of the threads.
 const LONG: usize = 256;
 /// A completion that generates has room for so many tokens more when the contexts split: with less all would soon move back.

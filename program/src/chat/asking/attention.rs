@@ -87,7 +87,7 @@ impl Attention {
     }
 
     /// This was typed at once, and whether a silence was before it. What is more than one key was pasted, or typed by
-    /// somebody who writes: it answers nothing.
+    /// a person that writes: it answers nothing.
     pub(super) fn typed(&mut self, text: &str, was_silent: bool) -> Step {
         let mut letters = text.chars();
         let (Some(letter), rest) = (letters.next(), letters.as_str()) else { return Step::Nothing };
@@ -131,7 +131,7 @@ impl Attention {
     }
 }
 
-/// What a key means. The letters on the same keys of a Korean keyboard count too: nobody should have to switch first.
+/// What a key means. The letters on the same keys of a Korean keyboard count too: no person should have to switch first.
 const fn meaning(letter: char) -> Option<Key> {
     match letter {
         CONTROL_C | '\u{4}' => Some(Key::Interrupt),

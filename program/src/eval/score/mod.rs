@@ -65,7 +65,7 @@ pub(super) struct Marks {
     /// The rows that must be there; `None` where the case says nothing of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rows: Option<bool>,
-    /// No writing call that nobody expects, and none that must not be.
+    /// No unexpected writing call, and none that must not be.
     pub(super) restraint: bool,
     /// The texts say what they must, and claim nothing that is not so.
     pub(super) truth: bool,

@@ -209,7 +209,7 @@ mod tests {
         let (wakes, _wake) = io::pipe().unwrap();
         typing.write_all(b"y").unwrap();
         drop(typing);
-        // More than room for all that is heard, so that the thread waits for nobody.
+        // More than room for all that is heard, so that the thread never waits.
         let (told, mut heard) = mpsc::channel(MAX_WAITING);
         let (ended, end) = blocking::channel();
         thread::spawn(move || {

@@ -117,8 +117,8 @@ fn a_hub_that_refuses_is_told_in_one_sentence() {
     let hub = Hub::with(&[(FILE, &bytes)]);
     let host = hub.address().to_string();
     for (status, header, words) in [
-        (401, "", &["does not exist or is not open to everybody", "HF_TOKEN"][..]),
-        (403, "", &["does not exist or is not open to everybody", "HF_TOKEN"]),
+        (401, "", &["does not exist or is not public", "HF_TOKEN"][..]),
+        (403, "", &["does not exist or is not public", "HF_TOKEN"]),
         (404, "", &["there is no someone/some-model-GGUF", &host, "check its name"]),
         (418, "", &["status 418", "HF_ENDPOINT"]),
         (429, "Retry-After: 3600", &["cannot serve this now (429)", "try again in 3600 s"]),
