@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use madang::{
-    Decision, EventKind, Item, Runtime,
+    Decision, EventKind, Runtime, StreamItem,
     tool::{self, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let session = runtime.session("kim", "chat-1").await?;
     let mut events = session.send("remind me to buy milk").await?.events();
     while let Some(item) = events.next().await {
-        let Item::Event(event) = item else { continue };
+        let StreamItem::Event(event) = item else { continue };
         println!("{}", serde_json::to_string(&*event)?);
         if let EventKind::ConfirmationAsked { question } = &event.kind {
             session.answer(question, Decision::Approve).await?;

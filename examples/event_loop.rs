@@ -5,7 +5,7 @@
 
 use std::{error::Error, sync::Arc, sync::mpsc as event_loop, thread};
 
-use madang::{Decision, EventKind, Item, Locale, Question, Runtime, SessionEvent};
+use madang::{Decision, EventKind, Locale, Question, Runtime, SessionEvent, StreamItem};
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -34,7 +34,7 @@ async fn serve(
     tokio::spawn(async move {
         while let Some(item) = events.next().await {
             // Streaming text comes as items of its own, which this program does not show.
-            let Item::Event(event) = item else { continue };
+            let StreamItem::Event(event) = item else { continue };
             drop(told.send(Ok(event)));
         }
     });

@@ -147,8 +147,8 @@ impl Runtime {
         let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
         let cancelled = self.inner().wiring.closing.child_token();
         let (late, answered) = match place.held {
-            Some((door, begun)) => (
-                door.late(turn, locale, self.inner().clock.clone()),
+            Some((slot, begun)) => (
+                slot.late(turn, locale, self.inner().clock.clone()),
                 Recipient::channel(news.clone()).holding(begun),
             ),
             None => (Recipient::nobody(), Recipient::channel(news.clone())),

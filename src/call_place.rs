@@ -6,7 +6,7 @@ use madang_actors::{
     ledger::text_digest,
     port::Write,
     protocol::{SessionId, Timestamp, TurnEnding, TurnId, TurnOptions, Usage, UserId},
-    session::{Begun, Door, SessionMsg},
+    session::{Begun, SessionMsg, SessionSlot},
 };
 use tokio::{sync::oneshot, time::timeout};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub(crate) struct CallPlace {
     pub(crate) turn: TurnId,
     pub(crate) seq: u64,
     /// Keeps the named session asleep until the call has ended.
-    pub(crate) held: Option<(Arc<Door>, Begun)>,
+    pub(crate) held: Option<(Arc<SessionSlot>, Begun)>,
 }
 
 impl Runtime {
@@ -36,9 +36,9 @@ impl Runtime {
             return Ok(CallPlace { session, turn, seq: 1, held: None });
         };
         self.open(user, &session).await?;
-        let door = self.inner().doors.door(&session, user, &self.inner().limits);
-        let door = door.ok_or_else(|| SessionError::Foreign(session.clone()))?;
-        let begun = self.begin_asleep(&door).await;
+        let slot = self.inner().sessions.slot(&session, user, &self.inner().limits);
+        let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        let begun = self.begin_asleep(&slot).await;
         let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
         // Only now: what an actor of the session began has ended, and none wakes.
         let stored = self.inner().wiring.store.store().session(&session).await;
@@ -49,18 +49,18 @@ impl Runtime {
         if is_open {
             return Err(SessionError::Busy(session));
         }
-        Ok(CallPlace { session, turn, seq: last_seq + 1, held: Some((door, begun)) })
+        Ok(CallPlace { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
     }
 
     /// Puts the session to sleep, if it rests.
-    async fn begin_asleep(&self, door: &Arc<Door>) -> Option<Begun> {
-        if let Some(actor) = door.awake() {
+    async fn begin_asleep(&self, slot: &Arc<SessionSlot>) -> Option<Begun> {
+        if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
                 drop(timeout(self.inner().limits.ask_timeout, sleeps).await);
             }
         }
-        door.begins_asleep()
+        slot.begins_asleep()
     }
 }
 

@@ -9,7 +9,7 @@ use madang_actors::{
     dispatcher::{DispatchRequest, settle},
     port::{InterruptedSession, LedgerFilter, StoreError},
     protocol::{EventKind, Fault, LimitExceeded, SessionId, TurnId, UserId},
-    session::{Door, Item, SessionMsg, Subscription, TurnEnd},
+    session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
     supervisor::Tree,
 };
 use tokio::{sync::oneshot, task::JoinSet};
@@ -71,12 +71,12 @@ impl Runtime {
             while running.len() < self.inner().limits.max_resuming_sessions.max(1)
                 && let Some((session, user)) = self.inner().interrupted.take_any()
             {
-                let doors = &self.inner().doors;
-                let Some(door) = doors.door(&session, &user, &self.inner().limits) else {
+                let slots = &self.inner().sessions;
+                let Some(slot) = slots.slot(&session, &user, &self.inner().limits) else {
                     continue;
                 };
                 count += 1;
-                running.spawn(goes_on(self.inner(), &door));
+                running.spawn(goes_on(self.inner(), &slot));
             }
             if running.join_next().await.is_none() {
                 return count;
@@ -87,11 +87,11 @@ impl Runtime {
 
 /// Wakes a session; the future waits until its turn has ended or waits for a person. Sent before it is polled: whoever
 /// takes a session out of the list and is dropped has woken it all the same.
-fn goes_on(runtime: &Inner, door: &Arc<Door>) -> impl Future<Output = ()> + Send + 'static {
-    let heard = door.feed().watch();
-    runtime.wake(door); // it was let in before its process ended, so it waits for its place
+fn goes_on(runtime: &Inner, slot: &Arc<SessionSlot>) -> impl Future<Output = ()> + Send + 'static {
+    let heard = slot.feed().watch();
+    runtime.wake(slot); // it was let in before its process ended, so it waits for its place
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let sent = runtime.send(door, SessionMsg::Running { ended, reply });
+    let sent = runtime.send(slot, SessionMsg::Attach { ended, reply });
     follow(sent, running, heard, end)
 }
 
@@ -110,12 +110,17 @@ async fn follow(
             item = heard.next() => item,
         };
         match item {
-            Some(Item::Event(event)) => {
+            Some(StreamItem::Event(event)) => {
                 if matches!(event.kind, EventKind::ConfirmationAsked { .. }) {
                     return;
                 }
             }
-            Some(Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
+            Some(
+                StreamItem::Text(_)
+                | StreamItem::Thinking(_)
+                | StreamItem::Lagged { .. }
+                | StreamItem::ReplayFailed,
+            ) => {}
             None => return,
         }
     }

@@ -1,4 +1,4 @@
-//! The runtime: the tree of actors, and the doors to its sessions.
+//! The runtime: the tree of actors, and the slots to its sessions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use madang_actors::{
     },
     protocol::{Answer, AnswerError, LimitExceeded, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{Door, Doors, History, Place, Sent, SessionMsg, Wiring, open},
+    session::{History, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, Wiring, open},
     store::WriterHealth,
     supervisor::{Children, Health, InspectRuntime, Supervisor, Tree},
 };
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
 pub(crate) struct Inner {
     pub(crate) tree: Tree,
     pub(crate) wiring: Arc<Wiring>,
-    pub(crate) doors: Doors,
+    pub(crate) sessions: SessionRegistry,
     pub(crate) limits: Arc<Limits>,
     pub(crate) locale: Locale,
     pub(crate) time_zones: TimeZones,
@@ -141,7 +141,7 @@ impl Runtime {
         let inner = Inner {
             tree,
             wiring,
-            doors: Doors::default(),
+            sessions: SessionRegistry::default(),
             limits,
             locale,
             time_zones,
@@ -163,12 +163,12 @@ impl Runtime {
     pub async fn session(&self, user: &str, session: &str) -> Result<Session, SessionError> {
         let (user, session) = (UserId::new(user)?, SessionId::new(session)?);
         self.open(&user, &session).await?;
-        let door = self.inner.doors.door(&session, &user, &self.inner.limits);
-        let door = door.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        let slot = self.inner.sessions.slot(&session, &user, &self.inner.limits);
+        let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
         if self.inner.interrupted.take(&session) {
-            self.inner.wake(&door);
+            self.inner.wake(&slot);
         }
-        Ok(Session::new(door, self.inner.clone()))
+        Ok(Session::new(slot, self.inner.clone()))
     }
 
     /// Makes sure that the session exists and is this user's.
@@ -247,7 +247,7 @@ impl Runtime {
     /// How many sessions are in memory: those that are awake, and those that sleep while a handle or a subscriber is kept.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
-        self.inner.doors.count()
+        self.inner.sessions.count()
     }
 
     /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
@@ -263,7 +263,7 @@ impl Runtime {
         inner.wiring.closing.cancel();
         let patience = inner.limits.shutdown_timeout;
         let ended = tokio::time::timeout(patience, async {
-            inner.doors.close().await;
+            inner.sessions.close().await;
             inner.tasks.close();
             inner.tasks.wait().await;
         })
@@ -307,15 +307,15 @@ pub(crate) enum Delivery {
 }
 
 impl Inner {
-    /// Sends a message through a session's door, and wakes whoever sleeps behind it.
-    pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) -> Delivery {
+    /// Sends a message through a session's slot, and wakes whoever sleeps behind it.
+    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
         if self.is_closed() {
             return Delivery::Closed;
         }
-        match door.send(msg) {
+        match slot.send(msg) {
             Sent::Delivered => Delivery::Sent,
             Sent::WakeIt => {
-                self.open(door, Place::OrRefused);
+                self.open(slot, WakePolicy::RefuseIfFull);
                 Delivery::Sent
             }
             Sent::Full(_, refusal) => Delivery::Full(refusal),
@@ -323,15 +323,15 @@ impl Inner {
     }
 
     /// Wakes a session for nobody in particular: something of it must go on.
-    pub(crate) fn wake(&self, door: &Arc<Door>) {
-        if !self.is_closed() && door.wake() {
-            self.open(door, Place::Awaited);
+    pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
+        if !self.is_closed() && slot.wake() {
+            self.open(slot, WakePolicy::WaitForRoom);
         }
     }
 
-    /// In a task of its own: whoever asked may leave, and others may be waiting at the door.
-    fn open(&self, door: &Arc<Door>, place: Place) {
-        drop(self.tasks.spawn(open(door.clone(), self.wiring.clone(), place)));
+    /// In a task of its own: whoever asked may leave, and others may be waiting at the slot.
+    fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
+        drop(self.tasks.spawn(open(slot.clone(), self.wiring.clone(), policy)));
     }
 
     pub(crate) fn is_closed(&self) -> bool {

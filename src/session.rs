@@ -5,12 +5,12 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, EventKind, EventPlace, Grant,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, EventCursor, EventKind, Grant,
         Question, SessionId, Settlement, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, Door, Item, SessionMsg, SessionState, SettleError,
-        Subscription, TurnRefused,
+        self, ClearError, DismissError, SessionMsg, SessionSlot, SessionView, SettleError,
+        StreamItem, Subscription, TurnRefused,
     },
     supervisor::InspectSession,
 };
@@ -24,25 +24,25 @@ use crate::{
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
 #[derive(Debug, Clone)]
 pub struct Session {
-    door: Arc<Door>,
+    slot: Arc<SessionSlot>,
     runtime: Arc<Inner>,
 }
 
 impl Session {
-    pub(crate) const fn new(door: Arc<Door>, runtime: Arc<Inner>) -> Self {
-        Self { door, runtime }
+    pub(crate) const fn new(slot: Arc<SessionSlot>, runtime: Arc<Inner>) -> Self {
+        Self { slot, runtime }
     }
 
     /// Its id.
     #[must_use]
     pub fn id(&self) -> &SessionId {
-        self.door.session()
+        self.slot.session()
     }
 
     /// Whose it is.
     #[must_use]
     pub fn user(&self) -> &UserId {
-        self.door.user()
+        self.slot.user()
     }
 
     /// Sends the user's text and returns the turn that it begins, once the text is stored. The person who holds this handle
@@ -84,7 +84,7 @@ impl Session {
         let (ended, end) = oneshot::channel();
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
-        let mut live = Some(self.door.watch(self.store(), &self.runtime.limits));
+        let mut live = Some(self.slot.watch(self.store(), &self.runtime.limits));
         match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
@@ -94,7 +94,7 @@ impl Session {
         if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
             live = None;
         }
-        Ok(Turn::new(id, self.door.clone(), self.runtime.clone(), end, live))
+        Ok(Turn::new(id, self.slot.clone(), self.runtime.clone(), end, live))
     }
 
     /// The turn that runs, if one does: begun through another handle, or cut off by the end of its process and going on.
@@ -103,14 +103,14 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
     pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
         let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        match self.post(SessionMsg::Running { ended, reply }) {
+        match self.post(SessionMsg::Attach { ended, reply }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(SessionError::Overloaded(refusal)),
             Delivery::Closed => return Err(SessionError::Closed),
         }
         let running = running.await.map_err(|_| SessionError::Closed)?;
         let id = running.map_err(SessionError::Overloaded)?;
-        Ok(id.map(|id| Turn::new(id, self.door.clone(), self.runtime.clone(), end, None)))
+        Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
     /// Dismisses the turn that runs: this, and nothing else, is a dismissal. No bound refuses it.
@@ -143,7 +143,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
-    pub async fn state(&self) -> Result<SessionState, SessionError> {
+    pub async fn state(&self) -> Result<SessionView, SessionError> {
         let (reply, answer) = oneshot::channel();
         match self.post(SessionMsg::State { reply }) {
             Delivery::Sent => {
@@ -156,23 +156,23 @@ impl Session {
     }
 
     /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
-    /// it from there. A reader that is too slow is told so ([`Item::Lagged`](crate::Item::Lagged)), and then reads what it
+    /// it from there. A reader that is too slow is told so ([`StreamItem::Lagged`](crate::StreamItem::Lagged)), and then reads what it
     /// missed from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.door.subscribe(self.store(), &self.runtime.limits)
+        self.slot.subscribe(self.store(), &self.runtime.limits)
     }
 
-    /// Reads on behind the place of the last event that was read ([`SessionEvent::place`](crate::SessionEvent::place)),
+    /// Reads on behind the cursor of the last event that was read ([`SessionEvent::cursor`](crate::SessionEvent::cursor)),
     /// also after the session has slept or the process has ended: first what the store keeps, then what happens.
-    /// [`EventPlace::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
+    /// [`EventCursor::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
     /// order; what only told how things went is told again as far as it is in memory.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
-    pub async fn subscribe_after(&self, place: EventPlace) -> Result<Subscription, SessionError> {
+    pub async fn subscribe_after(&self, cursor: EventCursor) -> Result<Subscription, SessionError> {
         drop(self.turn().await?); // awake, it knows what the store has
-        Ok(self.door.subscribe_after(place, self.store(), &self.runtime.limits))
+        Ok(self.slot.subscribe_after(cursor, self.store(), &self.runtime.limits))
     }
 
     /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that
@@ -254,13 +254,13 @@ impl Session {
     /// # Errors
     /// [`SettleError`] says why not.
     pub async fn settle(&self, call: CallId, settlement: Settlement) -> Result<(), SettleError> {
-        let (door, wiring) = (self.door.clone(), self.runtime.wiring.clone());
+        let (slot, wiring) = (self.slot.clone(), self.runtime.wiring.clone());
         let locale = self.runtime.locale;
         // In a task: once it is written, the session has to hear of it.
         let settling = self
             .runtime
             .tasks
-            .spawn(async move { session::settle(&door, &wiring, locale, call, settlement).await });
+            .spawn(async move { session::settle(&slot, &wiring, locale, call, settlement).await });
         settling.await.unwrap_or(Err(SettleError::Store(StoreError::Silent)))
     }
 
@@ -269,7 +269,7 @@ impl Session {
     }
 
     fn post(&self, msg: SessionMsg) -> Delivery {
-        self.runtime.send(&self.door, msg)
+        self.runtime.send(&self.slot, msg)
     }
 
     fn store(&self) -> &Arc<dyn Store> {
@@ -278,8 +278,8 @@ impl Session {
 }
 
 impl InspectSession for Session {
-    fn inspect_slot(&self) -> &Arc<Door> {
-        &self.door
+    fn inspect_slot(&self) -> &Arc<SessionSlot> {
+        &self.slot
     }
 }
 
@@ -287,9 +287,12 @@ impl InspectSession for Session {
 fn begins_in(live: &Subscription, turn: TurnId) -> bool {
     let mut probe = live.clone();
     std::iter::from_fn(|| probe.try_next()).any(|item| match item {
-        Item::Event(event) => {
+        StreamItem::Event(event) => {
             event.turn == turn && matches!(event.kind, EventKind::UserMessage { .. })
         }
-        Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => false,
+        StreamItem::Text(_)
+        | StreamItem::Thinking(_)
+        | StreamItem::Lagged { .. }
+        | StreamItem::ReplayFailed => false,
     })
 }

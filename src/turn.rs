@@ -10,8 +10,8 @@ use std::{
 
 use futures_core::Stream;
 use madang_actors::{
-    protocol::{EventKind, EventPlace, TurnEnding, TurnError, TurnId},
-    session::{Door, Item, Subscription, TurnEnd},
+    protocol::{EventCursor, EventKind, TurnEnding, TurnError, TurnId},
+    session::{SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::ReusableBoxFuture;
@@ -29,7 +29,7 @@ const BETWEEN_MESSAGES: &str = "\n\n";
 #[derive(Debug)]
 pub struct Turn {
     id: TurnId,
-    door: Arc<Door>,
+    slot: Arc<SessionSlot>,
     runtime: Arc<Inner>,
     end: oneshot::Receiver<TurnEnd>,
     /// Began before the turn did. `None`: the turn was there already, and is read from the store.
@@ -39,12 +39,12 @@ pub struct Turn {
 impl Turn {
     pub(crate) const fn new(
         id: TurnId,
-        door: Arc<Door>,
+        slot: Arc<SessionSlot>,
         runtime: Arc<Inner>,
         end: oneshot::Receiver<TurnEnd>,
         live: Option<Subscription>,
     ) -> Self {
-        Self { id, door, runtime, end, live }
+        Self { id, slot, runtime, end, live }
     }
 
     /// Returns the id under which events, ledger and store name this turn.
@@ -65,9 +65,11 @@ impl Turn {
         let (mut said, mut failed) = (String::new(), None);
         while let Some(item) = events.next().await {
             let event = match item {
-                Item::Event(event) => event,
-                Item::Unread => return Err(ReplyError::NotRead),
-                Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => continue,
+                StreamItem::Event(event) => event,
+                StreamItem::ReplayFailed => return Err(ReplyError::NotRead),
+                StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => {
+                    continue;
+                }
             };
             if let EventKind::ModelMessage { text, .. } = &event.kind {
                 if !said.is_empty() && !text.is_empty() {
@@ -97,7 +99,7 @@ impl Turn {
     /// that runs or has ended. The subscription began before the text was submitted, so it misses nothing.
     ///
     /// The stream keeps a position, not a queue: a slow reader holds up nothing. It is told how far it fell behind
-    /// ([`Item::Lagged`]) and then reads from the store what the store keeps.
+    /// ([`StreamItem::Lagged`]) and then reads from the store what the store keeps.
     ///
     /// It ends early where the turn is left to the next start, where the session's actor dies, and where a dismissal closes
     /// this screen.
@@ -112,16 +114,16 @@ impl Turn {
     /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the next
     /// start: what its tools did stands in the ledger.
     pub async fn ended(self) -> Result<TurnEnd, SessionError> {
-        let Self { end, live, door, .. } = self;
-        drop((live, door)); // the session may sleep, and leave the memory, before the turn's end is asked for
+        let Self { end, live, slot, .. } = self;
+        drop((live, slot)); // the session may sleep, and leave the memory, before the turn's end is asked for
         end.await.map_err(|_| SessionError::Closed)
     }
 
     fn reader(self) -> TurnReader {
-        let Self { id, door, runtime, end, live } = self;
+        let Self { id, slot, runtime, end, live } = self;
         let items = live.unwrap_or_else(|| {
             let (store, limits) = (runtime.wiring.store.store(), &runtime.limits);
-            door.subscribe_after(EventPlace::START, store, limits)
+            slot.subscribe_after(EventCursor::START, store, limits)
         });
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
     }
@@ -153,21 +155,21 @@ pub enum ReplyError {
 /// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without
 /// another crate.
 pub struct TurnEvents {
-    next: ReusableBoxFuture<'static, (TurnReader, Option<Item>)>,
+    next: ReusableBoxFuture<'static, (TurnReader, Option<StreamItem>)>,
     is_over: bool,
 }
 
 impl TurnEvents {
     /// Waits for the next event; `None` when the turn has ended. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Item> {
+    pub async fn next(&mut self) -> Option<StreamItem> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 }
 
 impl Stream for TurnEvents {
-    type Item = Item;
+    type Item = StreamItem;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         if self.is_over {
             return Poll::Ready(None);
         }
@@ -186,7 +188,7 @@ impl fmt::Debug for TurnEvents {
     }
 }
 
-async fn read(mut reader: TurnReader) -> (TurnReader, Option<Item>) {
+async fn read(mut reader: TurnReader) -> (TurnReader, Option<StreamItem>) {
     let item = reader.next().await;
     (reader, item)
 }
@@ -203,7 +205,7 @@ struct TurnReader {
 }
 
 impl TurnReader {
-    async fn next(&mut self) -> Option<Item> {
+    async fn next(&mut self) -> Option<StreamItem> {
         while !self.is_over {
             let item = if self.end.is_some() {
                 self.items.rest().await
@@ -218,13 +220,13 @@ impl TurnReader {
                 }
             };
             match &item {
-                Some(Item::Event(event)) if event.turn != self.turn => continue,
-                Some(Item::Event(event)) => {
+                Some(StreamItem::Event(event)) if event.turn != self.turn => continue,
+                Some(StreamItem::Event(event)) => {
                     self.has_begun = true;
                     self.is_over = matches!(event.kind, EventKind::TurnEnded { .. });
                 }
                 // Before the turn's first event the model speaks in another turn.
-                Some(Item::Text(_) | Item::Thinking(_)) if !self.has_begun => continue,
+                Some(StreamItem::Text(_) | StreamItem::Thinking(_)) if !self.has_begun => continue,
                 Some(_) => {}
                 None => self.is_over = true,
             }

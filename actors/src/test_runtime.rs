@@ -25,8 +25,8 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        Door, Doors, History, Place, Sent, SessionMsg, SessionState, TurnEnd, TurnRefused, Wiring,
-        open,
+        History, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView, TurnEnd, TurnRefused,
+        WakePolicy, Wiring, open,
     },
     supervisor::{Children, Supervisor, Tree},
 };
@@ -39,7 +39,7 @@ pub(crate) struct TestRuntime {
     pub(crate) store: MemoryStore,
     pub(crate) tree: Tree,
     pub(crate) wiring: Arc<Wiring>,
-    pub(crate) doors: Doors,
+    pub(crate) sessions: SessionRegistry,
     calls: AtomicUsize,
 }
 
@@ -102,57 +102,63 @@ impl TestRuntime {
             tasks,
             closing: Default::default(),
         });
-        Self { store, tree, wiring, doors: Doors::default(), calls: AtomicUsize::new(0) }
+        Self {
+            store,
+            tree,
+            wiring,
+            sessions: SessionRegistry::default(),
+            calls: AtomicUsize::new(0),
+        }
     }
 
     /// Kim's session of this name.
-    pub(crate) async fn door(&self, name: &str) -> Arc<Door> {
+    pub(crate) async fn slot(&self, name: &str) -> Arc<SessionSlot> {
         let (session, user, at) = (session(name), kim(), Timestamp::from_millis(0));
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
         self.tree.store.write(vec![opened]).await.unwrap();
-        self.doors.door(&session, &user, &self.tree.around.limits).unwrap()
+        self.sessions.slot(&session, &user, &self.tree.around.limits).unwrap()
     }
 
-    /// Another door of the same session, as after a restart. The first must not be used any more.
-    pub(crate) fn fresh_door(&self, door: &Door) -> Arc<Door> {
-        let (session, user) = (door.session(), door.user());
-        Doors::default().door(session, user, &self.tree.around.limits).unwrap()
+    /// Another slot of the same session, as after a restart. The first must not be used any more.
+    pub(crate) fn fresh_slot(&self, slot: &SessionSlot) -> Arc<SessionSlot> {
+        let (session, user) = (slot.session(), slot.user());
+        SessionRegistry::default().slot(session, user, &self.tree.around.limits).unwrap()
     }
 
-    pub(crate) fn send(&self, door: &Arc<Door>, msg: SessionMsg) {
-        match door.send(msg) {
+    pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) {
+        match slot.send(msg) {
             Sent::Delivered => {}
             Sent::WakeIt => {
                 drop(self.wiring.tasks.spawn(open(
-                    door.clone(),
+                    slot.clone(),
                     self.wiring.clone(),
-                    Place::OrRefused,
+                    WakePolicy::RefuseIfFull,
                 )));
             }
-            Sent::Full(msg, _) => panic!("the door is full: {msg:?}"),
+            Sent::Full(msg, _) => panic!("the slot is full: {msg:?}"),
         }
     }
 
     /// Begins a turn in which a person can be asked.
     pub(crate) async fn ask(
         &self,
-        door: &Arc<Door>,
+        slot: &Arc<SessionSlot>,
         text: &str,
     ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
         let options =
             TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
         let admission = &self.tree.around.admission;
-        let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len());
+        let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
-        self.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+        self.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
         in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
         Ok(end)
     }
 
-    pub(crate) async fn state(&self, door: &Arc<Door>) -> SessionState {
+    pub(crate) async fn state(&self, slot: &Arc<SessionSlot>) -> SessionView {
         let (reply, state) = oneshot::channel();
-        self.send(door, SessionMsg::State { reply });
+        self.send(slot, SessionMsg::State { reply });
         in_time(state).await.unwrap().unwrap()
     }
 

@@ -14,7 +14,7 @@ use madang_actors::{
     ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{Transaction, TurnStep, Write},
     protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
-    session::{Feed, Told},
+    session::{Durability, Feed},
     telemetry::{CompletionSpan, ToolCallSpan, TurnSpan, Whose},
 };
 use metrics::SharedString;
@@ -163,7 +163,7 @@ impl Chat {
         let (plain, call, seq) = (self.plain.clone(), CallId::new(Uuid::now_v7()), self.next());
         let (session, user, at) = (self.session.clone(), self.user.clone(), plain.clock.now());
         let proposed = EventKind::ToolCallProposed { call, wanted: wanted.clone() };
-        self.feed.tell(turn, at, Told::Progress, proposed);
+        self.feed.publish(turn, at, Durability::Transient, proposed);
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
         let checked = tool.check(&wanted.arguments, &plain.limits).unwrap();
         let approved =
@@ -265,7 +265,7 @@ impl Chat {
         let at = answer.at;
         self.show(answer, EventKind::ModelMessage { text, ending });
         let ended = EventKind::TurnEnded { ending: TurnEnding::Answered, usage: Usage::default() };
-        self.feed.tell(turn, at, Told::End, ended);
+        self.feed.publish(turn, at, Durability::End, ended);
     }
 
     fn message(&self, turn: TurnId, content: Content) -> ChatMessage {
@@ -277,7 +277,7 @@ impl Chat {
     }
 
     fn show(&mut self, message: ChatMessage, kind: EventKind) {
-        self.feed.tell(message.turn, message.at, Told::Entry(message.seq), kind);
+        self.feed.publish(message.turn, message.at, Durability::Entry(message.seq), kind);
         let plain = &self.plain;
         Arc::make_mut(&mut self.prompt).extend(prompt_entry(
             &message,

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     protocol::{CallResult, ConfirmationEnd, EventKind, Question, SessionEvent},
-    session::{Item, Subscription},
+    session::{StreamItem, Subscription},
 };
 
 /// How long a test waits for a state before it fails with what has happened so far.
@@ -36,9 +36,11 @@ impl Probe {
                 panic!("waited too long; so far:\n{}", self.lines());
             };
             match item {
-                Some(Item::Event(event)) => self.events.push(event),
-                Some(Item::Text(text)) => self.text.push_str(&text),
-                Some(Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
+                Some(StreamItem::Event(event)) => self.events.push(event),
+                Some(StreamItem::Text(text)) => self.text.push_str(&text),
+                Some(
+                    StreamItem::Thinking(_) | StreamItem::Lagged { .. } | StreamItem::ReplayFailed,
+                ) => {}
                 None => panic!("the screen was closed; so far:\n{}", self.lines()),
             }
         }
@@ -60,9 +62,11 @@ impl Probe {
                 panic!("waited too long for {part:?}; so far: {:?}", self.text);
             };
             match item {
-                Some(Item::Text(text)) => self.text.push_str(&text),
-                Some(Item::Event(event)) => self.events.push(event),
-                Some(Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
+                Some(StreamItem::Text(text)) => self.text.push_str(&text),
+                Some(StreamItem::Event(event)) => self.events.push(event),
+                Some(
+                    StreamItem::Thinking(_) | StreamItem::Lagged { .. } | StreamItem::ReplayFailed,
+                ) => {}
                 None => panic!("the screen was closed"),
             }
         }

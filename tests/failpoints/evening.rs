@@ -3,8 +3,8 @@
 use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
-    Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Item,
-    Limits, Runtime, Session, SessionId, Settlement, Turn, TurnOptions, store::SqliteStore,
+    Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Limits,
+    Runtime, Session, SessionId, Settlement, StreamItem, Turn, TurnOptions, store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
@@ -147,8 +147,13 @@ async fn play(runtime: Runtime, scene: Scene, outside: Arc<Outside>, tell: Tell)
     }
 }
 
-async fn hear(item: Item, session: &Session, scene: &Scene, tell: &(dyn Fn(String) + Send + Sync)) {
-    let Item::Event(event) = item else { return };
+async fn hear(
+    item: StreamItem,
+    session: &Session,
+    scene: &Scene,
+    tell: &(dyn Fn(String) + Send + Sync),
+) {
+    let StreamItem::Event(event) = item else { return };
     match &event.kind {
         EventKind::ConfirmationAsked { question } => match scene.person {
             Person::SaysYes => {
@@ -226,7 +231,7 @@ async fn leave_open(runtime: Runtime) {
     loop {
         tokio::select! {
             item = events.next() => match item {
-                Some(Item::Event(event)) if matches!(event.kind, EventKind::ConfirmationAsked { .. }) => return,
+                Some(StreamItem::Event(event)) if matches!(event.kind, EventKind::ConfirmationAsked { .. }) => return,
                 Some(_) => {}
                 None => return,
             },

@@ -1,8 +1,8 @@
 //! A call without a model in a session that is named: it stands behind the last entry, and the session sleeps meanwhile.
 
 use madang::{
-    Call, CallReport, Confirm, Content, EventKind, Item, Limits, SessionError, SessionId,
-    Store as _, TurnEnding, UserId,
+    Call, CallReport, Confirm, Content, EventKind, Limits, SessionError, SessionId, Store as _,
+    StreamItem, TurnEnding, UserId,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::json;
@@ -53,7 +53,9 @@ async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on
     assert_eq!(transcript(&test, "s").await, expected);
     let ended = async {
         loop {
-            let Some(Item::Event(event)) = heard.next().await else { panic!("nothing is missed") };
+            let Some(StreamItem::Event(event)) = heard.next().await else {
+                panic!("nothing is missed")
+            };
             if let EventKind::ToolCallEnded { record } = &event.kind {
                 break record.name.clone();
             }

@@ -2,7 +2,7 @@
 #![cfg(feature = "sqlite")]
 
 use madang::{
-    EventKind, EventPlace, Item, Limits, Runtime, Session, Subscription, store::SqliteStore,
+    EventCursor, EventKind, Limits, Runtime, Session, StreamItem, Subscription, store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 
@@ -24,12 +24,12 @@ async fn talk(session: &Session, text: &str) {
     session.send(text).await.unwrap().ended().await.unwrap();
 }
 
-/// Reads until this many turns have ended, as lines; and the place behind the last.
-async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventPlace) {
-    let (mut lines, mut ended, mut last) = (Vec::new(), 0, EventPlace::START);
+/// Reads until this many turns have ended, as lines; and the cursor behind the last.
+async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventCursor) {
+    let (mut lines, mut ended, mut last) = (Vec::new(), 0, EventCursor::START);
     while ended < turns {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
-        let Some(Item::Event(event)) = item else { continue };
+        let Some(StreamItem::Event(event)) = item else { continue };
         let what = if let EventKind::UserMessage { text } | EventKind::ModelMessage { text, .. } =
             &event.kind
         {
@@ -39,8 +39,8 @@ async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventPla
             "ended"
         };
         ended += usize::from(what == "ended");
-        lines.push(format!("{} {what}", event.place));
-        last = event.place;
+        lines.push(format!("{} {what}", event.cursor));
+        last = event.cursor;
     }
     (lines, last)
 }
@@ -53,7 +53,7 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
     let session = first.session("kim", "s").await.unwrap();
     let mut reader = session.subscribe();
     talk(&session, "one").await;
-    let (lines, place) = read(&mut reader, 1).await;
+    let (lines, cursor) = read(&mut reader, 1).await;
     assert_eq!(lines, ["1 one", "2 Hello.", "2.2 ended"]);
     talk(&session, "two").await;
     first.shutdown().await.unwrap();
@@ -61,9 +61,9 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
 
     let second = runtime(&path).await;
     let session = second.session("kim", "s").await.unwrap();
-    let place: EventPlace = place.to_string().parse().unwrap();
-    let mut reader = session.subscribe_after(place).await.unwrap();
-    let mut late = session.subscribe_after(EventPlace::START).await.unwrap();
+    let cursor: EventCursor = cursor.to_string().parse().unwrap();
+    let mut reader = session.subscribe_after(cursor).await.unwrap();
+    let mut late = session.subscribe_after(EventCursor::START).await.unwrap();
     talk(&session, "three").await;
     talk(&session, "four").await;
     let (lines, _) = read(&mut reader, 3).await;

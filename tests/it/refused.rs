@@ -11,7 +11,7 @@ use std::{
 };
 
 use madang::{
-    Call, Decision, EffectPolicy, EventKind, Item, Limits, Runtime, StoreError, TurnRefused,
+    Call, Decision, EffectPolicy, EventKind, Limits, Runtime, StoreError, StreamItem, TurnRefused,
     UserId,
     store::SqliteStore,
     tool::{self, Tool, ToolContext, ToolResult},
@@ -91,7 +91,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     let mut events = asking.subscribe();
     let turn = asking.send("send").await.unwrap();
     let question = loop {
-        if let Some(Item::Event(event)) = timeout(PATIENCE, events.next()).await.unwrap()
+        if let Some(StreamItem::Event(event)) = timeout(PATIENCE, events.next()).await.unwrap()
             && let EventKind::ConfirmationAsked { question } = &event.kind
         {
             break question.clone();

@@ -4,8 +4,8 @@ use std::{future::Future, pin::Pin, task};
 
 use futures_core::Stream;
 use madang::{
-    Asker, Completion, EventKind, IdempotencyKey, Item, Limits, Locale, OnDismiss, ReplyError,
-    Session, SessionError, Turn, TurnEnding, TurnError, TurnEvents, TurnOptions,
+    Asker, Completion, EventKind, IdempotencyKey, Limits, Locale, OnDismiss, ReplyError, Session,
+    SessionError, StreamItem, Turn, TurnEnding, TurnError, TurnEvents, TurnOptions,
 };
 use madang_testing::{HandScript, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
@@ -38,7 +38,7 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
     let mut words = Vec::new();
     while let Some(item) = in_time(events.next()).await {
         words.push(match item {
-            Item::Event(event) => match &event.kind {
+            StreamItem::Event(event) => match &event.kind {
                 EventKind::UserMessage { text } => format!("user {text}"),
                 EventKind::ModelMessage { text, .. } => format!("model {text}"),
                 EventKind::ToolCallEnded { record } => format!("called {}", record.name),
@@ -53,9 +53,9 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
                 | EventKind::MessagesLeftOut { .. }
                 | EventKind::TurnResumed) => panic!("no such event is expected: {other:?}"),
             },
-            Item::Lagged { .. } => "lagged".to_owned(),
-            Item::Unread => "unread".to_owned(),
-            Item::Text(_) | Item::Thinking(_) => continue,
+            StreamItem::Lagged { .. } => "lagged".to_owned(),
+            StreamItem::ReplayFailed => "unread".to_owned(),
+            StreamItem::Text(_) | StreamItem::Thinking(_) => continue,
         });
     }
     assert_eq!(in_time(events.next()).await, None, "a stream that ended stays so");
@@ -166,7 +166,7 @@ async fn the_pieces_of_the_text_are_in_the_stream() {
     completion.delta("Hel");
     let mut heard = String::new();
     while heard != "Hel" {
-        if let Some(Item::Text(piece)) = in_time(events.next()).await {
+        if let Some(StreamItem::Text(piece)) = in_time(events.next()).await {
             heard.push_str(&piece);
         }
     }
@@ -179,14 +179,14 @@ async fn the_pieces_of_the_text_are_in_the_stream() {
 async fn the_events_are_a_stream_for_others_to_combine() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("Hello.")])).await;
     let events = session_of(&test).await.send("hi").await.unwrap().events();
-    let mut events: Pin<Box<dyn Stream<Item = Item> + Send>> = Box::pin(events);
+    let mut events: Pin<Box<dyn Stream<Item = StreamItem> + Send>> = Box::pin(events);
     let mut count = 0;
     while let Some(item) = in_time(std::future::poll_fn(|context: &mut task::Context<'_>| {
         events.as_mut().poll_next(context)
     }))
     .await
     {
-        count += usize::from(matches!(item, Item::Event(_)));
+        count += usize::from(matches!(item, StreamItem::Event(_)));
     }
     assert_eq!(count, 3);
     test.shutdown().await;
@@ -206,7 +206,7 @@ async fn a_handle_that_is_dropped_cancels_nothing() {
     script.next().await.say("Second.");
     let mut said = Vec::new();
     while said.len() < 2 {
-        if let Some(Item::Event(event)) = in_time(watched.next()).await
+        if let Some(StreamItem::Event(event)) = in_time(watched.next()).await
             && let EventKind::ModelMessage { text, .. } = &event.kind
         {
             said.push(text.to_string());

@@ -61,7 +61,7 @@ impl<W> AdmissionTable<W> {
             Bound::QueuedBytes => {
                 Max { all: limits.max_queued_bytes, of_user: limits.max_queued_bytes_per_user }
             }
-            // The door of each session counts its own, and the store what it has.
+            // The slot of each session counts its own, and the store what it has.
             Bound::WaitingMessages | Bound::StoredBytes => {
                 Max { all: usize::MAX, of_user: usize::MAX }
             }

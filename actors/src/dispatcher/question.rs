@@ -275,7 +275,7 @@ async fn verdict(
             biased;
             confirm = around.confirm.after(&confirm) => confirm,
             // No answer can come any more.
-            () = around.confirm.given_up() => {
+            () = around.confirm.restart_limit_reached() => {
                 return Err(Answered::Cancelled(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(Answered::Cancelled(CancelReason::Expired)),

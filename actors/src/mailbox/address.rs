@@ -12,13 +12,13 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The address of an actor. Cheap to clone; after a restart every clone leads to the new actor.
-pub struct Address<M>(Arc<Place<M>>);
+pub struct Address<M>(Arc<AddressState<M>>);
 
-struct Place<M> {
+struct AddressState<M> {
     actor: RwLock<ActorRef<M>>,
     /// Wakes those who wait in the order in which they came; a `watch` would wake them in a random one.
     moves: Notify,
-    given_up: CancellationToken,
+    restart_limit_reached: CancellationToken,
 }
 
 /// Why a question has no answer.
@@ -37,7 +37,11 @@ impl<M: Message> Address<M> {
     #[must_use]
     pub fn new(actor: ActorRef<M>) -> Self {
         let (actor, moves) = (RwLock::new(actor), Notify::new());
-        Self(Arc::new(Place { actor, moves, given_up: CancellationToken::new() }))
+        Self(Arc::new(AddressState {
+            actor,
+            moves,
+            restart_limit_reached: CancellationToken::new(),
+        }))
     }
 
     /// The actor that is there now.
@@ -59,7 +63,7 @@ impl<M: Message> Address<M> {
         self.0.moves.notify_waiters();
     }
 
-    /// Waits until another actor than this one is there: for ever, where it was [given up](Self::given_up).
+    /// Waits for another actor than this one: for ever, where the [restart limit](Self::restart_limit_reached) was reached.
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
         loop {
             let mut moves = pin!(self.0.moves.notified());
@@ -73,14 +77,14 @@ impl<M: Message> Address<M> {
         }
     }
 
-    /// No other actor comes after the one that is there.
-    pub fn give_up(&self) {
-        self.0.given_up.cancel();
+    /// Says that the supervisor starts no other actor at this address.
+    pub fn restarts_end(&self) {
+        self.0.restart_limit_reached.cancel();
     }
 
-    /// Waits until it is known that nobody comes here any more. Whoever waits for the next actor waits for this too.
-    pub async fn given_up(&self) {
-        self.0.given_up.cancelled().await;
+    /// Waits until the supervisor restarts the actor no more. A caller that waits for the next actor waits for this too.
+    pub async fn restart_limit_reached(&self) {
+        self.0.restart_limit_reached.cancelled().await;
     }
 
     /// Kills the actor that is there, as a fault would, and waits until another is: for tests of supervision.

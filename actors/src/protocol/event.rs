@@ -18,27 +18,27 @@ pub struct SessionEvent {
     /// The event's number within its session, from 1, without gaps while the session is in memory; 0 for one that was read
     /// from the store.
     pub seq: u64,
-    /// How far what the store keeps of the session was told with this event: who has read it goes on behind it.
-    pub place: EventPlace,
+    /// How far a reader of this event has read: a reader that comes back subscribes after it.
+    pub cursor: EventCursor,
     /// The turn it belongs to.
     pub turn: TurnId,
     /// When it happened.
     pub at: Timestamp,
 }
 
-/// A place in what the store keeps of a session: behind an entry of the transcript, or behind the end of the turn whose
+/// Marks how far a reader has read what the store keeps of a session: behind an entry of the transcript, or behind the end of the turn whose
 /// last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the error that ended the
 /// turn) or `17.2` (behind the turn's end).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(into = "String", try_from = "String")]
-pub struct EventPlace {
+pub struct EventCursor {
     entry: u64,
     step: u8,
 }
 
-impl EventPlace {
+impl EventCursor {
     /// Before everything.
     pub const START: Self = Self { entry: 0, step: 0 };
 
@@ -67,7 +67,7 @@ impl EventPlace {
     }
 }
 
-impl fmt::Display for EventPlace {
+impl fmt::Display for EventCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.step {
             0 => write!(f, "{}", self.entry),
@@ -76,30 +76,30 @@ impl fmt::Display for EventPlace {
     }
 }
 
-/// A text that is no place of an event.
+/// Says that a text is no cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a place is the number of an entry, and behind a dot 1 or 2")]
-pub struct NoPlace;
+#[error("a cursor is the number of an entry, and behind a dot 1 or 2")]
+pub struct InvalidCursor;
 
-impl FromStr for EventPlace {
-    type Err = NoPlace;
-    fn from_str(text: &str) -> Result<Self, NoPlace> {
+impl FromStr for EventCursor {
+    type Err = InvalidCursor;
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
         let (entry, step) = text.split_once('.').unwrap_or((text, "0"));
         let step = ["0", "1", "2"].iter().zip(0..).find(|(name, _)| **name == step);
-        let entry = entry.parse().map_err(|_| NoPlace)?;
-        Ok(Self { entry, step: step.ok_or(NoPlace)?.1 })
+        let entry = entry.parse().map_err(|_| InvalidCursor)?;
+        Ok(Self { entry, step: step.ok_or(InvalidCursor)?.1 })
     }
 }
 
-impl From<EventPlace> for String {
-    fn from(place: EventPlace) -> Self {
-        place.to_string()
+impl From<EventCursor> for String {
+    fn from(cursor: EventCursor) -> Self {
+        cursor.to_string()
     }
 }
 
-impl TryFrom<String> for EventPlace {
-    type Error = NoPlace;
-    fn try_from(text: String) -> Result<Self, NoPlace> {
+impl TryFrom<String> for EventCursor {
+    type Error = InvalidCursor;
+    fn try_from(text: String) -> Result<Self, InvalidCursor> {
         text.parse()
     }
 }

@@ -29,7 +29,7 @@ pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReaso
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question, Shown};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
-    ConfirmationEnd, EventKind, EventPlace, NoPlace, SessionEvent, TurnEnding, TurnError,
+    ConfirmationEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
 };
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,

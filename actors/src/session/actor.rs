@@ -8,9 +8,10 @@ use uuid::Uuid;
 
 use super::{
     context::{History, Wiring},
+    lifecycle::slot::SlotGuard,
     lifecycle::state_cell::StateHolder,
-    msg::{Asked, ClearError, Outgoing, SessionMsg, SessionState, TurnRefused},
-    state::{AtDoor, Awake, Running, Waking},
+    msg::{Asked, ClearError, Outgoing, SessionMsg, SessionView, TurnRefused},
+    state::{ActiveTurn, SessionState, WakeSnapshot},
     turn::machine::Turn,
 };
 use crate::{
@@ -30,21 +31,21 @@ pub struct SessionActor;
 impl Actor for SessionActor {
     type Msg = SessionMsg;
     type State = StateHolder;
-    type Arguments = Waking;
+    type Arguments = WakeSnapshot;
 
     async fn pre_start(
         &self,
         me: ActorRef<SessionMsg>,
-        waking: Waking,
+        snapshot: WakeSnapshot,
     ) -> Result<StateHolder, ActorProcessingErr> {
-        let Waking { state, door, wiring, chat, error, begins, untold } = waking;
-        door.feed().begins_at(begins);
-        for event in untold {
-            door.feed().tell_again(event);
+        let WakeSnapshot { state, slot, wiring, chat, error, begins, unpublished } = snapshot;
+        slot.feed().begins_at(begins);
+        for event in unpublished {
+            slot.feed().republish(event);
         }
         let (idle, runtime_closes) = (idle_alarm(&wiring, &me), wiring.closing.child_token());
-        let mut session = Awake {
-            place: AtDoor { door, actor: me.get_id() },
+        let mut session = SessionState {
+            slot: SlotGuard::new(slot, me.get_id()),
             wiring,
             chat,
             turn: None,
@@ -57,10 +58,10 @@ impl Actor for SessionActor {
             error,
             active_at: Instant::now(),
             idle,
-            rest: None,
+            idle_entry: None,
         };
-        session.place.door.owes_nothing();
-        session.come_to_rest(&me);
+        session.slot.handover_taken();
+        session.mark_idle_or_busy(&me);
         state.fill(session);
         Ok(StateHolder(state))
     }
@@ -74,7 +75,7 @@ impl Actor for SessionActor {
         reached(&msg).await?;
         state.0.with(|session| {
             session.hear(&me, msg);
-            session.come_to_rest(&me);
+            session.mark_idle_or_busy(&me);
         });
         Ok(())
     }
@@ -94,31 +95,31 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Llm(_) => failpoint("session.completed").await,
         SessionMsg::Dispatcher(_) => failpoint("session.dispatcher").await,
         SessionMsg::Idle | SessionMsg::Sleep { .. } => failpoint("session.idle").await,
-        SessionMsg::Running { .. } | SessionMsg::Settled(_) => Ok(()),
+        SessionMsg::Attach { .. } | SessionMsg::Settled(_) => Ok(()),
     }
 }
 
-impl Awake {
+impl SessionState {
     fn hear(&mut self, me: &ActorRef<SessionMsg>, msg: SessionMsg) {
         match msg {
             SessionMsg::Ask { text, options, bytes, began, ended } => {
-                self.place.door.handles_one();
+                self.slot.handles_one();
                 self.ask(me, Asked { text, options, bytes, began, ended });
             }
-            SessionMsg::Running { ended, reply } => {
-                self.place.door.handles_one();
+            SessionMsg::Attach { ended, reply } => {
+                self.slot.handles_one();
                 answer(reply, Ok(self.attach(ended)));
             }
             SessionMsg::Dismiss { reply } => {
-                self.place.door.handles_one();
+                self.slot.handles_one();
                 answer(reply, self.dismiss(me));
             }
             SessionMsg::Clear { reply } => {
-                self.place.door.handles_one();
+                self.slot.handles_one();
                 self.clear(me, reply);
             }
             SessionMsg::State { reply } => {
-                self.place.door.handles_one();
+                self.slot.handles_one();
                 answer(reply, Ok(self.state()));
             }
             SessionMsg::Close { reply } => self.close(me, reply),
@@ -132,12 +133,12 @@ impl Awake {
             }
             SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
             SessionMsg::Settled(settled) => {
-                self.place.door.handles_one();
+                self.slot.handles_one();
                 self.chat.settle(&settled);
             }
             SessionMsg::Idle => self.idle(me),
             SessionMsg::Sleep { reply } => {
-                self.rest = None;
+                self.idle_entry = None;
                 self.sleep(me);
                 answer(reply, ());
             }
@@ -170,7 +171,7 @@ impl Awake {
             return answer(began, Err(TurnRefused::Busy));
         }
         let admission = &self.wiring.around.admission;
-        let place = match admission.admit(Bound::RunningTurns, self.place.door.user(), 1) {
+        let place = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
             Ok(place) => place,
             Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
         };
@@ -178,7 +179,7 @@ impl Awake {
         let hash = text_digest(&text);
         let message = self.message(id, Content::User { text });
         let started = Write::TurnStarted {
-            session: self.place.door.session().clone(),
+            session: self.slot.session().clone(),
             turn: id,
             at: message.at,
             options: options.clone(),
@@ -187,9 +188,9 @@ impl Awake {
         };
         self.error = None;
         self.turns_begun += 1;
-        self.turn = Some(Running {
+        self.turn = Some(ActiveTurn {
             id,
-            span: TurnSpan::begin(self.place.door.session(), self.place.door.user(), id, false),
+            span: TurnSpan::begin(self.slot.session(), self.slot.user(), id, false),
             core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
             dismissal: self.dismissal(),
             cancelled: self.runtime_closes.child_token(),
@@ -220,23 +221,23 @@ impl Awake {
         // The mark belongs to the turn that it follows; in an empty chat there is nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // Beginning anew, the user is asked anew: also where only the store remembers the chat.
-        let (door, at) = (&self.place.door, self.wiring.around.clock.now());
+        let (slot, at) = (&self.slot, self.wiring.around.clock.now());
         let revoke = Write::Revoke {
-            session: door.session().clone(),
+            session: slot.session().clone(),
             tool: None,
-            by: door.user().clone(),
+            by: slot.user().clone(),
             at,
         };
         let messages = mark.into_iter().collect();
         self.store(me, [revoke], Outgoing { messages, clear: Some(reply), ..Outgoing::default() });
     }
 
-    pub(super) fn state(&self) -> SessionState {
+    pub(super) fn state(&self) -> SessionView {
         let is_streaming = self.turn.as_ref().is_some_and(|turn| turn.core.is_streaming());
-        SessionState {
+        SessionView {
             messages: visible(self.chat.messages()).to_vec(),
             is_streaming,
-            streaming_text: is_streaming.then(|| self.place.door.feed().spoken()),
+            streaming_text: is_streaming.then(|| self.slot.feed().spoken()),
             error: self.error.clone(),
             question: self.turn.as_ref().and_then(|turn| turn.questions.first().cloned()),
         }
@@ -252,7 +253,7 @@ impl Awake {
 
     /// Sleeps, if nothing is going on and all that was ever sent is handled.
     fn sleep(&mut self, me: &ActorRef<SessionMsg>) -> bool {
-        let sleeps = self.may_sleep() && self.place.door.try_sleep(me.get_id());
+        let sleeps = self.may_sleep() && self.slot.try_sleep(me.get_id());
         if sleeps {
             me.stop(None);
         }
@@ -261,16 +262,16 @@ impl Awake {
 
     /// Lets it be known that the session may be put to sleep for others, or that it may not any more. Where somebody waits
     /// for its place already, it sleeps.
-    fn come_to_rest(&mut self, me: &ActorRef<SessionMsg>) {
+    fn mark_idle_or_busy(&mut self, me: &ActorRef<SessionMsg>) {
         if !self.may_sleep() {
-            self.rest = None;
+            self.idle_entry = None;
             return;
         }
         let admission = &self.wiring.around.admission;
-        if admission.is_wanted(Bound::AwakeSessions, self.place.door.user()) && self.sleep(me) {
+        if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep(me) {
             return;
         }
-        self.rest.get_or_insert_with(|| self.place.door.rests());
+        self.idle_entry.get_or_insert_with(|| self.slot.enter_idle());
     }
 
     fn may_sleep(&self) -> bool {

@@ -1,4 +1,4 @@
-//! SessionActor: one chat. Its turn is a pure state machine; its door and its feed are what others touch.
+//! SessionActor: one chat. Its turn is a pure state machine; its slot and its feed are what others touch.
 
 mod actor;
 mod context;
@@ -15,17 +15,17 @@ mod turn;
 pub use actor::SessionActor;
 pub use context::{History, Wiring};
 pub use events::{
-    feed::{Feed, Told},
-    subscription::{Item, Subscription},
+    feed::{Durability, Feed},
+    subscription::{StreamItem, Subscription},
 };
 pub use lifecycle::{
-    registry::Doors,
-    slot::{Begun, Door, Sent},
+    registry::SessionRegistry,
+    slot::{Begun, Sent, SessionSlot},
     state_cell::StateHolder,
-    wake::{OpenError, Place, open},
+    wake::{OpenError, WakePolicy, open},
 };
 pub use msg::{
-    Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionState, TurnEnd, TurnRefused,
+    Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionView, TurnEnd, TurnRefused,
 };
-pub use state::{Awake, Resumption, Waking};
+pub use state::{Resumption, SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{SettleError, settle};

@@ -33,7 +33,7 @@ pub enum SessionMsg {
         ended: oneshot::Sender<TurnEnd>,
     },
     /// Hear of the turn that runs.
-    Running {
+    Attach {
         /// Hears how it ended, if one runs.
         ended: oneshot::Sender<TurnEnd>,
         /// Hears which one runs.
@@ -52,7 +52,7 @@ pub enum SessionMsg {
     /// What a screen shows.
     State {
         /// The state.
-        reply: oneshot::Sender<Result<SessionState, LimitExceeded>>,
+        reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
     },
     /// The runtime shuts down: leave the turn that runs to the next start, begin no other, and end.
     Close {
@@ -221,7 +221,7 @@ impl TurnEnd {
 
 /// What a screen shows (spec, section 3).
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct SessionState {
+pub struct SessionView {
     /// The entries since the last clearing, in order.
     pub messages: Vec<ChatMessage>,
     /// The model is answering: the input is disabled.

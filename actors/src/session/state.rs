@@ -2,17 +2,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ractor::ActorId;
 use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     context::{History, Wiring},
-    lifecycle::handover::{AbandonedTurn, Legacy},
-    lifecycle::registry_state::Rest,
-    lifecycle::slot::Door,
+    lifecycle::handover::{AbandonedTurn, Handover},
+    lifecycle::registry_state::IdleEntry,
+    lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
-    lifecycle::wake::{Place, open},
+    lifecycle::wake::{WakePolicy, open},
     msg::{TurnEnd, TurnRefused},
     transcript::Chat,
     turn::machine::Turn,
@@ -23,7 +22,7 @@ use crate::{
     mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn},
     protocol::{
-        CallId, CompletionId, Digest, EventPlace, Locale, Question, SessionEvent, Timestamp,
+        CallId, CompletionId, Digest, EventCursor, Locale, Question, SessionEvent, Timestamp,
         TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
@@ -31,16 +30,16 @@ use crate::{
 
 /// What a session wakes with.
 #[derive(Debug)]
-pub struct Waking {
+pub struct WakeSnapshot {
     pub(crate) state: StateCell,
-    pub(crate) door: Arc<Door>,
+    pub(crate) slot: Arc<SessionSlot>,
     pub(crate) wiring: Arc<Wiring>,
     pub(crate) chat: Chat,
     pub(crate) error: Option<String>,
     /// Where the story begins for those who have heard nothing of it.
-    pub(crate) begins: EventPlace,
+    pub(crate) begins: EventCursor,
     /// What is stored behind what was told.
-    pub(crate) untold: Vec<SessionEvent>,
+    pub(crate) unpublished: Vec<SessionEvent>,
 }
 
 /// A turn that was left open and goes on.
@@ -59,12 +58,12 @@ pub struct Resumption {
 
 /// The state of a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
-pub struct Awake {
-    pub(crate) place: AtDoor,
+pub struct SessionState {
+    pub(crate) slot: SlotGuard,
     pub(crate) wiring: Arc<Wiring>,
     pub(crate) chat: Chat,
-    pub(crate) turn: Option<Running>,
-    /// It has left its turn and its chat to its door, and stops.
+    pub(crate) turn: Option<ActiveTurn>,
+    /// It has left its turn and its chat to its slot, and stops.
     pub(crate) has_left: bool,
     /// Submits whose key the store is asked for.
     pub(crate) lookups: usize,
@@ -79,12 +78,12 @@ pub struct Awake {
     /// When it looks next whether it may sleep.
     pub(crate) idle: Alarm,
     /// It may be put to sleep for others; `None` while anything is going on.
-    pub(crate) rest: Option<Rest>,
+    pub(crate) idle_entry: Option<IdleEntry>,
 }
 
 /// The turn that runs.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ActiveTurn {
     pub(crate) id: TurnId,
     pub(crate) core: Turn,
     pub(crate) span: TurnSpan,
@@ -107,19 +106,19 @@ pub(crate) struct Running {
     /// Its end was given to the store, which has it or will have it as far as is known.
     pub(crate) is_ending: bool,
     pub(crate) completion: Option<(CompletionId, CancellationToken)>,
-    pub(crate) calls: BTreeMap<CallId, RunningCall>,
+    pub(crate) calls: BTreeMap<CallId, ActiveCall>,
     pub(crate) questions: Vec<Question>,
 }
 
 #[derive(Debug)]
-pub(crate) struct RunningCall {
+pub(crate) struct ActiveCall {
     pub(crate) index: usize,
     pub(crate) request: Arc<DispatchRequest>,
     /// Its end is known, and waits for the entries before it to be shown.
     pub(crate) has_ended: bool,
 }
 
-impl Running {
+impl ActiveTurn {
     pub(crate) fn cancel_completion(&mut self) {
         if let Some((_, cancel)) = self.completion.take() {
             cancel.cancel();
@@ -146,9 +145,9 @@ impl Running {
     }
 }
 
-impl Awake {
+impl SessionState {
     /// How its turn ends that it does not go on with.
-    pub(crate) fn failed(&self, turn: &Running, error: TurnError) -> TurnEnd {
+    pub(crate) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
         let (turn, usage) = (turn.id, turn.core.usage());
         TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
     }
@@ -161,50 +160,55 @@ impl Awake {
             History::InMemory => Some(self.chat.leave()),
         };
         if turn.is_some() || chat.is_some() {
-            self.place.door.inherits(Legacy { turn, chat, error: self.error.clone() });
+            self.slot.hand_over(Handover { turn, chat, error: self.error.clone() });
         }
     }
 
     /// The store may have another end than one that is told now.
-    pub(crate) fn is_end_on_its_way(&self, turn: &Running) -> bool {
+    pub(crate) fn is_end_on_its_way(&self, turn: &ActiveTurn) -> bool {
         turn.is_ending && self.wiring.history == History::Stored
     }
 
     /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
-    pub(crate) fn tell_early(&mut self, end: &TurnEnd, at: Timestamp, locale: Locale) -> u64 {
-        let behind = self.place.door.feed().told().map_or(0, EventPlace::entry);
-        self.error = self.tell_end(end, at, locale);
+    pub(crate) fn publish_end_early(
+        &mut self,
+        end: &TurnEnd,
+        at: Timestamp,
+        locale: Locale,
+    ) -> u64 {
+        let behind = self.slot.feed().published_up_to().map_or(0, EventCursor::entry);
+        self.error = self.publish_end(end, at, locale);
         behind
     }
 
     /// The turn was cut off in the middle. Subscribers hear at once that it is over, but for one of which they have heard
     /// nothing, and one whose end is on its way to the store already: that end is told when it is there.
-    fn is_cut_off(&mut self, mut turn: Running) {
-        let (door, wiring) = (self.place.door.clone(), self.wiring.clone());
+    fn is_cut_off(&mut self, mut turn: ActiveTurn) {
+        let (slot, wiring) = (self.slot.clone(), self.wiring.clone());
         let (at, locale) = (wiring.around.clock.now(), turn.options.locale);
         let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
-        let is_told = turn.began.is_none() && !self.is_end_on_its_way(&turn);
-        let told_behind = is_told.then(|| {
-            door.feed().silence();
+        let is_published = turn.began.is_none() && !self.is_end_on_its_way(&turn);
+        let published_behind = is_published.then(|| {
+            slot.feed().silence();
             turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-            self.tell_early(&end, at, locale)
+            self.publish_end_early(&end, at, locale)
         });
-        self.leave(Some(AbandonedTurn { end, at, told_behind }));
-        door.died(self.place.actor);
+        self.leave(Some(AbandonedTurn { end, at, published_behind }));
+        slot.died(self.slot.actor());
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
         // goes on with the turn.
         if Handle::try_current().is_ok() {
             let tasks = wiring.tasks.clone();
             drop(tasks.spawn(async move {
                 turn.abandon();
-                wake_again(&door, &wiring);
+                wake_again(&slot, &wiring);
             }));
         }
     }
 }
 
-impl Drop for Awake {
-    /// It was killed, or has panicked, or sleeps, or ends in order; or its door has taken it from an actor that is dead.
+impl Drop for SessionState {
+    /// It was killed, or has panicked, or sleeps, or ends in order; or its slot has taken it from an actor that is dead.
     fn drop(&mut self) {
         if self.has_left {
             return;
@@ -223,21 +227,8 @@ impl Drop for Awake {
 }
 
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
-pub(crate) fn wake_again(door: &Arc<Door>, wiring: &Arc<Wiring>) {
-    if door.wake() {
-        drop(wiring.tasks.spawn(open(door.clone(), wiring.clone(), Place::Awaited)));
-    }
-}
-
-/// Tells the door when the actor is gone, however it went.
-#[derive(Debug)]
-pub(crate) struct AtDoor {
-    pub(crate) door: Arc<Door>,
-    pub(crate) actor: ActorId,
-}
-
-impl Drop for AtDoor {
-    fn drop(&mut self) {
-        self.door.died(self.actor);
+pub(crate) fn wake_again(slot: &Arc<SessionSlot>, wiring: &Arc<Wiring>) {
+    if slot.wake() {
+        drop(wiring.tasks.spawn(open(slot.clone(), wiring.clone(), WakePolicy::WaitForRoom)));
     }
 }

@@ -129,7 +129,7 @@ pub struct Tree {
 pub enum Health {
     /// It can.
     Healthy,
-    /// One of its actors failed again and again and was given up. Whatever needs it ends with an error at once, and only
+    /// One of its actors reached its restart limit. Whatever needs it ends with an error at once, and only
     /// a new runtime has it again.
     Unhealthy {
         /// Which.
@@ -253,7 +253,7 @@ impl Actor for Supervisor {
             SupervisorMsg::Start(role) => {
                 if let Err(cause) = state.start(role, &me).await {
                     error!(actor = role.name(), %cause, "failed to start an actor anew");
-                    state.give_up(role);
+                    state.restart_limit_reached(role);
                 }
             }
         }
@@ -269,7 +269,7 @@ impl Actor for Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         let Some((cell, exit)) = child_exit(event) else { return Ok(()) };
         let Some(role) = state.role(cell.get_id()) else {
-            // A session is temporary: its door reopens it from the store on the next use.
+            // A session is temporary: its slot reopens it from the store on the next use.
             if exit != super::exit::ChildExit::Stopped {
                 error!(?exit, "a session ended unexpectedly");
             }
@@ -284,7 +284,7 @@ impl Actor for Supervisor {
                 me.send_after(after, move || SupervisorMsg::Start(role));
             }
             Verdict::Forget => {}
-            Verdict::Escalate => state.give_up(role),
+            Verdict::Escalate => state.restart_limit_reached(role),
         }
         Ok(())
     }
@@ -325,16 +325,16 @@ impl Supervising {
         Ok(())
     }
 
-    fn give_up(&self, role: Role) {
-        error!(actor = role.name(), "an actor was given up; the runtime is unhealthy");
+    fn restart_limit_reached(&self, role: Role) {
+        error!(actor = role.name(), "an actor reached its restart limit; the runtime is unhealthy");
         match role {
             Role::Store => {
                 self.jobs.close();
-                self.tree.store_actor.give_up();
+                self.tree.store_actor.restarts_end();
             }
-            Role::Llm => self.tree.llm.give_up(),
-            Role::Confirm => self.tree.confirm.give_up(),
-            Role::Dispatcher => self.tree.dispatcher.give_up(),
+            Role::Llm => self.tree.llm.restarts_end(),
+            Role::Confirm => self.tree.confirm.restarts_end(),
+            Role::Dispatcher => self.tree.dispatcher.restarts_end(),
         }
         self.health.send_replace(Health::Unhealthy { actor: role.name() });
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::task::TaskTracker;
 
 use super::Tree;
-use crate::session::Door;
+use crate::session::SessionSlot;
 
 /// Shows the actors and the tasks of a runtime. The library hands this name on to no application: `madang-testing` builds
 /// what tests use on it.
@@ -20,5 +20,5 @@ pub trait InspectRuntime {
 /// Shows what stands behind the handle of a session, as [`InspectRuntime`] does for a runtime.
 pub trait InspectSession {
     /// Returns what leads to the session's actor.
-    fn inspect_slot(&self) -> &Arc<Door>;
+    fn inspect_slot(&self) -> &Arc<SessionSlot>;
 }

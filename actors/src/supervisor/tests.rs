@@ -58,7 +58,7 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
 }
 
 /// Kills the actor at this address so often, one after the other, and gives how long it took each time until another was
-/// there. `None`: it was given up.
+/// there. `None`: it reached its restart limit.
 async fn restarts<M: Message>(address: &Address<M>, count: usize) -> Vec<Option<u128>> {
     let mut took = Vec::new();
     for _ in 0..count {
@@ -66,7 +66,7 @@ async fn restarts<M: Message>(address: &Address<M>, count: usize) -> Vec<Option<
         gone.kill();
         took.push(tokio::select! {
             _ = address.after(&gone) => Some(begin.elapsed().as_millis()),
-            () = address.given_up() => None,
+            () = address.restart_limit_reached() => None,
         });
     }
     took
@@ -93,7 +93,7 @@ async fn is_restarted<M: Message>(
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_child_is_restarted_within_its_intensity_and_given_up_beyond_it() {
+async fn each_child_is_restarted_within_its_intensity_and_no_more_beyond_it() {
     let at_once = [AT_ONCE; 4];
     is_restarted("store", |tree| tree.store_actor.clone(), at_once).await;
     is_restarted("confirm", |tree| tree.confirm.clone(), at_once).await;

@@ -1,6 +1,6 @@
 //! Events as JSON lines: the library's own event type, as it serialises itself.
 
-use madang::{Item, Locale};
+use madang::{Locale, StreamItem};
 
 use super::screen::Screen;
 use crate::{failure::Failure, output, texts::Text};
@@ -18,9 +18,9 @@ impl Json {
 }
 
 impl Screen for Json {
-    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+    fn show(&mut self, item: &StreamItem) -> Result<(), Failure> {
         match item {
-            Item::Event(event) => {
+            StreamItem::Event(event) => {
                 let line = serde_json::to_string(&**event);
                 output::foreign(
                     &line.map_err(|cause| {
@@ -29,8 +29,8 @@ impl Screen for Json {
                 )
             }
             // What follows has it all.
-            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
-            Item::Unread => {
+            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
+            StreamItem::ReplayFailed => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }

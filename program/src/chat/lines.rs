@@ -1,6 +1,6 @@
 //! A chat without a terminal: each line of standard input is a turn.
 
-use madang::{EventKind, Item, Limits, Locale, Notice, plain};
+use madang::{EventKind, Limits, Locale, Notice, StreamItem, plain};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{
@@ -113,14 +113,14 @@ impl Plain {
 }
 
 impl Screen for Plain {
-    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+    fn show(&mut self, item: &StreamItem) -> Result<(), Failure> {
         match item {
-            Item::Event(event) => {
+            StreamItem::Event(event) => {
                 self.event(&event.kind).map_or(Ok(()), |line| output::line(&line))
             }
             // What follows has it all.
-            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
-            Item::Unread => {
+            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
+            StreamItem::ReplayFailed => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }

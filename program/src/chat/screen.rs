@@ -1,6 +1,6 @@
 //! Where a chat is shown.
 
-use madang::Item;
+use madang::StreamItem;
 
 use super::{asking::Part, editor::Editor};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 /// Shows what a session tells.
 pub(super) trait Screen {
     /// Shows one thing that happened.
-    fn show(&mut self, item: &Item) -> Result<(), Failure>;
+    fn show(&mut self, item: &StreamItem) -> Result<(), Failure>;
 
     /// Says a sentence of the program's own, beside what the session tells.
     fn say(&mut self, sentence: &str);

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use madang::{
-    Bound, Decision, EventKind, Item, LimitExceeded, Question, Session, Subscription, Turn,
+    Bound, Decision, EventKind, LimitExceeded, Question, Session, StreamItem, Subscription, Turn,
     TurnOptions, TurnRefused,
 };
 
@@ -147,17 +147,17 @@ impl Talk {
                 biased;
                 asked = self.signals.next() => Happened::Asked(asked),
                 pressed = pressed(&mut asking) => Happened::Pressed(pressed),
-                item = self.events.next() => Happened::Item(item),
+                item = self.events.next() => Happened::StreamItem(item),
                 end = &mut ended => Happened::Ended(end.is_ok()),
             };
             match happened {
-                Happened::Item(Some(item)) => {
+                Happened::StreamItem(Some(item)) => {
                     if self.heard(item, &mut asking, screen).await? == Keyboard::Closed {
                         return Ok(Next::Terminate);
                     }
                 }
                 // Only a dismissal that lets the turn finish closes the screen; the program never asks for it.
-                Happened::Item(None) => self.events = self.session.subscribe(),
+                Happened::StreamItem(None) => self.events = self.session.subscribe(),
                 Happened::Pressed(Pressed::Show(part)) => {
                     screen.part(part)?;
                     if let Some(asking) = &mut asking
@@ -230,13 +230,16 @@ impl Talk {
 
     async fn heard(
         &mut self,
-        item: Item,
+        item: StreamItem,
         asking: &mut Option<Asking>,
         screen: &mut dyn Screen,
     ) -> Result<Keyboard, Failure> {
         let kind = match &item {
-            Item::Event(event) => Some(&event.kind),
-            Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => None,
+            StreamItem::Event(event) => Some(&event.kind),
+            StreamItem::Text(_)
+            | StreamItem::Thinking(_)
+            | StreamItem::Lagged { .. }
+            | StreamItem::ReplayFailed => None,
         };
         if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
             && asking.as_ref().is_some_and(|asking| asking.question.call == *call)
@@ -287,7 +290,7 @@ impl Talk {
 enum Happened {
     Asked(Asked),
     Pressed(Pressed),
-    Item(Option<Item>),
+    StreamItem(Option<StreamItem>),
     /// Whether the end was told.
     Ended(bool),
 }

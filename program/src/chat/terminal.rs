@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    ConfirmationEnd, Content, Decision, Ending, EventKind, Item, LedgerRow, Locale, Notice,
-    SettleError, Settlement, Text as LibraryText, TurnEnding, plain, quoted,
+    ConfirmationEnd, Content, Decision, Ending, EventKind, LedgerRow, Locale, Notice, SettleError,
+    Settlement, StreamItem, Text as LibraryText, TurnEnding, plain, quoted,
 };
 
 use super::{
@@ -356,10 +356,10 @@ impl Terminal {
 }
 
 impl Screen for Terminal {
-    fn show(&mut self, item: &Item) -> Result<(), Failure> {
+    fn show(&mut self, item: &StreamItem) -> Result<(), Failure> {
         match item {
-            Item::Event(event) => self.event(&event.kind),
-            Item::Text(text) => {
+            StreamItem::Event(event) => self.event(&event.kind),
+            StreamItem::Text(text) => {
                 let new = self.streamed.delta(text);
                 if new.is_empty() {
                     return Ok(());
@@ -368,8 +368,8 @@ impl Screen for Terminal {
                 self.said(&new)
             }
             // What was missed follows.
-            Item::Thinking(_) | Item::Lagged { .. } => Ok(()),
-            Item::Unread => self.dim(&Text::Missed.in_locale(self.locale)),
+            StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
+            StreamItem::ReplayFailed => self.dim(&Text::Missed.in_locale(self.locale)),
         }
     }
 

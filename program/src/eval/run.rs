@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use madang::{
-    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Item, Limits,
-    Locale, Runtime, Session, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
+    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Limits, Locale,
+    Runtime, Session, StreamItem, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
 };
 use serde_json::Value;
 
@@ -205,7 +205,7 @@ impl Running<'_> {
         let mut answers = turn.decisions.iter();
         let mut seen = SeenTurn::default();
         while let Some(item) = events.next().await {
-            let Item::Event(event) = item else { continue };
+            let StreamItem::Event(event) = item else { continue };
             match &event.kind {
                 EventKind::ConfirmationAsked { question } => {
                     let decision =

@@ -4,9 +4,9 @@ use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use madang::{
-    AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, Item,
-    LimitExceeded, Question, Session, SessionEvent, SessionId, Subscription, Turn, TurnEnding,
-    TurnId, TurnOptions, TurnRefused,
+    AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, LimitExceeded,
+    Question, Session, SessionEvent, SessionId, StreamItem, Subscription, Turn, TurnEnding, TurnId,
+    TurnOptions, TurnRefused,
 };
 use madang_testing::SessionHooks as _;
 use tokio::time::{Instant, sleep, timeout};
@@ -155,10 +155,10 @@ impl Chat {
         while !(heard.ending.is_some() || end.is_some() && !is_listening) {
             tokio::select! {
                 item = self.events.next(), if is_listening => match item {
-                    Some(Item::Event(event)) if event.turn == id => {
+                    Some(StreamItem::Event(event)) if event.turn == id => {
                         self.hear(&event, plan, &mut heard).await;
                     }
-                    Some(Item::Event(_) | Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread) => {}
+                    Some(StreamItem::Event(_) | StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | StreamItem::ReplayFailed) => {}
                     None => is_listening = false,
                 },
                 result = &mut ended, if end.is_none() => end = Some(result),

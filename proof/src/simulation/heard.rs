@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    CallRecord, ChatMessage, Content, Effect, EventKind, EventPlace, SessionEvent, Timestamp,
+    CallRecord, ChatMessage, Content, Effect, EventCursor, EventKind, SessionEvent, Timestamp,
     TurnId,
 };
 
@@ -37,16 +37,16 @@ impl Session {
     /// What the reader heard is what is stored: each entry and each end once and in order, as it stands.
     pub(super) fn compare_heard(&self, heard: &Heard, findings: &mut Findings) {
         let name = &self.stored.row.session;
-        if !heard.is_sorted_by_key(|(_, event)| event.place) {
+        if !heard.is_sorted_by_key(|(_, event)| event.cursor) {
             findings.misreported.insert(format!("{name} was not told in order"));
         }
-        let mut told = BTreeMap::<EventPlace, Vec<&SessionEvent>>::new();
+        let mut told = BTreeMap::<EventCursor, Vec<&SessionEvent>>::new();
         for (_, event) in heard {
-            told.entry(event.place).or_default().push(event);
+            told.entry(event.cursor).or_default().push(event);
         }
         let mut places = BTreeSet::new();
         for message in &self.stored.messages {
-            let place = EventPlace::of_entry(message.seq);
+            let place = EventCursor::of_entry(message.seq);
             places.insert(place);
             let events = told.get(&place).into_iter().flatten();
             let events: Vec<_> =
@@ -61,7 +61,7 @@ impl Session {
         }
         for entry in &self.story.entries {
             let Some((at, end)) = &entry.end else { continue };
-            let (place, turn) = (EventPlace::of_entry(entry.message.seq), entry.message.turn);
+            let (place, turn) = (EventCursor::of_entry(entry.message.seq), entry.message.turn);
             places.extend([place.error(), place.end()]);
             let ends = told.get(&place.end()).into_iter().flatten().filter(|event| {
                 (event.turn, event.at) == (turn, *at)
@@ -87,8 +87,8 @@ impl Session {
                     | EventKind::Cleared
                     | EventKind::TurnEnded { .. }
             );
-            if is_kept && !places.contains(&event.place) {
-                findings.lost.insert(format!("{name} {}: told {event:?}", event.place));
+            if is_kept && !places.contains(&event.cursor) {
+                findings.lost.insert(format!("{name} {}: told {event:?}", event.cursor));
             }
         }
     }

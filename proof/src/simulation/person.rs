@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Answer, AnswerError, Asker, ClearError, Decision, Digest, DismissError, EventKind, EventPlace,
-    IdempotencyKey, Item, OnDismiss, Question, Session, SessionError, TurnId, TurnOptions, UserId,
+    Answer, AnswerError, Asker, ClearError, Decision, Digest, DismissError, EventCursor, EventKind,
+    IdempotencyKey, OnDismiss, Question, Session, SessionError, StreamItem, TurnId, TurnOptions,
+    UserId,
 };
 use serde_json::json;
 use tokio::time::sleep;
@@ -198,7 +199,7 @@ impl Person {
         let (life, number) = (&self.life, self.number);
         while !over.is_cancelled() {
             let read_to =
-                life.witness.told().read_to.get(&number).copied().unwrap_or(EventPlace::START);
+                life.witness.told().read_to.get(&number).copied().unwrap_or(EventCursor::START);
             let Ok(mut events) = self.session.subscribe_after(read_to).await else {
                 sleep(AGAIN).await;
                 continue;
@@ -210,24 +211,24 @@ impl Person {
                     () = over.cancelled() => return,
                 };
                 let Some(item) = item else { break };
-                let Item::Event(event) = item else {
+                let StreamItem::Event(event) = item else {
                     life.fate.note(format_args!("{number} hears {}", name_of(&item)));
                     continue;
                 };
                 life.fate.note(format_args!(
                     "{number} hears {} {} {}",
-                    event.place,
+                    event.cursor,
                     event.turn,
                     Kind(&event.kind)
                 ));
                 if life.makes(Mistake::FrontEndMissesEvents) && life.fate.below(8) == 0 {
-                    life.witness.told().read_to.insert(number, event.place);
+                    life.witness.told().read_to.insert(number, event.cursor);
                     continue;
                 }
                 let at = life.fate.now();
                 let mut told = life.witness.told();
                 told.heard.entry(number).or_default().push((at, event.clone()));
-                told.read_to.insert(number, event.place);
+                told.read_to.insert(number, event.cursor);
                 drop(told);
                 if let EventKind::ConfirmationAsked { question } = &event.kind {
                     tasks.spawn(self.clone().answer(question.clone()));
@@ -305,13 +306,13 @@ impl Person {
     }
 }
 
-const fn name_of(item: &Item) -> &'static str {
+const fn name_of(item: &StreamItem) -> &'static str {
     match item {
-        Item::Event(_) => "an event",
-        Item::Text(_) => "text",
-        Item::Thinking(_) => "thoughts",
-        Item::Lagged { .. } => "that it lags",
-        Item::Unread => "that it cannot read on",
+        StreamItem::Event(_) => "an event",
+        StreamItem::Text(_) => "text",
+        StreamItem::Thinking(_) => "thoughts",
+        StreamItem::Lagged { .. } => "that it lags",
+        StreamItem::ReplayFailed => "that it cannot read on",
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    AnswerError, CallId, Decision, EventKind, EventPlace, ModelError, Question, SessionEvent,
+    AnswerError, CallId, Decision, EventCursor, EventKind, ModelError, Question, SessionEvent,
     StoreError, Timestamp, TurnEnding, TurnError, TurnId, TurnRefused, UserId, tool::ToolContext,
 };
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(super) struct Told {
     /// What the readers of each session heard, and when.
     pub(super) heard: BTreeMap<usize, Vec<(Duration, Arc<SessionEvent>)>>,
     /// How far each session was read.
-    pub(super) read_to: BTreeMap<usize, EventPlace>,
+    pub(super) read_to: BTreeMap<usize, EventCursor>,
     /// The calls whose letters were sent, by token.
     pub(super) letters: BTreeMap<String, Vec<CallId>>,
     /// When the dismissal of a turn was acknowledged.
@@ -171,7 +171,7 @@ impl Witness {
                 stays
             });
             if let Some((_, last)) = heard.last() {
-                read_to.insert(*session, last.place);
+                read_to.insert(*session, last.cursor);
             }
         }
         ends.retain(|(turn, ending)| *ending != TurnEnding::Failed || !open.contains_key(turn));

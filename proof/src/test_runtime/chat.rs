@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Decision, DismissError, EventKind, Item, Question, Session, SessionError,
+    AnswerError, Decision, DismissError, EventKind, Question, Session, SessionError, StreamItem,
     Subscription, TurnId, TurnRefused,
 };
 
@@ -102,7 +102,7 @@ impl Chat {
 
     /// Hears the next event and says what it tells. Gives the turn that ended with it.
     async fn hear(&mut self) -> Result<Option<TurnId>, ChatError> {
-        let Item::Event(event) = self.events.next().await.ok_or(ChatError::Silent)? else {
+        let StreamItem::Event(event) = self.events.next().await.ok_or(ChatError::Silent)? else {
             return Ok(None);
         };
         match &event.kind {

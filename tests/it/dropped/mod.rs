@@ -7,8 +7,8 @@ mod fixture;
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventKind, EventPlace,
-    IdempotencyKey, Item, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store,
+    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventCursor, EventKind,
+    IdempotencyKey, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store, StreamItem,
     TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
 };
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
@@ -196,14 +196,14 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
         session.send("go").await.unwrap().ended().await.unwrap();
         drop(session);
         let session = fixture.runtime.session("kim", &name).await.unwrap();
-        let back = dropped_after(polls, session.subscribe_after(EventPlace::START)).await;
-        let mut events = session.subscribe_after(EventPlace::START).await.unwrap();
+        let back = dropped_after(polls, session.subscribe_after(EventCursor::START)).await;
+        let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
         let mut places = Vec::new();
         while places.len() < 4 {
-            let Some(Item::Event(event)) = events.next().await else { continue };
+            let Some(StreamItem::Event(event)) = events.next().await else { continue };
             // The store does not keep what was proposed.
             if !matches!(event.kind, EventKind::ToolCallProposed { .. }) {
-                places.push(event.place.entry());
+                places.push(event.cursor.entry());
             }
         }
         // User, call, answer, end.
@@ -317,14 +317,14 @@ async fn the_next_event_dropped_is_read_by_the_next_who_asks() {
         let turn = session.send("go").await.unwrap();
         let first = dropped_after(polls, events.next()).await;
         turn.ended().await.unwrap();
-        let mut items: Vec<Item> = first.iter().flatten().cloned().collect();
+        let mut items: Vec<StreamItem> = first.iter().flatten().cloned().collect();
         while let Some(item) = events.try_next() {
             items.push(item);
         }
         let numbers = items.iter().filter_map(|item| match item {
-            Item::Event(event) => Some(event.seq),
-            Item::Text(_) | Item::Thinking(_) => None,
-            Item::Lagged { .. } | Item::Unread => panic!("nothing is missed"),
+            StreamItem::Event(event) => Some(event.seq),
+            StreamItem::Text(_) | StreamItem::Thinking(_) => None,
+            StreamItem::Lagged { .. } | StreamItem::ReplayFailed => panic!("nothing is missed"),
         });
         let numbers: Vec<u64> = numbers.collect();
         assert!(numbers.len() >= 4, "{items:?}");

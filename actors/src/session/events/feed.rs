@@ -8,19 +8,19 @@ use std::{
 use tokio::sync::watch;
 
 use crate::protocol::{
-    CompletionDelta, CompletionId, EventKind, EventPlace, SessionEvent, Timestamp, TurnId,
+    CompletionDelta, CompletionId, EventCursor, EventKind, SessionEvent, Timestamp, TurnId,
 };
-use crate::session::{Subscription, events::replay::Archive};
+use crate::session::{Subscription, events::replay::Replay};
 
 /// What an event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Durability {
     /// The entry of the transcript with this number.
     Entry(u64),
     /// How a turn ended, which the store has.
     End,
     /// Something that the store does not tell again.
-    Progress,
+    Transient,
 }
 
 /// The feed of one session: a ring of events and the text that is being spoken.
@@ -38,18 +38,18 @@ pub(crate) struct Recent {
     pub(crate) first: u64,
     pub(crate) events: VecDeque<Kept<Arc<SessionEvent>>>,
     /// Where the story stood when the session first woke behind this feed; `None` before.
-    pub(crate) begun: Option<EventPlace>,
+    pub(crate) begins: Option<EventCursor>,
     /// How far the story was told.
-    pub(crate) told: EventPlace,
+    pub(crate) published_up_to: EventCursor,
     /// How far it is not in memory any more.
-    pub(crate) gone: EventPlace,
+    pub(crate) gone: EventCursor,
     pub(crate) speaking: Option<CompletionId>,
     pub(crate) text: Beginning,
     pub(crate) thinking: Beginning,
     /// Subscriptions older than this hear nothing more.
     pub(crate) audience: u64,
     /// Where the turn began to go on to which nobody has listened yet, and how far the story was told then.
-    pub(crate) unheard: Option<(u64, EventPlace)>,
+    pub(crate) unheard: Option<(u64, EventCursor)>,
 }
 
 /// An event, and whether the store has what it tells.
@@ -84,9 +84,9 @@ impl Feed {
         let recent = Recent {
             first: 1,
             events: VecDeque::new(),
-            begun: None,
-            told: EventPlace::START,
-            gone: EventPlace::START,
+            begins: None,
+            published_up_to: EventCursor::START,
+            gone: EventCursor::START,
             speaking: None,
             text: Beginning::default(),
             thinking: Beginning::default(),
@@ -139,29 +139,29 @@ impl Feed {
 
     /// The session wakes: the store has its story up to here, and what is told from now on comes behind that. Later wakings
     /// find the feed where it was.
-    pub(crate) fn begins_at(&self, place: EventPlace) {
+    pub(crate) fn begins_at(&self, cursor: EventCursor) {
         let mut recent = self.recent();
-        if recent.begun.is_none() {
-            (recent.begun, recent.told, recent.gone) = (Some(place), place, place);
+        if recent.begins.is_none() {
+            (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
         }
     }
 
     /// How far the story was told behind this feed; `None` before the session first woke.
-    pub(crate) fn told(&self) -> Option<EventPlace> {
+    pub(crate) fn published_up_to(&self) -> Option<EventCursor> {
         let recent = self.recent();
-        recent.begun.map(|_| recent.told)
+        recent.begins.map(|_| recent.published_up_to)
     }
 
-    /// Tells an event that was read from the store, at its place.
-    pub(crate) fn tell_again(&self, event: SessionEvent) {
-        let SessionEvent { kind, place, turn, at, .. } = event;
+    /// Tells an event that was read from the store, at its cursor.
+    pub(crate) fn republish(&self, event: SessionEvent) {
+        let SessionEvent { kind, cursor, turn, at, .. } = event;
         let is_end = matches!(kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
-        let told = if is_end { Told::End } else { Told::Entry(place.entry()) };
-        self.tell(turn, at, told, kind);
+        let durability = if is_end { Durability::End } else { Durability::Entry(cursor.entry()) };
+        self.publish(turn, at, durability, kind);
     }
 
     /// Tells an event.
-    pub fn tell(&self, turn: TurnId, at: Timestamp, told: Told, kind: EventKind) {
+    pub fn publish(&self, turn: TurnId, at: Timestamp, durability: Durability, kind: EventKind) {
         let mut recent = self.recent();
         if matches!(kind, EventKind::ModelMessage { .. }) {
             // The message replaces the streamed text in one step.
@@ -169,23 +169,23 @@ impl Feed {
         }
         let seq = recent.next();
         if kind == EventKind::TurnResumed {
-            recent.unheard = Some((seq, recent.told));
+            recent.unheard = Some((seq, recent.published_up_to));
         } else if matches!(kind, EventKind::TurnEnded { .. }) {
             recent.unheard = None;
         }
-        recent.told = match (told, &kind) {
-            (Told::Entry(seq), _) => EventPlace::of_entry(seq),
-            (Told::End, EventKind::Error { .. }) => recent.told.error(),
-            (Told::End, _) => recent.told.end(),
-            (Told::Progress, _) => recent.told,
+        recent.published_up_to = match (durability, &kind) {
+            (Durability::Entry(seq), _) => EventCursor::of_entry(seq),
+            (Durability::End, EventKind::Error { .. }) => recent.published_up_to.error(),
+            (Durability::End, _) => recent.published_up_to.end(),
+            (Durability::Transient, _) => recent.published_up_to,
         };
-        let event = Arc::new(SessionEvent { seq, place: recent.told, turn, at, kind });
-        recent.events.push_back(Kept { event, is_stored: told != Told::Progress });
+        let event = Arc::new(SessionEvent { seq, cursor: recent.published_up_to, turn, at, kind });
+        recent.events.push_back(Kept { event, is_stored: durability != Durability::Transient });
         if recent.events.len() > self.max_events
             && let Some(oldest) = recent.events.pop_front()
         {
             recent.first += 1;
-            recent.gone = oldest.event.place;
+            recent.gone = oldest.event.cursor;
         }
         drop(recent);
         self.changed.send_replace(());
@@ -204,27 +204,28 @@ impl Feed {
         let unheard = recent.unheard.take();
         let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
         let mut subscription = Subscription::from(self, next, &recent);
-        if let Some((_, place)) = unheard {
+        if let Some((_, cursor)) = unheard {
             // The ring may have forgotten what lies behind it.
-            subscription.read_to = Some(place);
+            subscription.read_to = Some(cursor);
         }
         subscription
     }
 
-    /// Reads on behind a place, once the session has woken. What is not in memory is read from this archive.
+    /// Reads on behind a cursor, once the session has woken. What is not in memory is read from this replay.
     pub(crate) fn subscribe_after(
         self: &Arc<Self>,
-        place: EventPlace,
-        archive: Archive,
+        cursor: EventCursor,
+        replay: Replay,
     ) -> Subscription {
         let mut recent = self.recent();
         recent.unheard = None;
-        let is_read = |kept: &Kept<Arc<SessionEvent>>| kept.is_stored && kept.event.place <= place;
+        let is_read =
+            |kept: &Kept<Arc<SessionEvent>>| kept.is_stored && kept.event.cursor <= cursor;
         let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
         let mut subscription = Subscription::from(self, recent.first + read, &recent);
-        subscription.read_to = Some(place);
-        subscription.behind = (place < recent.gone).then_some((place, recent.gone));
-        subscription.with(archive)
+        subscription.read_to = Some(cursor);
+        subscription.behind = (cursor < recent.gone).then_some((cursor, recent.gone));
+        subscription.with(replay)
     }
 
     /// Reads from here on, and is not counted as somebody who listens.

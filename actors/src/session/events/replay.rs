@@ -2,20 +2,20 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::session::{Door, Subscription};
+use crate::session::{SessionSlot, Subscription};
 use crate::{
     port::{Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
-        ChatMessage, Content, EventKind, EventPlace, Limits, Locale, SessionEvent, Text,
+        ChatMessage, Content, EventCursor, EventKind, Limits, Locale, SessionEvent, Text,
         TurnEnding, TurnError, Usage,
     },
 };
 
-/// Where a reader finds what is not in memory any more. It keeps the door, so that the feed is the session's as long as
+/// Where a reader finds what is not in memory any more. It keeps the slot, so that the feed is the session's as long as
 /// anybody reads.
 #[derive(Debug, Clone)]
-pub(crate) struct Archive {
-    door: Arc<Door>,
+pub(crate) struct Replay {
+    slot: Arc<SessionSlot>,
     store: Arc<dyn Store>,
     /// How many entries are read at once.
     max_entries: usize,
@@ -23,39 +23,39 @@ pub(crate) struct Archive {
     has_failed: bool,
 }
 
-impl Door {
+impl SessionSlot {
     /// Reads what happens from here on. What the reader misses is read from the store.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
-        self.feed().subscribe().with(self.archive(store, limits))
+        self.feed().subscribe().with(self.replay(store, limits))
     }
 
     /// Reads what happens from here on, and is not counted as the first who listens to a turn that goes on.
     #[must_use]
     pub fn watch(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
-        self.feed().watch().with(self.archive(store, limits))
+        self.feed().watch().with(self.replay(store, limits))
     }
 
-    /// Reads on behind a place. The session must have woken since the door was made, or what was told before is taken for
+    /// Reads on behind a cursor. The session must have woken since the slot was made, or what was told before is taken for
     /// missed.
     #[must_use]
     pub fn subscribe_after(
         self: &Arc<Self>,
-        place: EventPlace,
+        cursor: EventCursor,
         store: &Arc<dyn Store>,
         limits: &Limits,
     ) -> Subscription {
-        self.feed().subscribe_after(place, self.archive(store, limits))
+        self.feed().subscribe_after(cursor, self.replay(store, limits))
     }
 
-    pub(crate) fn archive(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Archive {
-        Archive::new(self.clone(), store.clone(), limits.max_feed_events)
+    pub(crate) fn replay(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Replay {
+        Replay::new(self.clone(), store.clone(), limits.max_feed_events)
     }
 }
 
-impl Archive {
-    pub(crate) fn new(door: Arc<Door>, store: Arc<dyn Store>, max_entries: usize) -> Self {
-        Self { door, store, max_entries: max_entries.max(1), has_failed: false }
+impl Replay {
+    pub(crate) fn new(slot: Arc<SessionSlot>, store: Arc<dyn Store>, max_entries: usize) -> Self {
+        Self { slot, store, max_entries: max_entries.max(1), has_failed: false }
     }
 
     /// The same behind a read that failed or did not.
@@ -63,35 +63,35 @@ impl Archive {
         Self { has_failed, ..self }
     }
 
-    /// Reads events behind a place up to another. Gives the place behind which to read on, until all are read.
+    /// Reads events behind a cursor up to another. Gives the cursor behind which to read on, until all are read.
     pub(crate) async fn read(
         &self,
-        after: EventPlace,
-        to: EventPlace,
-    ) -> Result<(VecDeque<SessionEvent>, Option<EventPlace>), StoreError> {
+        after: EventCursor,
+        to: EventCursor,
+    ) -> Result<(VecDeque<SessionEvent>, Option<EventCursor>), StoreError> {
         if self.has_failed {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         // The end of the entry's own turn may be behind the place.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
-        let part = self.store.transcript(self.door.session(), from, self.max_entries).await?;
+        let part = self.store.transcript(self.slot.session(), from, self.max_entries).await?;
         let events = part.entries.iter().flat_map(events);
-        let events = events.filter(|event| event.place > after && event.place <= to).collect();
+        let events = events.filter(|event| event.cursor > after && event.cursor <= to).collect();
         let next = part.next.filter(|next| *next <= to.entry());
-        Ok((events, next.map(|next| EventPlace::of_entry(next - 1).end())))
+        Ok((events, next.map(|next| EventCursor::of_entry(next - 1).end())))
     }
 }
 
 /// What is told of an entry, and of the end of its turn.
 fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
     let StoredEntry { message, locale, end } = entry;
-    let place = EventPlace::of_entry(message.seq);
-    let event = |at, (place, kind)| SessionEvent { seq: 0, place, turn: message.turn, at, kind };
-    let mut events = vec![event(message.at, (place, kind_of(message, *locale)))];
+    let cursor = EventCursor::of_entry(message.seq);
+    let event = |at, (cursor, kind)| SessionEvent { seq: 0, cursor, turn: message.turn, at, kind };
+    let mut events = vec![event(message.at, (cursor, kind_of(message, *locale)))];
     if let Some((at, StoredEnd { ending, error, usage })) = end {
         let (failed, ended) = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
-        events.extend(failed.map(|kind| event(*at, (place.error(), kind))));
-        events.push(event(*at, (place.end(), ended)));
+        events.extend(failed.map(|kind| event(*at, (cursor.error(), kind))));
+        events.push(event(*at, (cursor.end(), ended)));
     }
     events
 }

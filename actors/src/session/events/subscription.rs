@@ -1,17 +1,17 @@
-//! One reader's place in a feed: a cursor, not a queue.
+//! One reader's position in a feed: a cursor, not a queue.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::watch;
 use tracing::warn;
 
-use crate::protocol::{CompletionId, EventPlace, SessionEvent};
+use crate::protocol::{CompletionId, EventCursor, SessionEvent};
 use crate::session::{
     events::feed::{Feed, Kept, Recent},
-    events::replay::Archive,
+    events::replay::Replay,
 };
 
-/// One reader's place in a feed. A slow reader costs its own position, and while it catches up a
+/// One reader's position in a feed. A slow reader costs its own position, and while it catches up a
 /// part of the transcript.
 #[derive(Debug, Clone)]
 pub struct Subscription {
@@ -21,12 +21,12 @@ pub struct Subscription {
     audience: u64,
     heard: Heard,
     /// How far it has read the story; `None` where that is where the session's next waking begins.
-    pub(crate) read_to: Option<EventPlace>,
+    pub(crate) read_to: Option<EventCursor>,
     /// What it missed and has not read: behind the first place, up to the second.
-    pub(crate) behind: Option<(EventPlace, EventPlace)>,
+    pub(crate) behind: Option<(EventCursor, EventCursor)>,
     /// What it missed and has been read from the store.
     missed: VecDeque<SessionEvent>,
-    archive: Option<Archive>,
+    replay: Option<Replay>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +42,13 @@ impl Subscription {
         let before =
             next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
         let before = before.and_then(|place| recent.events.get(place));
-        let read_to = before.map_or(recent.gone, |kept| kept.event.place);
+        let read_to = before.map_or(recent.gone, |kept| kept.event.cursor);
         Self {
             next,
-            read_to: recent.begun.map(|_| read_to),
+            read_to: recent.begins.map(|_| read_to),
             behind: None,
             missed: VecDeque::new(),
-            archive: None,
+            replay: None,
             audience: recent.audience,
             heard: Heard { completion: recent.speaking, text: 0, thinking: 0 },
             changed: feed.changed.subscribe(),
@@ -56,38 +56,38 @@ impl Subscription {
         }
     }
 
-    /// Reads what it misses from this archive.
-    pub(crate) fn with(mut self, archive: Archive) -> Self {
-        self.archive = Some(archive);
+    /// Reads what it misses from this replay.
+    pub(crate) fn with(mut self, replay: Replay) -> Self {
+        self.replay = Some(replay);
         self
     }
 
     /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Item> {
+    pub async fn next(&mut self) -> Option<StreamItem> {
         self.read(true).await
     }
 
     /// Reads what is there already, from the store too; `None` when no more is. Dropping the future loses nothing.
-    pub async fn rest(&mut self) -> Option<Item> {
+    pub async fn rest(&mut self) -> Option<StreamItem> {
         self.read(false).await
     }
 
-    async fn read(&mut self, waits: bool) -> Option<Item> {
+    async fn read(&mut self, waits: bool) -> Option<StreamItem> {
         loop {
             self.changed.borrow_and_update();
             match self.ready() {
                 Ready::Item(item) => return Some(item),
                 Ready::Closed => return None,
-                Ready::Missed(archive, after, to) => match archive.read(after, to).await {
+                Ready::Missed(replay, after, to) => match replay.read(after, to).await {
                     Ok((missed, rest)) => {
                         self.missed = missed;
                         self.behind = rest.map(|after| (after, to));
-                        self.archive = Some(archive.after(false));
+                        self.replay = Some(replay.after(false));
                     }
                     Err(cause) => {
                         warn!(%cause, "failed to read what a subscriber missed");
-                        self.archive = Some(archive.after(true));
-                        return Some(Item::Unread);
+                        self.replay = Some(replay.after(true));
+                        return Some(StreamItem::ReplayFailed);
                     }
                 },
                 Ready::Nothing if waits => self.changed.changed().await.ok()?,
@@ -97,7 +97,7 @@ impl Subscription {
     }
 
     /// Gives what is in memory already.
-    pub fn try_next(&mut self) -> Option<Item> {
+    pub fn try_next(&mut self) -> Option<StreamItem> {
         match self.ready() {
             Ready::Item(item) => Some(item),
             Ready::Closed | Ready::Missed(..) | Ready::Nothing => None,
@@ -110,24 +110,24 @@ impl Subscription {
             return Ready::Closed;
         }
         if let Some(event) = self.missed.pop_front() {
-            self.read_to = Some(event.place);
-            return Ready::Item(Item::Event(Arc::new(event)));
+            self.read_to = Some(event.cursor);
+            return Ready::Item(StreamItem::Event(Arc::new(event)));
         }
-        if let (Some((after, to)), Some(archive)) = (self.behind, &self.archive) {
-            return Ready::Missed(archive.clone(), after, to);
+        if let (Some((after, to)), Some(replay)) = (self.behind, &self.replay) {
+            return Ready::Missed(replay.clone(), after, to);
         }
         if self.next < recent.first {
-            let lagged = Item::Lagged { from: self.next, to: recent.first };
+            let lagged = StreamItem::Lagged { from: self.next, to: recent.first };
             self.next = recent.first;
-            let after = self.read_to.or(recent.begun).unwrap_or(recent.gone);
+            let after = self.read_to.or(recent.begins).unwrap_or(recent.gone);
             self.behind = (after < recent.gone).then_some((after, recent.gone));
             return Ready::Item(lagged);
         }
         let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
         if let Some(Kept { event, .. }) = recent.events.get(place) {
             self.next += 1;
-            self.read_to = Some(event.place);
-            return Ready::Item(Item::Event(event.clone()));
+            self.read_to = Some(event.cursor);
+            return Ready::Item(StreamItem::Event(event.clone()));
         }
         if self.heard.completion != recent.speaking {
             self.heard = Heard { completion: recent.speaking, text: 0, thinking: 0 };
@@ -136,26 +136,26 @@ impl Subscription {
             recent.thinking.text.get(self.heard.thinking..).filter(|new| !new.is_empty())
         {
             self.heard.thinking += new.len();
-            return Ready::Item(Item::Thinking(new.to_owned()));
+            return Ready::Item(StreamItem::Thinking(new.to_owned()));
         }
         if let Some(new) = recent.text.text.get(self.heard.text..).filter(|new| !new.is_empty()) {
             self.heard.text += new.len();
-            return Ready::Item(Item::Text(new.to_owned()));
+            return Ready::Item(StreamItem::Text(new.to_owned()));
         }
         Ready::Nothing
     }
 }
 
 enum Ready {
-    Item(Item),
-    Missed(Archive, EventPlace, EventPlace),
+    Item(StreamItem),
+    Missed(Replay, EventCursor, EventCursor),
     Nothing,
     Closed,
 }
 
 /// What a subscriber reads.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item {
+pub enum StreamItem {
     /// Something happened.
     Event(Arc<SessionEvent>),
     /// The model goes on speaking: only what is new. The message that follows replaces it all.
@@ -171,5 +171,5 @@ pub enum Item {
         to: u64,
     },
     /// What was missed could not be read from the store. It is tried again.
-    Unread,
+    ReplayFailed,
 }

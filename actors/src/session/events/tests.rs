@@ -6,7 +6,7 @@ use crate::{
     protocol::{
         CompletionDelta, CompletionId, Ending, EventKind, Timestamp, TurnEnding, TurnId, Usage,
     },
-    session::{Feed, Item, Subscription, Told},
+    session::{Durability, Feed, StreamItem, Subscription},
     test_runtime::in_time,
 };
 
@@ -14,8 +14,8 @@ fn completion(n: u128) -> CompletionId {
     CompletionId::new(Uuid::from_u128(n))
 }
 
-fn tell(feed: &Feed, kind: EventKind) {
-    feed.tell(TurnId::new(Uuid::nil()), Timestamp::from_millis(0), Told::Progress, kind);
+fn publish(feed: &Feed, kind: EventKind) {
+    feed.publish(TurnId::new(Uuid::nil()), Timestamp::from_millis(0), Durability::Transient, kind);
 }
 
 fn ended() -> EventKind {
@@ -24,11 +24,11 @@ fn ended() -> EventKind {
 
 fn rest(subscription: &mut Subscription) -> Vec<String> {
     let shown = |item| match item {
-        Item::Event(event) => format!("event {}", event.seq),
-        Item::Text(text) => format!("text {text}"),
-        Item::Thinking(text) => format!("thinking {text}"),
-        Item::Lagged { from, to } => format!("lagged {from} to {to}"),
-        Item::Unread => "unread".to_owned(),
+        StreamItem::Event(event) => format!("event {}", event.seq),
+        StreamItem::Text(text) => format!("text {text}"),
+        StreamItem::Thinking(text) => format!("thinking {text}"),
+        StreamItem::Lagged { from, to } => format!("lagged {from} to {to}"),
+        StreamItem::ReplayFailed => "unread".to_owned(),
     };
     std::iter::from_fn(|| subscription.try_next()).map(shown).collect()
 }
@@ -46,7 +46,7 @@ fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
     assert_eq!(rest(&mut quick), ["thinking hm", "text lo"]);
     assert_eq!(rest(&mut slow), ["thinking hm", "text Hello"]);
     assert_eq!(feed.spoken(), "Hello");
-    tell(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
+    publish(&feed, EventKind::ModelMessage { text: "Hello!".into(), ending: Ending::Complete });
     feed.push(completion(1), CompletionDelta::Text("late"));
     assert_eq!(rest(&mut slow), ["event 1"]);
 }
@@ -56,7 +56,7 @@ fn a_slow_reader_is_told_which_events_it_missed() {
     let feed = Feed::new(2, 100);
     let mut slow = feed.subscribe();
     for _ in 0..5 {
-        tell(&feed, ended());
+        publish(&feed, ended());
     }
     assert_eq!(rest(&mut slow), ["lagged 1 to 4", "event 4", "event 5"]);
 }
@@ -67,7 +67,7 @@ async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
     let mut closed = feed.subscribe();
     feed.close_subscriptions();
     let mut opened = feed.subscribe();
-    tell(&feed, ended());
+    publish(&feed, ended());
     assert_eq!(closed.next().await, None);
     assert_eq!(rest(&mut opened), ["event 1"]);
 }
@@ -75,19 +75,19 @@ async fn a_closed_screen_hears_nothing_more_and_a_new_one_does() {
 #[test]
 fn the_first_who_listens_to_a_turn_that_goes_on_misses_nothing_of_it() {
     let feed = Feed::new(8, 100);
-    tell(&feed, ended());
-    tell(&feed, EventKind::TurnResumed);
-    tell(&feed, EventKind::Cleared);
+    publish(&feed, ended());
+    publish(&feed, EventKind::TurnResumed);
+    publish(&feed, EventKind::Cleared);
     let mut watching = feed.watch();
     let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
-    tell(&feed, ended());
+    publish(&feed, ended());
     assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
     assert_eq!(
         (rest(&mut second), rest(&mut watching)),
         (vec!["event 4".into()], vec!["event 4".into()])
     );
-    tell(&feed, EventKind::TurnResumed);
-    tell(&feed, ended());
+    publish(&feed, EventKind::TurnResumed);
+    publish(&feed, ended());
     assert_eq!(rest(&mut feed.subscribe()), [""; 0], "it is over: the state has it all");
 }
 
@@ -125,6 +125,6 @@ async fn who_waits_is_woken_by_each_piece() {
     for piece in ["Hel", "lo"] {
         let speaks = async { feed.push(completion(1), CompletionDelta::Text(piece)) };
         let (item, ()) = tokio::join!(in_time(waits.next()), speaks);
-        assert_eq!(item, Some(Item::Text(piece.to_owned())));
+        assert_eq!(item, Some(StreamItem::Text(piece.to_owned())));
     }
 }

@@ -8,20 +8,20 @@ use crate::protocol::UserId;
 
 /// The sessions that rest.
 #[derive(Debug)]
-pub(crate) struct Resting<S> {
+pub(crate) struct IdleLru<S> {
     /// Invariant: the same numbers in both.
     order: BTreeMap<u64, UserId>,
     of_user: HashMap<UserId, BTreeMap<u64, S>, RandomState>,
     next: u64,
 }
 
-impl<S> Default for Resting<S> {
+impl<S> Default for IdleLru<S> {
     fn default() -> Self {
         Self { order: BTreeMap::new(), of_user: HashMap::default(), next: 0 }
     }
 }
 
-impl<S> Resting<S> {
+impl<S> IdleLru<S> {
     /// A session comes to rest. Gives the number under which it leaves.
     pub(crate) fn enter(&mut self, user: UserId, session: S) -> u64 {
         let number = self.next;
@@ -43,7 +43,7 @@ impl<S> Resting<S> {
     }
 
     /// Takes the session that has rested longest, of this user or of all.
-    pub(crate) fn take_longest(&mut self, of: Option<&UserId>) -> Option<S> {
+    pub(crate) fn take_oldest(&mut self, of: Option<&UserId>) -> Option<S> {
         let (number, user) = match of {
             Some(user) => (*self.of_user.get(user)?.first_key_value()?.0, user.clone()),
             None => self.order.first_key_value().map(|(number, user)| (*number, user.clone()))?,
@@ -59,16 +59,16 @@ mod tests {
     #[test]
     fn the_one_that_has_rested_longest_is_taken_first_and_once() {
         let [kim, lee] = ["kim", "lee"].map(|name| UserId::new(name).unwrap());
-        let mut resting = Resting::default();
+        let mut idle = IdleLru::default();
         let numbers = [(&kim, 1), (&lee, 2), (&kim, 3), (&lee, 4)]
-            .map(|(user, session)| resting.enter(user.clone(), session));
-        assert_eq!(resting.take_longest(Some(&lee)), Some(2));
-        assert_eq!(resting.leave(&lee, numbers[1]), None);
-        assert_eq!(resting.leave(&kim, numbers[0]), Some(1));
-        assert_eq!(resting.enter(kim.clone(), 1), 4, "it comes to rest anew, behind the others");
-        assert_eq!([resting.take_longest(None), resting.take_longest(None)], [Some(3), Some(4)]);
-        assert_eq!(resting.take_longest(Some(&lee)), None);
-        assert_eq!(resting.take_longest(None), Some(1));
-        assert!(resting.order.is_empty() && resting.of_user.is_empty());
+            .map(|(user, session)| idle.enter(user.clone(), session));
+        assert_eq!(idle.take_oldest(Some(&lee)), Some(2));
+        assert_eq!(idle.leave(&lee, numbers[1]), None);
+        assert_eq!(idle.leave(&kim, numbers[0]), Some(1));
+        assert_eq!(idle.enter(kim.clone(), 1), 4, "it comes to rest anew, behind the others");
+        assert_eq!([idle.take_oldest(None), idle.take_oldest(None)], [Some(3), Some(4)]);
+        assert_eq!(idle.take_oldest(Some(&lee)), None);
+        assert_eq!(idle.take_oldest(None), Some(1));
+        assert!(idle.order.is_empty() && idle.of_user.is_empty());
     }
 }

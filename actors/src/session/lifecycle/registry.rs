@@ -1,4 +1,4 @@
-//! The doors of a runtime: one for each session of which anything is in memory.
+//! The slots of a runtime: one for each session of which anything is in memory.
 
 use std::sync::{Arc, Weak};
 
@@ -6,43 +6,48 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::protocol::{Limits, SessionId, UserId};
-use crate::session::{Door, SessionMsg, lifecycle::registry_state::House};
+use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::RegistryState};
 
-/// The doors of a runtime, as long as anybody holds them.
+/// The slots of a runtime, as long as anybody holds them.
 #[derive(Debug, Default)]
-pub struct Doors(Arc<House>);
+pub struct SessionRegistry(Arc<RegistryState>);
 
-impl Doors {
-    /// The door of a session, which is this user's; `None` if it is another's.
+impl SessionRegistry {
+    /// The slot of a session, which is this user's; `None` if it is another's.
     #[must_use]
-    pub fn door(&self, session: &SessionId, user: &UserId, limits: &Limits) -> Option<Arc<Door>> {
-        let mut doors = self.0.doors();
-        let door = doors.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let door = Arc::new(Door::new(session, user, limits, &self.0));
-            doors.insert(session.clone(), Arc::downgrade(&door));
-            door
+    pub fn slot(
+        &self,
+        session: &SessionId,
+        user: &UserId,
+        limits: &Limits,
+    ) -> Option<Arc<SessionSlot>> {
+        let mut slots = self.0.slots();
+        let slot = slots.get(session).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let slot = Arc::new(SessionSlot::new(session, user, limits, &self.0));
+            slots.insert(session.clone(), Arc::downgrade(&slot));
+            slot
         });
-        drop(doors);
-        (door.user() == user).then_some(door)
+        drop(slots);
+        (slot.user() == user).then_some(slot)
     }
 
     /// How many sessions anything of is in memory.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.doors().len()
+        self.0.slots().len()
     }
 
     #[cfg(test)]
-    pub(crate) const fn house(&self) -> &Arc<House> {
+    pub(crate) const fn state(&self) -> &Arc<RegistryState> {
         &self.0
     }
 
     /// Asks every session that is awake to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
-        let mut doors: Vec<_> = self.0.doors().values().filter_map(Weak::upgrade).collect();
+        let mut slots: Vec<_> = self.0.slots().values().filter_map(Weak::upgrade).collect();
         // The same order every time, which a simulation repeats.
-        doors.sort_unstable_by(|one, other| one.session().cmp(other.session()));
-        let awake = doors.iter().filter_map(|door| door.awake());
+        slots.sort_unstable_by(|one, other| one.session().cmp(other.session()));
+        let awake = slots.iter().filter_map(|slot| slot.awake());
         let asked = awake.filter_map(|session| {
             let (reply, closed) = oneshot::channel();
             session.cast(SessionMsg::Close { reply }).is_ok().then_some(closed)

@@ -1,4 +1,4 @@
-//! What the doors of a runtime share: where each is found, and which sessions rest.
+//! What the slots of a runtime share: where each is found, and which sessions rest.
 
 use std::{
     collections::HashMap,
@@ -6,57 +6,57 @@ use std::{
 };
 
 use crate::protocol::{SessionId, UserId};
-use crate::session::{Door, lifecycle::idle::Resting};
+use crate::session::{SessionSlot, lifecycle::idle::IdleLru};
 
-/// What the doors of a runtime share. Plain mutexes: they are held for a lookup. No door is dropped under them, because
+/// What the slots of a runtime share. Plain mutexes: they are held for a lookup. No slot is dropped under them, because
 /// that takes the first.
 #[derive(Debug, Default)]
-pub(crate) struct House {
-    doors: Mutex<HashMap<SessionId, Weak<Door>>>,
-    resting: Mutex<Resting<Weak<Door>>>,
+pub(crate) struct RegistryState {
+    slots: Mutex<HashMap<SessionId, Weak<SessionSlot>>>,
+    idle: Mutex<IdleLru<Weak<SessionSlot>>>,
 }
 
-impl House {
-    pub(crate) fn doors(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<Door>>> {
-        self.doors.lock().expect("no code under this lock panics")
+impl RegistryState {
+    pub(crate) fn slots(&self) -> MutexGuard<'_, HashMap<SessionId, Weak<SessionSlot>>> {
+        self.slots.lock().expect("no code under this lock panics")
     }
 
-    /// The last of those who held a door is gone.
+    /// The last of those who held a slot is gone.
     pub(crate) fn leave(&self, session: &SessionId) {
-        let mut doors = self.doors();
+        let mut slots = self.slots();
         // Another one may be there already: made in between, because this one could not be had any more.
-        if doors.get(session).is_some_and(|door| door.strong_count() == 0) {
-            doors.remove(session);
+        if slots.get(session).is_some_and(|slot| slot.strong_count() == 0) {
+            slots.remove(session);
         }
-        if let Some(room) = too_much_room(doors.len(), doors.capacity()) {
-            doors.shrink_to(room);
+        if let Some(room) = too_much_room(slots.len(), slots.capacity()) {
+            slots.shrink_to(room);
         }
     }
 
-    pub(crate) fn resting(&self) -> MutexGuard<'_, Resting<Weak<Door>>> {
-        self.resting.lock().expect("no code under this lock panics")
+    pub(crate) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<SessionSlot>>> {
+        self.idle.lock().expect("no code under this lock panics")
     }
 }
 
 /// A session that rests.
 #[derive(Debug)]
-pub(crate) struct Rest {
-    house: Arc<House>,
+pub(crate) struct IdleEntry {
+    state: Arc<RegistryState>,
     user: UserId,
     number: u64,
 }
 
-impl Rest {
-    pub(crate) fn new(house: &Arc<House>, door: &Arc<Door>) -> Self {
-        let user = door.user().clone();
-        let number = house.resting().enter(user.clone(), Arc::downgrade(door));
-        Self { house: house.clone(), user, number }
+impl IdleEntry {
+    pub(crate) fn new(state: &Arc<RegistryState>, slot: &Arc<SessionSlot>) -> Self {
+        let user = slot.user().clone();
+        let number = state.idle().enter(user.clone(), Arc::downgrade(slot));
+        Self { state: state.clone(), user, number }
     }
 }
 
-impl Drop for Rest {
+impl Drop for IdleEntry {
     fn drop(&mut self) {
-        drop(self.house.resting().leave(&self.user, self.number));
+        drop(self.state.idle().leave(&self.user, self.number));
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::Limits,
-        session::Doors,
+        session::SessionRegistry,
         test_runtime::{kim, session},
     };
 
@@ -89,16 +89,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_of_the_doors_that_nobody_holds() {
-        let (doors, limits) = (Doors::default(), Limits::default());
-        let door = |number: u32| doors.door(&session(&number.to_string()), &kim(), &limits);
-        let all: Vec<_> = (0..5_000).map(door).collect();
-        let house = doors.house().clone();
-        let before = house.doors().capacity();
-        assert_eq!(doors.count(), 5_000);
+    fn nothing_stays_of_the_slots_that_nobody_holds() {
+        let (slots, limits) = (SessionRegistry::default(), Limits::default());
+        let slot = |number: u32| slots.slot(&session(&number.to_string()), &kim(), &limits);
+        let all: Vec<_> = (0..5_000).map(slot).collect();
+        let state = slots.state().clone();
+        let before = state.slots().capacity();
+        assert_eq!(slots.count(), 5_000);
         drop(all);
-        assert_eq!(doors.count(), 0);
-        let after = house.doors().capacity();
+        assert_eq!(slots.count(), 0);
+        let after = state.slots().capacity();
         assert!(after < before / 2, "{after} of {before}");
     }
 }

@@ -1,8 +1,11 @@
-//! The door of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
+//! The slot of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+use std::{
+    ops::Deref,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
@@ -10,9 +13,9 @@ use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
     Feed, SessionMsg,
-    events::feed::Told,
-    lifecycle::handover::Kept,
-    lifecycle::registry_state::{House, Rest},
+    events::feed::Durability,
+    lifecycle::handover::KeptHandover,
+    lifecycle::registry_state::{IdleEntry, RegistryState},
     lifecycle::state_cell::StateCell,
 };
 use crate::{
@@ -26,45 +29,45 @@ use crate::{
     telemetry::refused,
 };
 
-/// The door of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
+/// The slot of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
 /// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
 #[derive(Debug)]
-pub struct Door {
+pub struct SessionSlot {
     session: SessionId,
     user: UserId,
     feed: Arc<Feed>,
-    place: Mutex<Place>,
+    state: Mutex<SlotState>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     unsettled: TaskTracker,
-    pub(crate) legacy: Mutex<Option<Kept>>,
+    pub(crate) handover: Mutex<Option<KeptHandover>>,
     /// Somebody will try again to give an abandoned turn its end.
     pub(crate) is_retrying: AtomicBool,
     /// Messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
-    house: Arc<House>,
+    registry: Arc<RegistryState>,
 }
 
-/// Something that was begun and whose end is not known yet. It keeps the door, so that whoever opens the session anew waits
+/// Something that was begun and whose end is not known yet. It keeps the slot, so that whoever opens the session anew waits
 /// for it.
 #[derive(Debug)]
 pub struct Begun {
     _token: TaskTrackerToken,
-    door: Arc<Door>,
+    slot: Arc<SessionSlot>,
 }
 
 impl Begun {
     /// Whose it is.
     pub(crate) fn session(&self) -> &SessionId {
-        self.door.session()
+        self.slot.session()
     }
 }
 
 #[derive(Debug)]
-enum Place {
+enum SlotState {
     Asleep,
     Waking(Vec<SessionMsg>),
-    Awake { actor: ActorRef<SessionMsg>, state: StateCell, sent: u64, _awake: Option<Permit> },
+    Awake { actor: ActorRef<SessionMsg>, cell: StateCell, sent: u64, _awake: Option<Permit> },
 }
 
 /// What became of a message.
@@ -78,29 +81,29 @@ pub enum Sent {
     Full(SessionMsg, LimitExceeded),
 }
 
-impl Door {
-    /// The door of a session that sleeps.
+impl SessionSlot {
+    /// The slot of a session that sleeps.
     pub(crate) fn new(
         session: &SessionId,
         user: &UserId,
         limits: &Limits,
-        house: &Arc<House>,
+        registry: &Arc<RegistryState>,
     ) -> Self {
         Self {
             session: session.clone(),
             user: user.clone(),
             feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
-            place: Mutex::new(Place::Asleep),
+            state: Mutex::new(SlotState::Asleep),
             unsettled: TaskTracker::new(),
-            legacy: Mutex::default(),
+            handover: Mutex::default(),
             is_retrying: AtomicBool::new(false),
             handled: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
-            house: house.clone(),
+            registry: registry.clone(),
         }
     }
 
-    /// Whose door it is.
+    /// Whose slot it is.
     #[must_use]
     pub const fn session(&self) -> &SessionId {
         &self.session
@@ -120,7 +123,7 @@ impl Door {
 
     /// Something begins that will end in the store. Dropped when its end is known.
     pub(crate) fn begins(self: &Arc<Self>) -> Begun {
-        Begun { _token: self.unsettled.token(), door: self.clone() }
+        Begun { _token: self.unsettled.token(), slot: self.clone() }
     }
 
     /// Something begins beside the session's actor, which sleeps: whoever wakes it waits for the end, and meanwhile nothing
@@ -128,12 +131,12 @@ impl Door {
     #[must_use]
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: whoever wakes the session later finds what began.
-        let place = self.place();
-        let has_ended = self.unsettled.is_empty() && !self.has_legacy();
-        (has_ended && matches!(*place, Place::Asleep)).then(|| self.begins())
+        let state = self.state();
+        let has_ended = self.unsettled.is_empty() && !self.has_handover();
+        (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
-    /// Waits until the store has all that was ever begun behind this door. It takes no longer than the deadlines of
+    /// Waits until the store has all that was ever begun behind this slot. It takes no longer than the deadlines of
     /// tools and store.
     pub(crate) async fn settled(&self) {
         self.unsettled.close(); // it can still be added to; only a closed tracker can be waited for
@@ -158,51 +161,51 @@ impl Door {
             Sent::Full(msg, LimitExceeded { bound, scope, max, retry_after: None })
         };
         let mut dead = None;
-        let mut place = self.place();
-        let msg = match &mut *place {
-            Place::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
+        let mut state = self.state();
+        let msg = match &mut *state {
+            SlotState::Awake { sent, .. } if *sent - self.handled.load(Relaxed) >= max as u64 => {
                 return full(msg);
             }
-            Place::Awake { actor, sent, state, .. } => match actor.cast(msg) {
+            SlotState::Awake { actor, sent, cell, .. } => match actor.cast(msg) {
                 Ok(()) => {
                     *sent += 1;
                     return Sent::Delivered;
                 }
                 // It is dead, and its supervisor has not come to it yet.
                 Err(MessagingErr::SendErr(msg)) => {
-                    dead = Some(state.clone());
+                    dead = Some(cell.clone());
                     msg
                 }
                 Err(MessagingErr::ChannelClosed | MessagingErr::InvalidActorType) => {
                     return Sent::Delivered;
                 }
             },
-            Place::Waking(waiting) if waiting.len() >= max => return full(msg),
-            Place::Waking(waiting) => {
+            SlotState::Waking(waiting) if waiting.len() >= max => return full(msg),
+            SlotState::Waking(waiting) => {
                 waiting.push(msg);
                 return Sent::Delivered;
             }
-            Place::Asleep => msg,
+            SlotState::Asleep => msg,
         };
-        *place = Place::Waking(vec![msg]);
-        drop(place);
+        *state = SlotState::Waking(vec![msg]);
+        drop(state);
         // Before anybody opens the session: what the dead one was in is given up by then.
-        if let Some(state) = dead {
-            state.empty();
+        if let Some(cell) = dead {
+            cell.empty();
         }
         Sent::WakeIt
     }
 
-    /// Who hears of a handler that ended late: whatever actor is behind the door by then, if one is.
+    /// Who hears of a handler that ended late: whatever actor is behind the slot by then, if one is.
     pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
         locale: Locale,
         clock: Arc<dyn Clock>,
     ) -> Recipient<SettledCall> {
-        let door = self.clone();
+        let slot = self.clone();
         Recipient::function(move |settled| {
-            door.found_out(turn, clock.now(), locale, settled);
+            slot.found_out(turn, clock.now(), locale, settled);
             true
         })
     }
@@ -219,39 +222,44 @@ impl Door {
         let (tool, settlement) = (&*settled.name, settled.settlement);
         let text = Text::Settled { tool, settlement }.in_locale(locale);
         let msg = SessionMsg::Settled(settled.clone());
-        match &mut *self.place() {
-            Place::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
+        match &mut *self.state() {
+            SlotState::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
             // There are no more of these than calls that ran, so nobody else is kept out by them.
-            Place::Waking(waiting) => waiting.push(msg),
-            Place::Asleep => {}
+            SlotState::Waking(waiting) => waiting.push(msg),
+            SlotState::Asleep => {}
         }
         // Whoever reads the call's entry later reads it settled, so this is not told again.
-        self.feed.tell(turn, at, Told::Progress, EventKind::ToolCallSettled { settled, text });
+        self.feed.publish(
+            turn,
+            at,
+            Durability::Transient,
+            EventKind::ToolCallSettled { settled, text },
+        );
     }
 
     /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
     #[must_use]
     pub fn wake(&self) -> bool {
-        let mut place = self.place();
-        let is_asleep = matches!(*place, Place::Asleep);
+        let mut state = self.state();
+        let is_asleep = matches!(*state, SlotState::Asleep);
         if is_asleep {
-            *place = Place::Waking(Vec::new());
+            *state = SlotState::Waking(Vec::new());
         }
         is_asleep
     }
 
-    /// The session was loaded and its actor started, which handles `first` before what waits at the door. False: it is
+    /// The session was loaded and its actor started, which handles `first` before what waits at the slot. False: it is
     /// dead already, and the session asleep.
     #[must_use]
     pub(crate) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
-        state: StateCell,
+        cell: StateCell,
         awake: Option<Permit>,
         first: Option<SessionMsg>,
     ) -> bool {
-        let mut place = self.place();
-        let waiting = place.take_waiting();
+        let mut state = self.state();
+        let waiting = state.take_waiting();
         self.handled.store(0, Relaxed);
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that this comes before finds the session awake.
@@ -261,11 +269,11 @@ impl Door {
         }
         // One that died before anybody could find it here would be noticed by nobody.
         let is_alive = actor.get_status() < ActorStatus::Stopping;
-        let (id, dead) = (actor.get_id(), (!is_alive).then(|| state.clone()));
-        *place = Place::Awake { actor, state, sent, _awake: awake };
-        drop(place);
-        if let Some(state) = dead {
-            state.empty();
+        let (id, dead) = (actor.get_id(), (!is_alive).then(|| cell.clone()));
+        *state = SlotState::Awake { actor, cell, sent, _awake: awake };
+        drop(state);
+        if let Some(cell) = dead {
+            cell.empty();
             self.died(id);
         }
         is_alive
@@ -273,19 +281,19 @@ impl Door {
 
     /// The session could not be loaded: gives what was waiting for it.
     pub fn did_not_wake(&self) -> Vec<SessionMsg> {
-        let mut place = self.place();
-        let waiting = place.take_waiting();
-        *place = Place::Asleep;
+        let mut state = self.state();
+        let waiting = state.take_waiting();
+        *state = SlotState::Asleep;
         waiting
     }
 
     /// Asked by the session itself when idle. True: all that was ever sent to it is handled, and it is asleep now.
     pub fn try_sleep(&self, actor: ActorId) -> bool {
-        let mut place = self.place();
+        let mut state = self.state();
         let handled = self.handled.load(Relaxed);
-        let may = matches!(&*place, Place::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
+        let may = matches!(&*state, SlotState::Awake { actor: awake, sent, .. } if *sent == handled && awake.get_id() == actor);
         if may {
-            *place = Place::Asleep;
+            *state = SlotState::Asleep;
         }
         may
     }
@@ -296,44 +304,44 @@ impl Door {
     }
 
     /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
-    pub(crate) fn rests(self: &Arc<Self>) -> Rest {
-        Rest::new(&self.house, self)
+    pub(crate) fn enter_idle(self: &Arc<Self>) -> IdleEntry {
+        IdleEntry::new(&self.registry, self)
     }
 
     /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
-    pub(crate) fn longest_resting(&self, scope: Scope) -> Option<Arc<Self>> {
+    pub(crate) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
         let of = (scope == Scope::User).then_some(&self.user);
         loop {
-            let longest = self.house.resting().take_longest(of)?;
-            if let Some(door) = longest.upgrade() {
-                return Some(door);
+            let longest = self.registry.idle().take_oldest(of)?;
+            if let Some(slot) = longest.upgrade() {
+                return Some(slot);
             }
         }
     }
 
     /// The session's actor is gone.
     pub fn died(&self, actor: ActorId) {
-        let mut place = self.place();
-        if matches!(&*place, Place::Awake { actor: awake, .. } if awake.get_id() == actor) {
-            *place = Place::Asleep;
+        let mut state = self.state();
+        if matches!(&*state, SlotState::Awake { actor: awake, .. } if awake.get_id() == actor) {
+            *state = SlotState::Asleep;
         }
     }
 
     /// The session's actor, unless it sleeps.
     #[must_use]
     pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
-        match &*self.place() {
-            Place::Awake { actor, .. } => Some(actor.clone()),
-            Place::Asleep | Place::Waking(_) => None,
+        match &*self.state() {
+            SlotState::Awake { actor, .. } => Some(actor.clone()),
+            SlotState::Asleep | SlotState::Waking(_) => None,
         }
     }
 
-    fn place(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().expect("no code under this lock panics")
+    fn state(&self) -> MutexGuard<'_, SlotState> {
+        self.state.lock().expect("no code under this lock panics")
     }
 }
 
-impl Place {
+impl SlotState {
     fn take_waiting(&mut self) -> Vec<SessionMsg> {
         match self {
             Self::Waking(waiting) => std::mem::take(waiting),
@@ -342,8 +350,39 @@ impl Place {
     }
 }
 
-impl Drop for Door {
+impl Drop for SessionSlot {
     fn drop(&mut self) {
-        self.house.leave(&self.session);
+        self.registry.leave(&self.session);
+    }
+}
+
+/// An actor's hold on its slot: the slot hears that the actor is gone, however it went.
+#[derive(Debug)]
+pub(crate) struct SlotGuard {
+    slot: Arc<SessionSlot>,
+    actor: ActorId,
+}
+
+impl SlotGuard {
+    pub(crate) const fn new(slot: Arc<SessionSlot>, actor: ActorId) -> Self {
+        Self { slot, actor }
+    }
+
+    pub(crate) const fn actor(&self) -> ActorId {
+        self.actor
+    }
+}
+
+impl Deref for SlotGuard {
+    type Target = Arc<SessionSlot>;
+
+    fn deref(&self) -> &Arc<SessionSlot> {
+        &self.slot
+    }
+}
+
+impl Drop for SlotGuard {
+    fn drop(&mut self) {
+        self.slot.died(self.actor);
     }
 }

@@ -1,4 +1,4 @@
-//! Waking a session: load its chat, see to the turn that was left open, start its actor.
+//! WakeSnapshot a session: load its chat, see to the turn that was left open, start its actor.
 
 use std::{
     collections::BTreeSet,
@@ -13,11 +13,11 @@ use tokio::{
 use tracing::{debug, error};
 
 use crate::session::{
-    Door, SessionActor, SessionMsg, Wiring,
+    SessionActor, SessionMsg, SessionSlot, Wiring,
     context::History,
     lifecycle::state_cell::StateCell,
     msg::{ClearError, DismissError, TurnRefused},
-    state::{Waking, wake_again},
+    state::{WakeSnapshot, wake_again},
     transcript::Chat,
     turn::left_open::{SeenTo, see_to},
 };
@@ -26,7 +26,7 @@ use crate::{
     failpoint::{Failed, failpoint},
     mailbox::answer,
     port::{StoreError, StoredSession},
-    protocol::{Bound, EventKind, EventPlace, LimitExceeded, SessionEvent, SessionId},
+    protocol::{Bound, EventCursor, EventKind, LimitExceeded, SessionEvent, SessionId},
     telemetry::refused,
 };
 
@@ -49,20 +49,20 @@ pub enum OpenError {
 
 /// What becomes of a session that wants to wake where no other can be put to sleep for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum WakePolicy {
     /// It sleeps on, and whoever wanted it is told so.
-    OrRefused,
+    RefuseIfFull,
     /// It waits: something of it must go on.
-    Awaited,
+    WaitForRoom,
 }
 
-/// Wakes the session behind a door. Whatever waits there is delivered, or told why not.
-pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>, place: Place) {
-    let mut asleep = Asleep { door, cause: Some(OpenError::Store(StoreError::Silent)) };
-    match start(&asleep.door, &wiring, place).await {
+/// Wakes the session behind a slot. Whatever waits there is delivered, or told why not.
+pub async fn open(slot: Arc<SessionSlot>, wiring: Arc<Wiring>, policy: WakePolicy) {
+    let mut asleep = Asleep { slot, cause: Some(OpenError::Store(StoreError::Silent)) };
+    match start(&asleep.slot, &wiring, policy).await {
         Ok(()) => asleep.cause = None,
         Err(error) => {
-            let session = asleep.door.session();
+            let session = asleep.slot.session();
             match &error {
                 OpenError::Overloaded(refusal) => {
                     refused(refusal);
@@ -76,32 +76,36 @@ pub async fn open(door: Arc<Door>, wiring: Arc<Wiring>, place: Place) {
         }
     }
     let is_worth_it = matches!(asleep.cause, Some(OpenError::Store(_) | OpenError::Overloaded(_)));
-    let door = asleep.door.clone();
+    let slot = asleep.slot.clone();
     drop(asleep);
     if is_worth_it {
-        try_later(door, wiring);
+        try_later(slot, wiring);
     }
 }
 
 /// Subscribers were told that a turn is over, and wait to hear what its handlers did: where the store cannot be read or
 /// written now, it is tried again until it can, or the runtime shuts down.
-fn try_later(door: Arc<Door>, wiring: Arc<Wiring>) {
+fn try_later(slot: Arc<SessionSlot>, wiring: Arc<Wiring>) {
     let is_closing = wiring.closing.is_cancelled();
-    if is_closing || !door.owes_an_end() || door.is_retrying.swap(true, Relaxed) {
+    if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
     let (closing, patience) = (wiring.closing.clone(), wiring.around.limits.ask_timeout);
     drop(wiring.tasks.clone().spawn(async move {
         drop(timeout(patience, closing.cancelled()).await);
-        door.is_retrying.store(false, Relaxed);
-        wake_again(&door, &wiring);
+        slot.is_retrying.store(false, Relaxed);
+        wake_again(&slot, &wiring);
     }));
 }
 
 /// A place among the sessions that are awake. Where there is none, the session that has rested longest makes room; `None`
 /// where the runtime shuts down meanwhile, and nobody else wants a place.
-async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Permit>, OpenError> {
-    let (admission, user) = (&wiring.around.admission, door.user());
+async fn admit(
+    slot: &SessionSlot,
+    wiring: &Wiring,
+    policy: WakePolicy,
+) -> Result<Option<Permit>, OpenError> {
+    let (admission, user) = (&wiring.around.admission, slot.user());
     let patience = wiring.around.limits.ask_timeout;
     let until = Instant::now() + patience;
     loop {
@@ -109,11 +113,11 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Perm
             Ok(permit) => return Ok(Some(permit)),
             Err(refusal) => refusal,
         };
-        if place == Place::OrRefused && Instant::now() >= until {
+        if policy == WakePolicy::RefuseIfFull && Instant::now() >= until {
             return Err(OpenError::Overloaded(refusal));
         }
-        let Some(resting) = door.longest_resting(refusal.scope) else {
-            if place == Place::OrRefused {
+        let Some(idle) = slot.longest_idle(refusal.scope) else {
+            if policy == WakePolicy::RefuseIfFull {
                 return Err(OpenError::Overloaded(refusal));
             }
             tokio::select! {
@@ -124,7 +128,7 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Perm
                 () = sleep(patience) => continue,
             }
         };
-        let Some(session) = resting.awake() else { continue };
+        let Some(session) = idle.awake() else { continue };
         let (reply, sleeps) = oneshot::channel();
         if session.cast(SessionMsg::Sleep { reply }).is_ok() {
             // Asleep, gone or busy again: the book knows whether there is a place now.
@@ -133,37 +137,41 @@ async fn admit(door: &Door, wiring: &Wiring, place: Place) -> Result<Option<Perm
     }
 }
 
-/// A session that does not wake, until its cause is taken away. Whoever waits at the door hears of it, even where a
+/// A session that does not wake, until its cause is taken away. Whoever waits at the slot hears of it, even where a
 /// panic of the store's ends the attempt.
 struct Asleep {
-    door: Arc<Door>,
+    slot: Arc<SessionSlot>,
     cause: Option<OpenError>,
 }
 
 impl Drop for Asleep {
     fn drop(&mut self) {
         let Some(cause) = self.cause.take() else { return };
-        for msg in self.door.did_not_wake() {
+        for msg in self.slot.did_not_wake() {
             refuse(msg, &cause);
         }
     }
 }
 
-async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(), OpenError> {
-    let session = door.session();
-    let awake = admit(door, wiring, place).await?;
+async fn start(
+    slot: &Arc<SessionSlot>,
+    wiring: &Arc<Wiring>,
+    policy: WakePolicy,
+) -> Result<(), OpenError> {
+    let session = slot.session();
+    let awake = admit(slot, wiring, policy).await?;
     // What an actor before this one began is still on its way to the store, with numbers of its own.
-    door.settled().await;
+    slot.settled().await;
     failpoint("opening.loads").await.map_err(unreadable)?;
-    let (mut stored, legacy) = (load(session, wiring).await?, door.legacy());
+    let (mut stored, handover) = (load(session, wiring).await?, slot.handover());
     let mut seen_to = SeenTo::default();
-    let abandoned = legacy.turn.as_ref();
-    let is_told = abandoned.is_some_and(|abandoned| abandoned.told_behind.is_some());
+    let abandoned = handover.turn.as_ref();
+    let is_published = abandoned.is_some_and(|abandoned| abandoned.published_behind.is_some());
     // A runtime that shuts down leaves an open turn to the next, but for one that subscribers were told is over.
     if let Some(open) = stored.open_turn.take()
-        && (is_told || !wiring.closing.is_cancelled())
+        && (is_published || !wiring.closing.is_cancelled())
     {
-        let seen = see_to(open, &stored, abandoned, door, wiring).await;
+        let seen = see_to(open, &stored, abandoned, slot, wiring).await;
         seen_to = seen.map_err(OpenError::Store)?;
         failpoint("opening.seen_to").await.map_err(unreadable)?;
         stored = load(session, wiring).await?;
@@ -176,56 +184,58 @@ async fn start(door: &Arc<Door>, wiring: &Arc<Wiring>, place: Place) -> Result<(
     // told before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
     let is_open = resumption.is_some();
-    let to = if is_open { EventPlace::of_entry(shown) } else { EventPlace::of_entry(shown).end() };
+    let to =
+        if is_open { EventCursor::of_entry(shown) } else { EventCursor::of_entry(shown).end() };
     let begins = if is_open || has_ended {
         let first = news.into_iter().min().filter(|first| *first <= shown);
-        EventPlace::of_entry(first.map_or(shown, |first| first - 1))
+        EventCursor::of_entry(first.map_or(shown, |first| first - 1))
     } else {
         to
     };
     // Whoever has listened all the time hears what is stored behind what was told, whoever wrote it.
-    let after = door.feed().told().unwrap_or(begins);
-    let untold = door.untold(wiring.store.store(), &wiring.around.limits, after, to).await;
-    let mut untold = untold.map_err(OpenError::Store)?;
-    let error = last_error(&untold).or(legacy.error);
+    let after = slot.feed().published_up_to().unwrap_or(begins);
+    let unpublished =
+        slot.unpublished(wiring.store.store(), &wiring.around.limits, after, to).await;
+    let mut unpublished = unpublished.map_err(OpenError::Store)?;
+    let error = last_error(&unpublished).or(handover.error);
     if let Some(resumption) = &mut resumption {
-        resumption.news = std::mem::take(&mut untold);
+        resumption.news = std::mem::take(&mut unpublished);
     }
     let chat = match wiring.history {
         History::Stored => Chat::load(stored.messages, last_seq, awaited),
-        History::InMemory => Chat::recall(legacy.chat, stored.messages, last_seq),
+        History::InMemory => Chat::recall(handover.chat, stored.messages, last_seq),
     };
     let state = StateCell::default();
-    let waking = Waking {
+    let snapshot = WakeSnapshot {
         state: state.clone(),
-        door: door.clone(),
+        slot: slot.clone(),
         wiring: wiring.clone(),
         chat,
         error,
         begins,
-        untold,
+        unpublished,
     };
     let (actor, _) =
-        SessionActor::spawn_linked(None, SessionActor, waking, wiring.supervisor.clone())
+        SessionActor::spawn_linked(None, SessionActor, snapshot, wiring.supervisor.clone())
             .await
             .map_err(|cause| {
-                debug!(%session, %cause, "failed to start a session's actor");
-                OpenError::Closed
-            })?;
-    stands(door, wiring, actor, state, (awake, resumption.map(SessionMsg::Resume)));
+            debug!(%session, %cause, "failed to start a session's actor");
+            OpenError::Closed
+        })?;
+    stands(slot, wiring, actor, state, (awake, resumption.map(SessionMsg::Resume)));
     Ok(())
 }
 
-/// Puts an actor behind the door. Where it is dead already another comes, for nobody else goes on with what it had to.
+/// Puts an actor behind the slot. Where it is dead already another comes, for nobody else goes on with what it had to.
 pub(crate) fn stands(
-    door: &Arc<Door>,
+    slot: &Arc<SessionSlot>,
     wiring: &Arc<Wiring>,
     actor: ActorRef<SessionMsg>,
     state: StateCell,
     (awake, first): (Option<Permit>, Option<SessionMsg>),
 ) {
-    if !door.woke(actor, state, awake, first) {
-        wake_again(door, wiring);
+    if !slot.woke(actor, state, awake, first) {
+        wake_again(slot, wiring);
     }
 }
 
@@ -267,7 +277,7 @@ fn refuse(msg: SessionMsg, cause: &OpenError) {
         (SessionMsg::State { reply }, OpenError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Running { reply, .. }, OpenError::Overloaded(refusal)) => {
+        (SessionMsg::Attach { reply, .. }, OpenError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
         (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),
@@ -276,7 +286,7 @@ fn refuse(msg: SessionMsg, cause: &OpenError) {
         (
             SessionMsg::Dismiss { .. }
             | SessionMsg::State { .. }
-            | SessionMsg::Running { .. }
+            | SessionMsg::Attach { .. }
             | SessionMsg::Close { .. }
             | SessionMsg::Resume(_)
             | SessionMsg::Submitted { .. }

@@ -12,21 +12,21 @@ use crate::{
         Bound, ChatMessage, Content, Decision, LimitExceeded, Limits, Scope, Timestamp,
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
-    session::{DismissError, Door, Place, Sent, SessionMsg, TurnRefused, open},
+    session::{DismissError, Sent, SessionMsg, SessionSlot, TurnRefused, WakePolicy, open},
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
 };
 
-async fn refusal(yard: &TestRuntime, door: &Arc<Door>) -> LimitExceeded {
-    match yard.ask(door, "hi").await {
+async fn refusal(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceeded {
+    match yard.ask(slot, "hi").await {
         Err(TurnRefused::Overloaded(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-async fn dismiss(yard: &TestRuntime, door: &Arc<Door>) -> Result<(), DismissError> {
+async fn dismiss(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
     let (reply, answer) = oneshot::channel();
-    yard.send(door, SessionMsg::Dismiss { reply });
+    yard.send(slot, SessionMsg::Dismiss { reply });
     in_time(answer).await.unwrap()
 }
 
@@ -50,9 +50,9 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
             &mut limits.max_awake_sessions
         }) = 2;
         let (yard, _script) = by_hand_with(limits, []).await;
-        let [a, b, c] = [yard.door("a").await, yard.door("b").await, yard.door("c").await];
-        for door in [&a, &b, &c] {
-            yard.state(door).await;
+        let [a, b, c] = [yard.slot("a").await, yard.slot("b").await, yard.slot("c").await];
+        for slot in [&a, &b, &c] {
+            yard.state(slot).await;
         }
         assert!(a.awake().is_none() && b.awake().is_some() && c.awake().is_some());
         held(&yard, Bound::AwakeSessions, 2).await;
@@ -65,7 +65,7 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
 async fn a_session_in_a_turn_is_not_put_to_sleep_and_who_finds_no_place_is_told_which() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let [busy, other] = [yard.door("busy").await, yard.door("other").await];
+    let [busy, other] = [yard.slot("busy").await, yard.slot("other").await];
     let end = yard.ask(&busy, "hi").await.unwrap();
     let completion = script.next().await;
     let expected = (Bound::AwakeSessions, Scope::All, 1);
@@ -86,7 +86,7 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
     let limits =
         Limits { max_running_turns_per_user: 2, max_waiting_messages: 1, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
-    let [a, b, c] = [yard.door("a").await, yard.door("b").await, yard.door("c").await];
+    let [a, b, c] = [yard.slot("a").await, yard.slot("b").await, yard.slot("c").await];
     let mut probe = Probe::new(a.feed().subscribe());
     let first = yard.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
@@ -116,12 +116,12 @@ async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss(
 async fn a_user_of_whom_too_much_is_stored_begins_no_turn_and_others_do() {
     let limits = Limits { max_stored_bytes_per_user: 1, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let [first, second] = [yard.door("a").await, yard.door("b").await];
+    let [first, second] = [yard.slot("a").await, yard.slot("b").await];
     let end = yard.ask(&first, "hi").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered, "nothing was stored");
-    for door in [&first, &second, &first] {
-        let refused = refusal(&yard, door).await;
+    for slot in [&first, &second, &first] {
+        let refused = refusal(&yard, slot).await;
         let expected = (Bound::StoredBytes, Scope::User, 1, None);
         assert_eq!((refused.bound, refused.scope, refused.max, refused.retry_after), expected);
     }
@@ -136,7 +136,7 @@ async fn a_user_of_whom_too_much_is_stored_begins_no_turn_and_others_do() {
 async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_was() {
     let limits = Limits { max_open_questions_per_user: 1, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
-    let [a, b] = [yard.door("a").await, yard.door("b").await];
+    let [a, b] = [yard.slot("a").await, yard.slot("b").await];
     let mut probe = Probe::new(a.feed().subscribe());
     let first = yard.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
@@ -162,13 +162,13 @@ async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_
 async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_dismissal() {
     let limits = Limits { max_waiting_messages: 3, ..Limits::default() };
     let (yard, _script) = by_hand_with(limits, []).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let mut heard = Vec::new();
     // Nothing is awaited, so on this one thread the session handles none of them.
     for number in 0..5 {
         let (reply, state) = oneshot::channel();
-        match door.send(SessionMsg::State { reply }) {
+        match slot.send(SessionMsg::State { reply }) {
             Sent::Delivered => heard.push(state),
             Sent::Full(_, refusal) => {
                 assert_eq!(
@@ -181,11 +181,11 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
         }
     }
     assert_eq!(heard.len(), 3);
-    assert_eq!(dismiss(&yard, &door).await, Err(DismissError::NoTurn));
+    assert_eq!(dismiss(&yard, &slot).await, Err(DismissError::NoTurn));
     for state in heard {
         in_time(state).await.unwrap().unwrap();
     }
-    yard.state(&door).await;
+    yard.state(&slot).await;
 }
 
 #[tokio::test]
@@ -198,17 +198,17 @@ async fn who_has_too_many_awake_makes_room_with_an_own_session_and_where_all_hav
         let at = Timestamp::from_millis(0);
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
         yard.tree.store.write(vec![opened]).await.unwrap();
-        let door = yard.doors.door(&session, &user, &yard.tree.around.limits).unwrap();
-        yard.state(&door).await;
-        door
+        let slot = yard.sessions.slot(&session, &user, &yard.tree.around.limits).unwrap();
+        yard.state(&slot).await;
+        slot
     };
     // The one of Lee's has rested longest of all, and the first of Kim's longest of those.
     let lees = of("lees", "lee").await;
     let kims = [of("a", "kim").await, of("b", "kim").await, of("c", "kim").await];
-    let awake = kims.each_ref().map(|door| door.awake().is_some());
+    let awake = kims.each_ref().map(|slot| slot.awake().is_some());
     assert_eq!((lees.awake().is_some(), awake), (true, [false, true, true]));
     let anns = [of("d", "ann").await, of("e", "ann").await];
-    assert!(anns.iter().all(|door| door.awake().is_some()));
+    assert!(anns.iter().all(|slot| slot.awake().is_some()));
     assert!(lees.awake().is_none());
 }
 
@@ -219,10 +219,10 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
         *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =
             1;
         let (yard, mut script) = by_hand_with(limits, []).await;
-        let mut doors = Vec::new();
+        let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
-            let door = yard.door(name).await;
-            let (session, turn) = (door.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
+            let slot = yard.slot(name).await;
+            let (session, turn) = (slot.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
             let at = Timestamp::from_millis(1);
             let message =
                 ChatMessage { seq: 1, turn, at, content: Content::User { text: "hi".into() } };
@@ -236,9 +236,13 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
             };
             let left = vec![started, Write::Message { session, message }];
             yard.tree.store.write(left).await.unwrap();
-            assert!(door.wake());
-            drop(yard.wiring.tasks.spawn(open(door.clone(), yard.wiring.clone(), Place::Awaited)));
-            doors.push(door);
+            assert!(slot.wake());
+            drop(yard.wiring.tasks.spawn(open(
+                slot.clone(),
+                yard.wiring.clone(),
+                WakePolicy::WaitForRoom,
+            )));
+            slots.push(slot);
         }
         for turns in 0..3 {
             let completion = script.next().await;
@@ -248,8 +252,8 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
         }
         held(&yard, Bound::RunningTurns, 0).await;
         yard.wiring.tasks.close();
-        for door in &doors {
-            assert_eq!(yard.state(door).await.messages.len(), 2, "the question and its answer");
+        for slot in &slots {
+            assert_eq!(yard.state(slot).await.messages.len(), 2, "the question and its answer");
         }
     }
 }

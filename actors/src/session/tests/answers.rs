@@ -5,13 +5,13 @@ use crate::{
     ledger::CallState,
     port::{LedgerFilter, LedgerRow, Store},
     protocol::{AnswerError, ConfirmationEnd, Decision, EventKind, Question},
-    session::Door,
+    session::SessionSlot,
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe},
 };
 
-async fn grants(yard: &TestRuntime, door: &Door) -> Vec<LedgerRow> {
-    let session = Some(door.session().clone());
+async fn grants(yard: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
+    let session = Some(slot.session().clone());
     let filter = LedgerFilter { session, only_grants: true, ..LedgerFilter::default() };
     yard.store.calls(&filter).await.unwrap()
 }
@@ -31,9 +31,9 @@ async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_l
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
         let (yard, mut script) = by_hand([tool]).await;
-        let door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
         yard.store.lose_next_commit_reply();
@@ -44,7 +44,7 @@ async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_l
         assert_eq!(runs.count(), usize::from(is_yes), "{decision:?}");
         assert_eq!(row(&yard, &question).await.approval.is_some(), is_yes);
         let stands = usize::from(decision == Decision::ApproveAlways);
-        assert_eq!(grants(&yard, &door).await.len(), stands, "{decision:?}");
+        assert_eq!(grants(&yard, &slot).await.len(), stands, "{decision:?}");
         let end = ConfirmationEnd::Decided { decision };
         probe
             .until(|events| {
@@ -61,9 +61,9 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
         let (yard, mut script) = by_hand([tool]).await;
-        let door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
         yard.store.fail_next_begin();
@@ -76,7 +76,7 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
         probe.until_turns_ended(1).await;
         assert!(!probe.lines().contains("answered"), "{}", probe.lines());
         assert!(has_ended(&probe), "{}", probe.lines());
-        assert_eq!((runs.count(), grants(&yard, &door).await.len()), (0, 0));
+        assert_eq!((runs.count(), grants(&yard, &slot).await.len()), (0, 0));
         let row = row(&yard, &question).await;
         assert_eq!((row.approval, row.decided_by), (None, None), "{decision:?}");
     }
@@ -85,9 +85,9 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
 #[tokio::test]
 async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_was_lost() {
     let (yard, mut script) = by_hand([FakeTool::destructive("mail"), FakeTool::read("look")]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
     yard.store.lose_next_commit_reply();
     completion.finish(calling("", &["mail"]));
@@ -99,12 +99,12 @@ async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_wa
 }
 
 #[tokio::test]
-async fn the_end_of_a_question_is_told_behind_the_store() {
+async fn the_end_of_a_question_is_published_behind_the_store() {
     for decision in [Decision::Approve, Decision::Deny] {
         let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-        let door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
         let paused = yard.store.pause().await;
@@ -115,9 +115,9 @@ async fn the_end_of_a_question_is_told_behind_the_store() {
             for _ in 0..500 {
                 tokio::task::yield_now().await; // time enough to tell it, if it did not wait
             }
-            yard.state(&door).await;
+            yard.state(&slot).await;
             assert_eq!(row(&yard, &question).await.state, CallState::Awaiting);
-            assert!(yard.state(&door).await.question.is_some(), "{decision:?}: it is open still");
+            assert!(yard.state(&slot).await.question.is_some(), "{decision:?}: it is open still");
             drop(paused);
         };
         tokio::join!(answered, looks);

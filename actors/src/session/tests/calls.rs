@@ -12,28 +12,28 @@ use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
         Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
-        EventKind, EventPlace, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome,
+        EventCursor, EventKind, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome,
         ToolSpec, TurnId, TurnOptions, Usage,
     },
-    session::{Door, History, Item, SessionMsg, TurnEnd},
+    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd},
     test_runtime::{TestRuntime, in_time, kind},
     testing::{FakeTool, Gate, Probe, model_pair},
 };
 
 /// Asks in a turn that outlives its screen.
-async fn asks_to_finish(yard: &TestRuntime, door: &Arc<Door>) -> oneshot::Receiver<TurnEnd> {
+async fn asks_to_finish(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let (asker, on_dismiss, locale) = (Asker::Person, OnDismiss::Finish, Locale::En);
     let options = TurnOptions { asker, locale, on_dismiss, ..TurnOptions::default() };
-    let bytes = yard.tree.around.admission.admit(Bound::QueuedBytes, door.user(), 2).unwrap();
-    yard.send(door, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
+    let bytes = yard.tree.around.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
+    yard.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
     in_time(beginning).await.unwrap().unwrap();
     end
 }
 
-async fn dismisses(yard: &TestRuntime, door: &Arc<Door>) {
+async fn dismisses(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    yard.send(door, SessionMsg::Dismiss { reply });
+    yard.send(slot, SessionMsg::Dismiss { reply });
     in_time(dismissed).await.unwrap().unwrap();
 }
 
@@ -52,9 +52,9 @@ async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_no
     let tool = FakeTool::write("note");
     let runs = tool.runs();
     let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["note"; 5]));
     let completion = script.next().await;
     let read = envelopes(&completion.request().messages);
@@ -73,9 +73,9 @@ async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
     let tool = FakeTool::write("note");
     let runs = tool.runs();
     let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     let mut asked = calling("", &["note", &"n".repeat(9_000)]);
     // Whole it is JSON, and a part of it would be too.
     asked.tool_calls[0].arguments = format!("{{}}{}", " ".repeat(3 << 20)).into();
@@ -105,11 +105,11 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let tool = FakeTool::write("note").gate(&gate);
     let runs = tool.runs();
     let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let door = yard.door("s").await;
-    let mut reads = door.feed().subscribe();
+    let slot = yard.slot("s").await;
+    let mut reads = slot.feed().subscribe();
     // As a process leaves it that ends before the first of three calls begins.
     let (session, turn, at) =
-        (door.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
+        (slot.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
     let options = TurnOptions { locale: Locale::En, ..TurnOptions::default() };
     let content = Content::User { text: "go".into() };
     let message = ChatMessage { seq: 1, turn, at, content };
@@ -127,18 +127,18 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
         Write::Turn { session: session.clone(), turn, at, step: called },
     ];
     left.extend((2..5).map(|seq| {
-        let (name, arguments, user) = ("note".into(), "{}".into(), door.user().clone());
+        let (name, arguments, user) = ("note".into(), "{}".into(), slot.user().clone());
         let proposed = Transition::Proposed(Proposal { turn, seq, name, arguments, user });
         let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
         Write::Call { session, call, at, transition: proposed }
     }));
     yard.tree.store.write(left).await.unwrap();
-    yard.state(&door).await;
+    yard.state(&slot).await;
     in_time(gate.arrived(1)).await;
     let told: Vec<_> = std::iter::from_fn(|| reads.try_next()).collect();
-    let Some(Item::Event(resumed)) = told.first() else { panic!("{told:?}") };
-    assert_eq!(resumed.place, EventPlace::of_entry(1), "before the calls that go on");
-    let is_proposed = |item: &Item| matches!(item, Item::Event(event) if matches!(event.kind, EventKind::ToolCallProposed { .. }));
+    let Some(StreamItem::Event(resumed)) = told.first() else { panic!("{told:?}") };
+    assert_eq!(resumed.cursor, EventCursor::of_entry(1), "before the calls that go on");
+    let is_proposed = |item: &StreamItem| matches!(item, StreamItem::Event(event) if matches!(event.kind, EventKind::ToolCallProposed { .. }));
     assert_eq!(told.into_iter().filter(is_proposed).count(), 1, "the one that writes goes alone");
     gate.open();
     let completion = script.next().await;
@@ -156,15 +156,15 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
         let runs = (one.runs(), two.runs());
         let yard =
             TestRuntime::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
-        let door = yard.door("s").await;
-        let _end = asks_to_finish(&yard, &door).await;
+        let slot = yard.slot("s").await;
+        let _end = asks_to_finish(&yard, &slot).await;
         script.next().await.finish(calling("", &["one", "two", "two"]));
         in_time(gate.arrived(1)).await;
         let closed = yard.wiring.closing.clone();
         if is_asked_to_close {
             let (reply, closes) = oneshot::channel();
             closed.cancel();
-            door.awake().unwrap().cast(SessionMsg::Close { reply }).unwrap();
+            slot.awake().unwrap().cast(SessionMsg::Close { reply }).unwrap();
             gate.open();
             in_time(closes).await.unwrap();
         } else {
@@ -185,15 +185,15 @@ async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_tha
     let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
     let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let _end = asks_to_finish(&yard, &door).await;
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let _end = asks_to_finish(&yard, &slot).await;
     script.next().await.finish(calling("", &["look", "look"]));
     in_time(gate.arrived(1)).await;
-    door.awake().unwrap().kill();
+    slot.awake().unwrap().kill();
     probe.until_turns_ended(1).await;
     gate.open();
-    assert_eq!(words(&yard, &door).await, ["go", "look None Discarded", "look None Shown"]);
+    assert_eq!(words(&yard, &slot).await, ["go", "look None Discarded", "look None Shown"]);
     assert_eq!(runs.count(), 1);
     let rows = yard.settled().await;
     let withdrawn = rows[1].outcome.as_ref().unwrap().to_string();
@@ -238,12 +238,12 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
     let spec = spec.effect(EffectPolicy::Write);
     let tool = Looks { spec, told: told.clone(), gate: gate.clone() };
     let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
-    let door = yard.door("s").await;
-    let end = asks_to_finish(&yard, &door).await;
+    let slot = yard.slot("s").await;
+    let end = asks_to_finish(&yard, &slot).await;
     // The second of these is asked for before the dismissal, and begins behind it.
     script.next().await.finish(calling("", &["post", "post"]));
     in_time(gate.arrived(1)).await;
-    dismisses(&yard, &door).await;
+    dismisses(&yard, &slot).await;
     gate.open();
     script.next().await.finish(calling("", &["post"]));
     script.next().await.say("Done.");
@@ -257,8 +257,8 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
 #[tokio::test]
 async fn a_model_that_counts_to_the_end_of_the_numbers_ends_no_turn() {
     let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "hi").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "hi").await.unwrap();
     let most = u32::MAX;
     let usage = Usage { prompt_tokens: most, cached_tokens: most - 1, completion_tokens: 1 };
     script.next().await.finish(Completion { usage, ..calling("", &["look"]) });
@@ -271,9 +271,9 @@ async fn a_model_that_counts_to_the_end_of_the_numbers_ends_no_turn() {
 #[tokio::test]
 async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
     let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
     let arguments = question.arguments.clone();
@@ -289,14 +289,14 @@ async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
 #[tokio::test]
 async fn what_is_told_of_several_calls_at_once_is_what_is_stored() {
     let (yard, mut script) = by_hand([FakeTool::write("note")]).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
     completion.finish(calling("Noting.", &["note", "note", "gone"]));
     script.next().await.say("Noted.");
     in_time(end).await.unwrap();
-    let told = yard.state(&door).await.messages;
-    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    let told = yard.state(&slot).await.messages;
+    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(told, stored.messages);
     let direct = yard.call("note", "{}").await;
     assert_eq!(kind(&direct), "ok, Committed");

@@ -6,38 +6,41 @@ use tokio::sync::oneshot;
 
 use super::{by_hand, words};
 use crate::{
-    session::{ClearError, Door, SessionMsg},
+    session::{ClearError, SessionMsg, SessionSlot},
     test_runtime::{TestRuntime, in_time},
 };
 
-fn clears(yard: &TestRuntime, door: &Arc<Door>) -> oneshot::Receiver<Result<(), ClearError>> {
+fn clears(
+    yard: &TestRuntime,
+    slot: &Arc<SessionSlot>,
+) -> oneshot::Receiver<Result<(), ClearError>> {
     let (reply, cleared) = oneshot::channel();
-    yard.send(door, SessionMsg::Clear { reply });
+    yard.send(slot, SessionMsg::Clear { reply });
     cleared
 }
 
 #[tokio::test]
 async fn while_a_turn_runs_nothing_is_cleared() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "hi").await.unwrap();
-    let refused = in_time(clears(&yard, &door)).await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "hi").await.unwrap();
+    let refused = in_time(clears(&yard, &slot)).await.unwrap();
     assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
-    in_time(clears(&yard, &door)).await.unwrap().unwrap();
-    assert!(words(&yard, &door).await.is_empty());
+    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
+    in_time(clears(&yard, &slot)).await.unwrap().unwrap();
+    assert!(words(&yard, &slot).await.is_empty());
 }
 
 #[tokio::test]
 async fn while_the_chat_is_being_cleared_nobody_else_clears_it() {
     let (yard, _script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let paused = yard.store.pause().await;
-    let first = clears(&yard, &door);
-    let refused = in_time(clears(&yard, &door)).await.unwrap();
+    let first = clears(&yard, &slot);
+    let refused = in_time(clears(&yard, &slot)).await.unwrap();
     assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
     drop(paused);
     in_time(first).await.unwrap().unwrap();

@@ -6,14 +6,14 @@ use super::{by_hand, calling};
 use crate::{
     port::Store,
     protocol::{CallResult, EventKind},
-    session::{Door, Item, SessionMsg},
+    session::{SessionMsg, SessionSlot, StreamItem},
     test_runtime::in_time,
     testing::{FakeTool, Gate},
 };
 
-fn closes(door: &Door) -> oneshot::Receiver<()> {
+fn closes(slot: &SessionSlot) -> oneshot::Receiver<()> {
     let (reply, closes) = oneshot::channel();
-    door.awake().unwrap().cast(SessionMsg::Close { reply }).unwrap();
+    slot.awake().unwrap().cast(SessionMsg::Close { reply }).unwrap();
     closes
 }
 
@@ -21,35 +21,38 @@ fn closes(door: &Door) -> oneshot::Receiver<()> {
 async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     let gate = Gate::new();
     let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-    let door = yard.door("s").await;
-    let mut reads = door.feed().subscribe();
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut reads = slot.feed().subscribe();
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "mail"]));
     in_time(gate.arrived(1)).await;
     yard.wiring.closing.cancel();
-    let closes = closes(&door);
+    let closes = closes(&slot);
     gate.open();
     in_time(closes).await.expect("it ends in order");
     let told = std::iter::from_fn(|| reads.try_next()).filter_map(|item| match item {
-        Item::Event(event) => Some(event.kind.clone()),
-        Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } | Item::Unread => None,
+        StreamItem::Event(event) => Some(event.kind.clone()),
+        StreamItem::Text(_)
+        | StreamItem::Thinking(_)
+        | StreamItem::Lagged { .. }
+        | StreamItem::ReplayFailed => None,
     });
     let is_end = |kind: &EventKind| matches!(kind, EventKind::ToolCallEnded { record } if record.result == CallResult::Shown);
     assert_eq!(told.filter(is_end).count(), 1, "the other is left to the next start");
     assert!(in_time(end).await.is_err(), "and so is the turn");
-    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
 }
 
 #[tokio::test]
 async fn it_finishes_the_clearing_that_is_on_its_way() {
     let (yard, _script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let paused = yard.store.pause().await;
     let (reply, cleared) = oneshot::channel();
-    yard.send(&door, SessionMsg::Clear { reply });
-    let mut closes = closes(&door);
+    yard.send(&slot, SessionMsg::Clear { reply });
+    let mut closes = closes(&slot);
     for _ in 0..100 {
         tokio::task::yield_now().await; // time enough to end, if it did not wait
     }

@@ -11,20 +11,20 @@ use crate::{
 #[tokio::test]
 async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost() {
     let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     let cost = Usage { prompt_tokens: 30, cached_tokens: 20, completion_tokens: 10 };
     script.next().await.finish(Completion { usage: cost, ..calling("", &["look"]) });
     let _completion = script.next().await;
-    killed(&door).await;
-    yard.state(&door).await; // so the store has the end
+    killed(&slot).await;
+    yard.state(&slot).await; // so the store has the end
     assert!(in_time(end).await.is_err());
     probe.until_turns_ended(1).await;
     let EventKind::TurnEnded { usage, .. } = probe.events().last().unwrap().kind else {
         panic!("{}", probe.lines())
     };
-    let part = yard.store.transcript(door.session(), 1, 9).await.unwrap();
+    let part = yard.store.transcript(slot.session(), 1, 9).await.unwrap();
     let stored = part.entries.iter().find_map(|entry| entry.end.as_ref()).unwrap().1.usage;
     assert_eq!([usage, stored], [cost, cost]);
 }

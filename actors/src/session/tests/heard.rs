@@ -15,9 +15,12 @@ use crate::{
     port::{LedgerRow, Store, StoredSession},
     protocol::{
         AnswerError, CallId, CallRecord, CancelReason, ChatMessage, ConfirmationEnd, Content,
-        Decision, Effect, EventKind, EventPlace, SessionEvent, ToolOutcome, TurnEnding, TurnId,
+        Decision, Effect, EventCursor, EventKind, SessionEvent, ToolOutcome, TurnEnding, TurnId,
     },
-    session::{Door, Item, SessionMsg, Subscription, TurnRefused, events::replay::kinds_of_end},
+    session::{
+        SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused,
+        events::replay::kinds_of_end,
+    },
     test_runtime::in_time,
 };
 
@@ -54,35 +57,40 @@ async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken)
             },
         };
         let Some(item) = item else { return };
-        if let Item::Event(event) = item {
+        if let StreamItem::Event(event) = item {
             heard.lock().unwrap().push(event);
         }
     }
 }
 
 /// The same by one who goes now and then, and comes back behind what it has read.
-async fn come_and_go(scene: Arc<Scene>, door: Arc<Door>, heard: Heard, at_rest: CancellationToken) {
+async fn come_and_go(
+    scene: Arc<Scene>,
+    slot: Arc<SessionSlot>,
+    heard: Heard,
+    at_rest: CancellationToken,
+) {
     let (store, limits) = (scene.store(), &scene.yard.tree.around.limits);
-    let mut place = EventPlace::START;
+    let mut cursor = EventCursor::START;
     while !at_rest.is_cancelled() {
-        scene.wake(&door).await;
-        let mut reads = door.subscribe_after(place, &store, limits);
+        scene.wake(&slot).await;
+        let mut reads = slot.subscribe_after(cursor, &store, limits);
         for _ in 0..scene.dice.below(8) + 1 {
             let item = tokio::select! {
                 biased;
                 item = reads.next() => item,
                 () = sleep(Duration::from_millis(1)) => break,
             };
-            if let Some(Item::Event(event)) = item {
-                place = event.place;
+            if let Some(StreamItem::Event(event)) = item {
+                cursor = event.cursor;
                 heard.lock().unwrap().push(event);
             }
         }
         drop(reads);
         sleep(Duration::from_micros(scene.dice.below(3_000))).await;
     }
-    scene.wake(&door).await;
-    read(door.subscribe_after(place, &store, limits), heard, at_rest).await;
+    scene.wake(&slot).await;
+    read(slot.subscribe_after(cursor, &store, limits), heard, at_rest).await;
 }
 
 impl Scene {
@@ -91,10 +99,10 @@ impl Scene {
     }
 
     /// Waits until the session is awake and has handled all that was sent to it.
-    async fn wake(&self, door: &Arc<Door>) {
+    async fn wake(&self, slot: &Arc<SessionSlot>) {
         loop {
             let (reply, state) = oneshot::channel();
-            self.yard.send(door, SessionMsg::State { reply });
+            self.yard.send(slot, SessionMsg::State { reply });
             // It was lost with its actor; the next one answers.
             if let Ok(Ok(_)) = in_time(state).await {
                 return;
@@ -112,47 +120,51 @@ impl Scene {
             self.yard.wiring.tasks.close();
             self.yard.wiring.tasks.wait().await;
             let mut is_at_rest = true;
-            for door in &self.doors {
-                self.wake(door).await;
-                is_at_rest &= self.stored(door).await.open_turn.is_none();
+            for slot in &self.slots {
+                self.wake(slot).await;
+                is_at_rest &= self.stored(slot).await.open_turn.is_none();
             }
             if is_at_rest && self.yard.wiring.tasks.is_empty() {
                 break;
             }
         }
         // What was committed is told a moment later, without a further message that wakes the session.
-        for door in &self.doors {
-            while door.feed().told() < self.last(door).await {
+        for slot in &self.slots {
+            while slot.feed().published_up_to() < self.last(slot).await {
                 tokio::task::yield_now().await;
             }
         }
     }
 
-    /// The last place of the story that is stored.
-    async fn last(&self, door: &Door) -> Option<EventPlace> {
-        let story = self.yard.store.transcript(door.session(), 0, usize::MAX - 1).await.unwrap();
+    /// The last cursor of the story that is stored.
+    async fn last(&self, slot: &SessionSlot) -> Option<EventCursor> {
+        let story = self.yard.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
         let last = story.entries.last()?;
-        let place = EventPlace::of_entry(last.message.seq);
-        Some(if last.end.is_some() { place.end() } else { place })
+        let cursor = EventCursor::of_entry(last.message.seq);
+        Some(if last.end.is_some() { cursor.end() } else { cursor })
     }
 
-    async fn stored(&self, door: &Door) -> StoredSession {
-        self.yard.store.session(door.session()).await.unwrap().unwrap()
+    async fn stored(&self, slot: &SessionSlot) -> StoredSession {
+        self.yard.store.session(slot.session()).await.unwrap().unwrap()
     }
 
     /// What one reader of a session heard is what is stored: each entry and each end once and in order, as it stands.
-    async fn compare_heard(&self, door: &Arc<Door>, heard: &[Arc<SessionEvent>]) -> Vec<String> {
+    async fn compare_heard(
+        &self,
+        slot: &Arc<SessionSlot>,
+        heard: &[Arc<SessionEvent>],
+    ) -> Vec<String> {
         let mut wrong = Vec::new();
-        if !heard.is_sorted_by_key(|event| event.place) {
-            let places: Vec<_> = heard.iter().map(|event| event.place.to_string()).collect();
-            wrong.push(format!("not in order: {places:?}"));
+        if !heard.is_sorted_by_key(|event| event.cursor) {
+            let cursors: Vec<_> = heard.iter().map(|event| event.cursor.to_string()).collect();
+            wrong.push(format!("not in order: {cursors:?}"));
         }
-        let stored = self.stored(door).await;
+        let stored = self.stored(slot).await;
         for message in &stored.messages {
-            let place = EventPlace::of_entry(message.seq);
+            let cursor = EventCursor::of_entry(message.seq);
             let entries: Vec<_> = heard
                 .iter()
-                .filter(|event| event.place == place && tells(&event.kind, &message.content))
+                .filter(|event| event.cursor == cursor && tells(&event.kind, &message.content))
                 .collect();
             if entries.len() != 1 {
                 let content = &message.content;
@@ -162,20 +174,20 @@ impl Scene {
                 wrong.extend(differs(event, message));
             }
         }
-        let part = self.yard.store.transcript(door.session(), 0, usize::MAX - 1).await.unwrap();
+        let part = self.yard.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
         for entry in &part.entries {
             let Some((at, end)) = &entry.end else { continue };
-            let place = EventPlace::of_entry(entry.message.seq);
+            let cursor = EventCursor::of_entry(entry.message.seq);
             let told =
-                heard.iter().filter(|event| event.place > place && event.place <= place.end());
+                heard.iter().filter(|event| event.cursor > cursor && event.cursor <= cursor.end());
             let told: Vec<_> =
-                told.map(|event| (event.place, event.turn, event.at, &event.kind)).collect();
+                told.map(|event| (event.cursor, event.turn, event.at, &event.kind)).collect();
             let (failed, ended) =
                 kinds_of_end(end.ending, end.error.as_ref(), end.usage, entry.locale);
             let turn = entry.message.turn;
-            let failed = failed.as_ref().map(|kind| (place.error(), turn, *at, kind));
+            let failed = failed.as_ref().map(|kind| (cursor.error(), turn, *at, kind));
             let stored: Vec<_> =
-                failed.into_iter().chain([(place.end(), turn, *at, &ended)]).collect();
+                failed.into_iter().chain([(cursor.end(), turn, *at, &ended)]).collect();
             let told: Vec<_> = told
                 .into_iter()
                 .filter(|(.., kind)| {
@@ -321,12 +333,12 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
     let (at_rest, store) = (CancellationToken::new(), scene.store());
     let mut readers = Vec::new();
-    for door in &scene.doors {
+    for slot in &scene.slots {
         let (stays, goes) = (Heard::default(), Heard::default());
-        let reads = door.subscribe(&store, &scene.yard.tree.around.limits);
+        let reads = slot.subscribe(&store, &scene.yard.tree.around.limits);
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
-        people.spawn(come_and_go(scene.clone(), door.clone(), goes.clone(), at_rest.clone()));
-        readers.push((door.clone(), stays, goes));
+        people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
+        readers.push((slot.clone(), stays, goes));
     }
     let (asking, answering) = (TaskTracker::new(), TaskTracker::new());
     scene.answers(&answering);
@@ -339,22 +351,22 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     at_rest.cancel();
     people.close();
     in_time(people.wait()).await;
-    scene.doors.iter().for_each(|door| door.feed().close_subscriptions());
+    scene.slots.iter().for_each(|slot| slot.feed().close_subscriptions());
     answering.close();
     in_time(answering.wait()).await;
 
     let rows = scene.yard.ledger().await;
     assert!(rows.iter().all(|row| row.state == CallState::Ended), "seed {seed}: {rows:?}");
     let (mut turns, mut wrong, mut messages) = (0, Vec::new(), Vec::new());
-    for (door, stays, goes) in readers {
+    for (slot, stays, goes) in readers {
         let heard = std::mem::take(&mut *stays.lock().unwrap());
         turns += ends(&heard).len();
-        wrong.extend(scene.compare_heard(&door, &heard).await);
+        wrong.extend(scene.compare_heard(&slot, &heard).await);
         wrong.extend(compare_questions(&rows, &heard));
         let heard = std::mem::take(&mut *goes.lock().unwrap());
-        let again = scene.compare_heard(&door, &heard).await;
+        let again = scene.compare_heard(&slot, &heard).await;
         wrong.extend(again.into_iter().map(|wrong| format!("come back: {wrong}")));
-        messages.extend(scene.stored(&door).await.messages);
+        messages.extend(scene.stored(&slot).await.messages);
     }
     wrong.extend(scene.compare_told(&rows, &messages));
     (turns, wrong.into_iter().map(|wrong| format!("seed {seed}: {wrong}")).collect())

@@ -9,24 +9,24 @@ use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
     protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
-    session::{Door, SessionMsg, TurnEnd, TurnRefused, msg::Asked},
+    session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::Asked},
     test_runtime::{TestRuntime, in_time, kim},
 };
 
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
 
-fn submit(yard: &TestRuntime, door: &Arc<Door>) -> (Began, oneshot::Receiver<TurnEnd>) {
-    submit_under(yard, door, "1", "go")
+fn submit(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> (Began, oneshot::Receiver<TurnEnd>) {
+    submit_under(yard, slot, "1", "go")
 }
 
 fn submit_under(
     yard: &TestRuntime,
-    door: &Arc<Door>,
+    slot: &Arc<SessionSlot>,
     key: &str,
     text: &str,
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
     let (Asked { text, options, bytes, began, ended }, beginning, end) = asked(yard, key, text);
-    yard.send(door, SessionMsg::Ask { text, options, bytes, began, ended });
+    yard.send(slot, SessionMsg::Ask { text, options, bytes, began, ended });
     (beginning, end)
 }
 
@@ -46,12 +46,12 @@ fn asked(yard: &TestRuntime, key: &str, text: &str) -> (Asked, Began, oneshot::R
 #[tokio::test]
 async fn the_same_key_is_the_same_turn_however_late_the_store_answers() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     let (first_late, second_late) =
         (yard.store.answer_about_a_key_late(), yard.store.answer_about_a_key_late());
-    let (first, first_end) = submit(&yard, &door);
-    let (second, second_end) = submit(&yard, &door);
-    yard.state(&door).await; // both have asked the store, which had no such turn then
+    let (first, first_end) = submit(&yard, &slot);
+    let (second, second_end) = submit(&yard, &slot);
+    yard.state(&slot).await; // both have asked the store, which had no such turn then
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -68,13 +68,13 @@ async fn the_same_key_is_the_same_turn_however_late_the_store_answers() {
 #[tokio::test]
 async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refused() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let (first, first_end) = submit(&yard, &door);
+    let slot = yard.slot("s").await;
+    let (first, first_end) = submit(&yard, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     let completion = script.next().await;
-    let (again, again_end) = submit(&yard, &door);
+    let (again, again_end) = submit(&yard, &slot);
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
-    let (other, _) = submit_under(&yard, &door, "1", "something else");
+    let (other, _) = submit_under(&yard, &slot, "1", "something else");
     assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
     completion.say("Gone.");
     let end = in_time(first_end).await.unwrap();
@@ -85,22 +85,22 @@ async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refu
 #[tokio::test]
 async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_text_is_refused() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let (first, first_end) = submit(&yard, &door);
+    let slot = yard.slot("s").await;
+    let (first, first_end) = submit(&yard, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");
     let end = in_time(first_end).await.unwrap();
-    let (again, again_end) = submit(&yard, &door);
+    let (again, again_end) = submit(&yard, &slot);
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
     assert_eq!(in_time(again_end).await.unwrap(), end);
-    let (other, _) = submit_under(&yard, &door, "1", "something else");
+    let (other, _) = submit_under(&yard, &slot, "1", "something else");
     assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
     assert!(script.try_next().is_none(), "nothing is done twice");
 
-    let (next, _next_end) = submit_under(&yard, &door, "2", "go");
+    let (next, _next_end) = submit_under(&yard, &slot, "2", "go");
     let completion = script.next().await;
     assert_ne!(in_time(next).await.unwrap().unwrap(), turn, "another key is another turn");
-    let (refused, _) = submit_under(&yard, &door, "3", "go");
+    let (refused, _) = submit_under(&yard, &slot, "3", "go");
     let refused = in_time(refused).await.unwrap();
     assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
     completion.say("Gone again.");
@@ -109,15 +109,15 @@ async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_t
 #[tokio::test]
 async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_up_again() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     let late = yard.store.answer_about_a_key_late();
-    let (waiting, waiting_end) = submit(&yard, &door);
-    yard.state(&door).await;
+    let (waiting, waiting_end) = submit(&yard, &slot);
+    yard.state(&slot).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
     // The same key, asked later and answered at once: it is the one that begins, and has ended by now.
-    let (first, first_end) = submit(&yard, &door);
+    let (first, first_end) = submit(&yard, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");
     let end = in_time(first_end).await.unwrap();
@@ -130,23 +130,23 @@ async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_u
 #[tokio::test]
 async fn a_session_sleeps_when_every_key_that_it_looked_up_has_its_answer() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     let sleeps = || {
         let (reply, heard) = oneshot::channel();
-        door.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
+        slot.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
         in_time(heard)
     };
     let late = yard.store.answer_about_a_key_late();
-    let (first, first_end) = submit(&yard, &door);
-    yard.state(&door).await;
+    let (first, first_end) = submit(&yard, &slot);
+    yard.state(&slot).await;
     sleeps().await.unwrap();
-    assert!(door.awake().is_some(), "it waits for an answer");
+    assert!(slot.awake().is_some(), "it waits for an answer");
     drop(late);
     in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");
     in_time(first_end).await.unwrap();
     sleeps().await.unwrap();
-    assert!(door.awake().is_none());
+    assert!(slot.awake().is_none());
 }
 
 #[tokio::test]
@@ -154,14 +154,14 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
     let mut held = Vec::new();
     for closes in [false, true] {
         let (yard, mut script) = by_hand([]).await;
-        let door = yard.door("s").await;
-        let (first, first_end) = submit(&yard, &door);
+        let slot = yard.slot("s").await;
+        let (first, first_end) = submit(&yard, &slot);
         let turn = in_time(first).await.unwrap().unwrap();
         script.next().await.say("Gone.");
         let end = in_time(first_end).await.unwrap();
         // One key is being looked up, and this is what the store said of it while the turn ran.
         held.push(yard.store.answer_about_a_key_late());
-        submit_is_looked_up(&yard, &door).await;
+        submit_is_looked_up(&yard, &slot).await;
         let open = SubmittedTurn { turn, text: text_digest("go"), end: None };
         let (asked, began, ended) = asked(&yard, "1", "go");
         let asked = Box::new(asked);
@@ -169,7 +169,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
             yard.wiring.closing.cancel();
         }
         let said = SessionMsg::Submitted { asked, found: Ok(Some(open)), turns_begun: 1 };
-        door.awake().unwrap().cast(said).unwrap();
+        slot.awake().unwrap().cast(said).unwrap();
         if closes {
             let refused = in_time(began).await.unwrap();
             assert!(matches!(refused, Err(TurnRefused::Closed)), "{refused:?}");
@@ -181,9 +181,9 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
 }
 
 /// Submits under another key, and waits until the store is asked about it, which answers late.
-async fn submit_is_looked_up(yard: &TestRuntime, door: &Arc<Door>) {
-    drop(submit_under(yard, door, "2", "go"));
-    yard.state(door).await;
+async fn submit_is_looked_up(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
+    drop(submit_under(yard, slot, "2", "go"));
+    yard.state(slot).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

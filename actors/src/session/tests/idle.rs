@@ -13,16 +13,16 @@ use tokio::{
 use super::{by_hand, by_hand_with, lost::killed};
 use crate::{
     protocol::{Limits, Scope, TurnEnding},
-    session::{Door, SessionMsg, TurnRefused},
+    session::{SessionMsg, SessionSlot, TurnRefused},
     test_runtime::{TestRuntime, in_time},
 };
 
 const REST: Duration = Duration::from_secs(1);
 
 /// Lets the paused clock run until the session sleeps.
-async fn idles(door: &Door) {
+async fn idles(slot: &SessionSlot) {
     let idles = async {
-        while door.awake().is_some() {
+        while slot.awake().is_some() {
             sleep(Duration::from_millis(1)).await;
         }
     };
@@ -30,9 +30,9 @@ async fn idles(door: &Door) {
 }
 
 /// Lets the session sleep, if nothing is going on in it.
-async fn may_sleep(door: &Door) {
+async fn may_sleep(slot: &SessionSlot) {
     let (reply, heard) = oneshot::channel();
-    door.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
+    slot.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
     in_time(heard).await.unwrap();
 }
 
@@ -40,20 +40,20 @@ async fn may_sleep(door: &Door) {
 async fn it_sleeps_once_nothing_has_happened_for_long_enough_also_where_it_was_busy_as_it_looked() {
     let limits = Limits { session_idle: REST, ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     let woke = Instant::now();
-    yard.state(&door).await;
-    idles(&door).await;
+    yard.state(&slot).await;
+    idles(&slot).await;
     assert!(woke.elapsed() >= REST);
     // It looks when it is busy, soon behind that, and when it has rested.
     for half_rests in [1, 3] {
-        let end = yard.ask(&door, "hi").await.unwrap();
+        let end = yard.ask(&slot, "hi").await.unwrap();
         let completion = script.next().await;
         sleep(REST / 2 * half_rests).await;
         completion.say("Hello.");
         in_time(end).await.unwrap();
         let ended = Instant::now();
-        idles(&door).await;
+        idles(&slot).await;
         assert!(ended.elapsed() >= REST, "{half_rests}: {:?}", ended.elapsed());
     }
 }
@@ -61,49 +61,49 @@ async fn it_sleeps_once_nothing_has_happened_for_long_enough_also_where_it_was_b
 #[tokio::test]
 async fn an_error_that_is_over_is_not_told_again_when_the_session_wakes() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let _end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let _end = yard.ask(&slot, "one").await.unwrap();
     let _completion = script.next().await;
-    killed(&door).await;
-    assert!(yard.state(&door).await.error.is_some(), "the turn was cut off");
-    let end = yard.ask(&door, "two").await.unwrap();
+    killed(&slot).await;
+    assert!(yard.state(&slot).await.error.is_some(), "the turn was cut off");
+    let end = yard.ask(&slot, "two").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(yard.state(&door).await.error, None);
-    may_sleep(&door).await;
-    assert!(door.awake().is_none());
-    assert_eq!(yard.state(&door).await.error, None);
-    may_sleep(&door).await;
+    assert_eq!(yard.state(&slot).await.error, None);
+    may_sleep(&slot).await;
+    assert!(slot.awake().is_none());
+    assert_eq!(yard.state(&slot).await.error, None);
+    may_sleep(&slot).await;
     yard.settled().await;
-    drop(door);
-    let nothing_keeps_the_door = async {
-        while yard.doors.count() > 0 {
+    drop(slot);
+    let nothing_keeps_the_slot = async {
+        while yard.sessions.count() > 0 {
             tokio::task::yield_now().await; // its last actor is about to be gone
         }
     };
-    in_time(nothing_keeps_the_door).await;
+    in_time(nothing_keeps_the_slot).await;
 }
 
 #[tokio::test]
 async fn it_is_put_to_sleep_for_others_only_while_nothing_is_going_on() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
-    let end = yard.ask(&door, "hi").await.unwrap();
-    assert!(door.longest_resting(Scope::All).is_none(), "it rested before");
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
+    let end = yard.ask(&slot, "hi").await.unwrap();
+    assert!(slot.longest_idle(Scope::All).is_none(), "it rested before");
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    yard.state(&door).await;
-    let resting = door.longest_resting(Scope::All).expect("it rests again");
-    assert!(Arc::ptr_eq(&resting, &door));
-    assert!(door.longest_resting(Scope::All).is_none(), "once");
+    yard.state(&slot).await;
+    let resting = slot.longest_idle(Scope::All).expect("it rests again");
+    assert!(Arc::ptr_eq(&resting, &slot));
+    assert!(slot.longest_idle(Scope::All).is_none(), "once");
 }
 
 #[tokio::test]
 async fn who_finds_no_place_and_owes_nobody_an_end_does_not_try_again() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (yard, mut script): (TestRuntime, _) = by_hand_with(limits, []).await;
-    let [busy, other] = [yard.door("busy").await, yard.door("other").await];
+    let [busy, other] = [yard.slot("busy").await, yard.slot("other").await];
     let _end = yard.ask(&busy, "hi").await.unwrap();
     let _completion = script.next().await;
     let refused = yard.ask(&other, "hi").await;

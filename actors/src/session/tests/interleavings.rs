@@ -56,17 +56,17 @@ impl Scene {
         // Late handlers too, whose real end changes what a session that wakes meanwhile has read.
         self.yard.wiring.tasks.close();
         in_time(self.yard.wiring.tasks.wait()).await;
-        for door in &self.doors {
-            while let Some(session) = door.awake() {
+        for slot in &self.slots {
+            while let Some(session) = slot.awake() {
                 session.kill();
                 tokio::task::yield_now().await;
             }
-            let messages = self.yard.state(door).await.messages;
+            let messages = self.yard.state(slot).await.messages;
             let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
             let may_leave_out = steps.contains(&Step::FailBegin);
             let is_next = |a: &u64, b: &u64| if may_leave_out { b > a } else { *b == a + 1 };
             assert!(seqs.is_sorted_by(is_next), "{seqs:?}");
-            let stored = self.yard.store.session(door.session()).await.unwrap().unwrap();
+            let stored = self.yard.store.session(slot.session()).await.unwrap().unwrap();
             assert_eq!((stored.open_turn, stored.messages), (None, messages));
         }
         let running = |reply| DispatcherMsg::RunningCalls { reply };
@@ -132,7 +132,7 @@ async fn run(seed: u64, steps: &Steps) -> Vec<LedgerRow> {
     }
     asking.close();
     in_time(asking.wait()).await;
-    scene.doors.iter().for_each(|door| door.feed().close_subscriptions());
+    scene.slots.iter().for_each(|slot| slot.feed().close_subscriptions());
     people.close();
     in_time(people.wait()).await;
     in_time(scene.check(steps)).await

@@ -9,11 +9,12 @@ use super::{asleep, by_hand, by_hand_with, calling, role, words};
 use crate::{
     port::{LedgerFilter, Store, StoreError},
     protocol::{
-        Asker, Bound, Decision, EventKind, EventPlace, Limits, Locale, SessionEvent, TurnEnding,
+        Asker, Bound, Decision, EventCursor, EventKind, Limits, Locale, SessionEvent, TurnEnding,
         TurnError, TurnId, TurnOptions,
     },
     session::{
-        Door, History, SessionMsg, TurnEnd, TurnRefused, Wiring, lifecycle::handover::Legacy,
+        History, SessionMsg, SessionSlot, TurnEnd, TurnRefused, Wiring,
+        lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandScript, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -46,8 +47,8 @@ impl Actor for Late {
 }
 
 /// Kills the session's actor, and waits until it does nothing any more.
-pub(super) async fn killed(door: &Door) {
-    let Some(actor) = door.awake() else { return };
+pub(super) async fn killed(slot: &SessionSlot) {
+    let Some(actor) = slot.awake() else { return };
     actor.kill();
     while actor.get_status() < ActorStatus::Stopping {
         tokio::task::yield_now().await;
@@ -69,23 +70,23 @@ fn ends(events: &[Arc<SessionEvent>]) -> Vec<(TurnId, TurnEnding)> {
 }
 
 fn places(probe: &Probe) -> Vec<String> {
-    probe.events().iter().map(|event| event.place.to_string()).collect()
+    probe.events().iter().map(|event| event.cursor.to_string()).collect()
 }
 
 /// Asks, and does not wait for the beginning of the turn.
-fn sends(yard: &TestRuntime, door: &Arc<Door>, text: &str) -> oneshot::Receiver<TurnEnd> {
+fn sends(yard: &TestRuntime, slot: &Arc<SessionSlot>, text: &str) -> oneshot::Receiver<TurnEnd> {
     let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options =
         TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
     let admission = &yard.tree.around.admission;
-    let bytes = admission.admit(Bound::QueuedBytes, door.user(), text.len()).unwrap();
-    yard.send(door, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+    let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
+    yard.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
     end
 }
 
-async fn dismisses(yard: &TestRuntime, door: &Arc<Door>) {
+async fn dismisses(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    yard.send(door, SessionMsg::Dismiss { reply });
+    yard.send(slot, SessionMsg::Dismiss { reply });
     in_time(dismissed).await.unwrap().unwrap();
 }
 
@@ -97,20 +98,20 @@ async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervi
     let gate = Gate::new();
     let (late, _) = Late::spawn(None, Late, gate.clone()).await.unwrap();
     yard.wiring = Arc::new(Wiring { supervisor: late.get_cell(), ..(*yard.wiring).clone() });
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
-    killed(&door).await;
+    killed(&slot).await;
 
-    let state = yard.state(&door).await;
+    let state = yard.state(&slot).await;
     assert!(!state.is_streaming && state.error.is_some(), "{state:?}");
     in_time(completion.cancelled()).await;
     assert!(in_time(end).await.is_err(), "whoever waited hears that the actor died");
-    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
     gate.open();
-    let end = yard.ask(&door, "again").await.unwrap();
+    let end = yard.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     let ended = in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
@@ -125,31 +126,31 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     let yard = TestRuntime::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
     let mut sessions = Vec::new();
     for number in 0..300 {
-        let door = yard.door(&number.to_string()).await;
-        let probe = Probe::new(door.feed().subscribe());
-        drop(yard.ask(&door, "hi").await.unwrap());
-        sessions.push((door, probe));
+        let slot = yard.slot(&number.to_string()).await;
+        let probe = Probe::new(slot.feed().subscribe());
+        drop(yard.ask(&slot, "hi").await.unwrap());
+        sessions.push((slot, probe));
     }
-    let actors: Vec<_> = sessions.iter().filter_map(|(door, _)| door.awake()).collect();
+    let actors: Vec<_> = sessions.iter().filter_map(|(slot, _)| slot.awake()).collect();
     actors.iter().for_each(|actor| actor.kill());
-    for (door, _) in &sessions {
+    for (slot, _) in &sessions {
         let (reply, _) = oneshot::channel();
-        yard.send(door, SessionMsg::State { reply });
+        yard.send(slot, SessionMsg::State { reply });
     }
-    for (door, probe) in &mut sessions {
+    for (slot, probe) in &mut sessions {
         // The state of one that was dead then may have been asked of the dead one.
-        in_time(awake(&yard, door)).await;
-        yard.ask(door, "again").await.unwrap().await.unwrap();
+        in_time(awake(&yard, slot)).await;
+        yard.ask(slot, "again").await.unwrap().await.unwrap();
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2, "{}", probe.lines());
     }
 }
 
-/// Waits until an actor behind the door answers.
-async fn awake(yard: &TestRuntime, door: &Arc<Door>) {
+/// Waits until an actor behind the slot answers.
+async fn awake(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
     loop {
         let (reply, state) = oneshot::channel();
-        yard.send(door, SessionMsg::State { reply });
+        yard.send(slot, SessionMsg::State { reply });
         if state.await.is_ok() {
             return;
         }
@@ -161,16 +162,16 @@ async fn awake(yard: &TestRuntime, door: &Arc<Door>) {
 async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
     let gate = Gate::new();
     let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     in_time(gate.arrived(1)).await;
-    door.awake().unwrap().kill();
+    slot.awake().unwrap().kill();
     assert!(in_time(end).await.is_err());
     probe.until_turns_ended(1).await;
     gate.open();
-    let end = yard.ask(&door, "again").await.unwrap();
+    let end = yard.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
@@ -179,17 +180,17 @@ async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
     assert_eq!(places(&probe), ["1", "1", "1.1", "1.2", "2", "3", "4", "4.2"]);
     // Whoever comes back reads the same from the store.
     let limits = Limits { max_feed_events: 1, ..Limits::default() };
-    let fresh = yard.fresh_door(&door);
+    let fresh = yard.fresh_slot(&slot);
     awake(&yard, &fresh).await;
     let store: Arc<dyn Store> = Arc::new(yard.store.clone());
-    let mut again = Probe::new(fresh.subscribe_after(EventPlace::START, &store, &limits));
+    let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &store, &limits));
     again.until_turns_ended(2).await;
     assert_eq!(places(&again), ["1", "1.1", "1.2", "2", "3", "4", "4.2"]);
     let kept =
         |event: &&Arc<SessionEvent>| !matches!(event.kind, EventKind::ToolCallProposed { .. });
     let told = |probe: &Probe| -> Vec<_> {
         let events = probe.events().iter().filter(kept);
-        events.map(|event| (event.place, event.turn, event.at, event.kind.clone())).collect()
+        events.map(|event| (event.cursor, event.turn, event.at, event.kind.clone())).collect()
     };
     assert_eq!(told(&probe), told(&again), "field by field");
 }
@@ -203,13 +204,13 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
         let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
         let tools = [FakeTool::write("mail").gate(&gate)];
         let yard = TestRuntime::keeping(history, limits, model, tools).await;
-        let door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         in_time(gate.arrived(1)).await;
         yard.store.fail_next_begin();
-        dismisses(&yard, &door).await;
+        dismisses(&yard, &slot).await;
         let end = in_time(end).await.unwrap();
         assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::Store)));
         probe.until_turns_ended(1).await;
@@ -218,13 +219,13 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
         }
         gate.open();
         // Nobody uses the session: it wakes by itself.
-        let is_told = |events: &[Arc<SessionEvent>]| {
+        let is_published = |events: &[Arc<SessionEvent>]| {
             events.iter().any(|event| matches!(event.kind, EventKind::ToolCallEnded { .. }))
         };
-        probe.until(is_told).await;
-        let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+        probe.until(is_published).await;
+        let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
         assert_eq!(stored.open_turn, None);
-        let end = in_time(yard.ask(&door, "what did you do?")).await.unwrap();
+        let end = in_time(yard.ask(&slot, "what did you do?")).await.unwrap();
         let completion = script.next().await;
         let read: Vec<_> = completion.request().messages.iter().map(role).collect();
         assert_eq!(read, ["user", "call", "user"], "{history:?}");
@@ -239,16 +240,16 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
 #[tokio::test]
 async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "one").await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
     let paused = yard.store.pause().await;
-    drop(sends(&yard, &door, "two"));
-    yard.state(&door).await; // so it is on its way to the store
-    killed(&door).await;
-    in_time(asleep(&door)).await;
+    drop(sends(&yard, &slot, "two"));
+    yard.state(&slot).await; // so it is on its way to the store
+    killed(&slot).await;
+    in_time(asleep(&slot)).await;
     drop(paused);
     probe.until_turns_ended(2).await;
     assert_eq!(places(&probe), ["1", "2", "2.2", "3", "3.1", "3.2"]);
@@ -258,22 +259,22 @@ async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
 #[tokio::test]
 async fn a_chat_in_memory_outlives_its_actor() {
     let (yard, mut script) = in_memory([FakeTool::transactional("save")]).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "one").await.unwrap();
     script.next().await.finish(calling("Saving.", &["save"]));
     script.next().await.say("Saved.");
     in_time(end).await.unwrap();
-    let before = words(&yard, &door).await;
-    killed(&door).await;
-    assert_eq!((words(&yard, &door).await, before.len()), (before, 4));
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "two").await.unwrap();
+    let before = words(&yard, &slot).await;
+    killed(&slot).await;
+    assert_eq!((words(&yard, &slot).await, before.len()), (before, 4));
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "two").await.unwrap();
     let completion = script.next().await;
-    killed(&door).await;
+    killed(&slot).await;
     in_time(completion.cancelled()).await;
     assert!(in_time(end).await.is_err());
     probe.until_turns_ended(1).await;
-    let end = yard.ask(&door, "three").await.unwrap();
+    let end = yard.ask(&slot, "three").await.unwrap();
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
     assert_eq!(read, ["user", "model", "call", "model", "user", "user"]);
@@ -281,25 +282,25 @@ async fn a_chat_in_memory_outlives_its_actor() {
     in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
     assert_eq!(ends(probe.events()).len(), 2);
-    assert_eq!(words(&yard, &door).await.len(), 7);
+    assert_eq!(words(&yard, &slot).await.len(), 7);
     // Another process knows nothing of it, and shows nothing of the calls that are in the ledger.
-    assert!(words(&yard, &yard.fresh_door(&door)).await.is_empty());
+    assert!(words(&yard, &yard.fresh_slot(&slot)).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_the_next_start() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
     yard.wiring.closing.cancel();
-    killed(&door).await;
-    in_time(asleep(&door)).await;
+    killed(&slot).await;
+    in_time(asleep(&slot)).await;
     in_time(completion.cancelled()).await;
     assert!(in_time(end).await.is_err());
     yard.settled().await;
-    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
     probe.until(|events| !events.is_empty()).await;
     assert_eq!(probe.lines(), "user: go");
@@ -308,34 +309,34 @@ async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_t
 #[tokio::test]
 async fn nothing_begins_beside_a_session_that_left_something_to_its_next_actor() {
     let (yard, _) = by_hand([]).await;
-    let door = yard.door("s").await;
-    assert!(door.begins_asleep().is_some(), "it has not woken");
-    door.inherits(Legacy::default());
-    assert!(door.begins_asleep().is_none(), "nobody has taken it over");
-    door.owes_nothing();
-    assert!(door.begins_asleep().is_some());
-    yard.state(&door).await;
-    assert!(door.begins_asleep().is_none(), "it is awake");
+    let slot = yard.slot("s").await;
+    assert!(slot.begins_asleep().is_some(), "it has not woken");
+    slot.hand_over(Handover::default());
+    assert!(slot.begins_asleep().is_none(), "nobody has taken it over");
+    slot.handover_taken();
+    assert!(slot.begins_asleep().is_some());
+    yard.state(&slot).await;
+    assert!(slot.begins_asleep().is_none(), "it is awake");
 }
 
 #[tokio::test]
 async fn a_turn_that_was_told_to_be_over_is_over_also_where_the_runtime_closes_behind_it() {
     let gate = Gate::new();
     let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    drop(yard.ask(&door, "go").await.unwrap());
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    drop(yard.ask(&slot, "go").await.unwrap());
     script.next().await.finish(calling("", &["mail"]));
     in_time(gate.arrived(1)).await;
-    killed(&door).await;
+    killed(&slot).await;
     probe.until_turns_ended(1).await;
     yard.wiring.closing.cancel();
     gate.open();
-    in_time(yard.doors.close()).await;
+    in_time(yard.sessions.close()).await;
     yard.settled().await;
-    let stored = yard.store.session(door.session()).await.unwrap().unwrap();
+    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
-    let part = yard.store.transcript(door.session(), 1, 9).await.unwrap();
+    let part = yard.store.transcript(slot.session(), 1, 9).await.unwrap();
     let (at, end) = part.entries[0].end.clone().expect("it ended where it was told to");
     let told = probe.events().last().unwrap();
     let EventKind::TurnEnded { ending, usage } = told.kind else { panic!("{told:?}") };
@@ -346,17 +347,17 @@ async fn a_turn_that_was_told_to_be_over_is_over_also_where_the_runtime_closes_b
 async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "one").await.unwrap();
     let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
     script.next().await.say("Hello.");
     let end = in_time(end).await.unwrap();
     assert_eq!(end.error, Some(TurnError::Store));
-    let refused = in_time(yard.ask(&door, "two")).await;
+    let refused = in_time(yard.ask(&slot, "two")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
     drop(lease);
     let end = loop {
-        if let Ok(end) = in_time(yard.ask(&door, "three")).await {
+        if let Ok(end) = in_time(yard.ask(&slot, "three")).await {
             break end;
         }
     };
@@ -370,25 +371,25 @@ async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_t
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
         let (yard, mut script) = in_memory([tool]).await;
-        let mut door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let mut slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
         yard.answer(&question, Decision::ApproveAlways).await.unwrap();
         script.next().await.say("Sent.");
         in_time(end).await.unwrap();
-        killed(&door).await;
+        killed(&slot).await;
         if is_forgotten {
-            door = yard.fresh_door(&door); // as in another process
+            slot = yard.fresh_slot(&slot); // as in another process
         }
         let (reply, cleared) = oneshot::channel();
-        yard.send(&door, SessionMsg::Clear { reply });
+        yard.send(&slot, SessionMsg::Clear { reply });
         in_time(cleared).await.unwrap().unwrap();
         let only_grants = LedgerFilter { only_grants: true, ..LedgerFilter::default() };
         assert_eq!(yard.store.calls(&only_grants).await.unwrap(), []);
-        let mut probe = Probe::new(door.feed().subscribe());
-        drop(yard.ask(&door, "again").await.unwrap());
+        let mut probe = Probe::new(slot.feed().subscribe());
+        drop(yard.ask(&slot, "again").await.unwrap());
         script.next().await.finish(calling("", &["mail"]));
         probe.question().await;
         assert_eq!(runs.count(), 1);

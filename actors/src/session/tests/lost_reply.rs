@@ -88,8 +88,8 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut yard, Address::new(loses));
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["lost", "other"]));
     in_time(async {
         while !yard.ledger().await.iter().any(|row| row.state == CallState::Ended) {
@@ -116,7 +116,7 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut yard, Address::new(loses));
-    let [a, b] = [yard.door("a").await, yard.door("b").await];
+    let [a, b] = [yard.slot("a").await, yard.slot("b").await];
     let first = yard.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("Well.", &["lost"]));
     let second = yard.ask(&b, "go").await.unwrap();
@@ -150,8 +150,8 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
         gate.open();
         let (loses, _) = Loses::spawn(None, Loses { tool: "save", gate, to }, ()).await.unwrap();
         by_way_of(&mut yard, Address::new(loses));
-        let door = yard.door("s").await;
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["save", "save"]));
         script.next().await.say("Saved.");
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
@@ -168,9 +168,9 @@ async fn a_call_whose_dispatcher_comes_back_runs_there() {
     let (mut yard, mut script) = by_hand([tool]).await;
     let address = nobody(&yard).await;
     by_way_of(&mut yard, address.clone());
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     probe.until(|events| events.len() > 1).await; // it is proposed, and lost
     for _ in 0..500 {
@@ -189,10 +189,10 @@ async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
     let runs = tool.runs();
     let (mut yard, mut script) = by_hand([tool]).await;
     let address = nobody(&yard).await;
-    address.give_up();
+    address.restarts_end();
     by_way_of(&mut yard, address);
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("It was not sent.");
     in_time(end).await.unwrap();
@@ -244,7 +244,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         usage: Usage::default(),
     };
     let said = Write::Message { session: session.clone(), message };
-    yard.door("s").await;
+    yard.slot("s").await;
     for (write, expected) in [
         (started, [true, false, false, false, false, false]),
         (said, [true, true, false, false, false, false]),
@@ -263,9 +263,9 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
 async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else_the_ledger_has() {
     let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
     for (name, decision) in [("always", Decision::ApproveAlways), ("once", Decision::Approve)] {
-        let door = yard.door(name).await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot(name).await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         yard.answer(&probe.question().await, decision).await.unwrap();
         script.next().await.say("Sent.");

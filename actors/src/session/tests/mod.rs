@@ -1,4 +1,4 @@
-//! A session's door and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
+//! A session's slot and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
 
 mod admission;
 mod answers;
@@ -27,7 +27,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::json;
 use tokio::{runtime::Handle, sync::oneshot};
 
-use super::{Door, History, Sent, SessionMsg, TurnRefused, Wiring};
+use super::{History, Sent, SessionMsg, SessionSlot, TurnRefused, Wiring};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -63,14 +63,14 @@ async fn by_hand_with(
     (TestRuntime::with(limits, model, tools).await, script)
 }
 
-async fn asleep(door: &Arc<Door>) {
-    while door.awake().is_some() {
+async fn asleep(slot: &Arc<SessionSlot>) {
+    while slot.awake().is_some() {
         tokio::task::yield_now().await;
     }
 }
 
 /// The transcript as words.
-async fn words(yard: &TestRuntime, door: &Arc<Door>) -> Vec<String> {
+async fn words(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
     let word = |content| match content {
         Content::User { text } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => {
@@ -78,7 +78,7 @@ async fn words(yard: &TestRuntime, door: &Arc<Door>) -> Vec<String> {
         }
         other @ (Content::Notice { .. } | Content::Cleared) => format!("{other:?}"),
     };
-    let messages = yard.state(door).await.messages;
+    let messages = yard.state(slot).await.messages;
     let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert!(seqs.is_sorted_by(|a, b| *b == a + 1), "no gaps: {seqs:?}");
     messages.into_iter().map(|message| word(message.content)).collect()
@@ -89,13 +89,13 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
     let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
     let yard = TestRuntime::with(limits, model, []).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     for _ in 0..3 {
-        let end = yard.ask(&door, "hi").await.unwrap();
+        let end = yard.ask(&slot, "hi").await.unwrap();
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-        in_time(asleep(&door)).await;
+        in_time(asleep(&slot)).await;
     }
-    assert_eq!(words(&yard, &door).await, ["hi", "Hello."].repeat(3));
+    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."].repeat(3));
     yard.settled().await;
 }
 
@@ -103,16 +103,16 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
 async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
     let limits = Limits { max_waiting_messages: 2, ..Limits::default() };
     let yard = TestRuntime::with(limits, ScriptedModel::new([]), []).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     let state = || {
         let (reply, state) = oneshot::channel();
         (SessionMsg::State { reply }, state)
     };
     let ((first, heard_first), (second, heard_second), (third, _)) = (state(), state(), state());
-    assert!(matches!(door.send(first), Sent::WakeIt));
-    assert!(matches!(door.send(second), Sent::Delivered));
-    assert!(matches!(door.send(third), Sent::Full(SessionMsg::State { .. }, _)));
-    super::open(door.clone(), yard.wiring.clone(), super::Place::OrRefused).await;
+    assert!(matches!(slot.send(first), Sent::WakeIt));
+    assert!(matches!(slot.send(second), Sent::Delivered));
+    assert!(matches!(slot.send(third), Sent::Full(SessionMsg::State { .. }, _)));
+    super::open(slot.clone(), yard.wiring.clone(), super::WakePolicy::RefuseIfFull).await;
     in_time(heard_first).await.unwrap().unwrap();
     in_time(heard_second).await.unwrap().unwrap();
 }
@@ -122,19 +122,19 @@ async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     let yard = TestRuntime::new([]).await;
     let user = crate::test_runtime::kim();
     let name = crate::test_runtime::session("never-opened");
-    let door = yard.doors.door(&name, &user, &yard.tree.around.limits).unwrap();
-    assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Store(_))));
-    assert!(door.awake().is_none());
-    yard.door("never-opened").await;
-    assert!(words(&yard, &door).await.is_empty());
+    let slot = yard.sessions.slot(&name, &user, &yard.tree.around.limits).unwrap();
+    assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Store(_))));
+    assert!(slot.awake().is_none());
+    yard.slot("never-opened").await;
+    assert!(words(&yard, &slot).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_a_model_had_no_room_for_is_told_with_its_number() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "hi").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "hi").await.unwrap();
     let answer = Completion { left_out: 7, ..calling("Hello.", &[]) };
     script.next().await.finish(answer);
     in_time(end).await.unwrap();
@@ -154,17 +154,17 @@ async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
     let (dispatcher, _) = Quick::spawn(None, Quick, ()).await.unwrap();
     let wiring = Wiring { dispatcher: Address::new(dispatcher), ..(*yard.wiring).clone() };
     yard.wiring = Arc::new(wiring);
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "hi").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "hi").await.unwrap();
     let paused = yard.store.pause().await;
     script.next().await.finish(calling("Let me see.", &["look"]));
-    let mut probe = Probe::new(door.feed().subscribe());
+    let mut probe = Probe::new(slot.feed().subscribe());
     probe
         .until(|events| {
             events.iter().any(|event| matches!(event.kind, EventKind::ToolCallProposed { .. }))
         })
         .await;
-    yard.state(&door).await; // so the end of the call was handled too
+    yard.state(&slot).await; // so the end of the call was handled too
     drop(paused);
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
@@ -225,16 +225,16 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
     for tool in [FakeTool::transactional("save"), FakeTool::write("save")] {
         let (gate, runs) = (Gate::new(), tool.runs());
         let (yard, mut script) = by_hand([tool.gate(&gate)]).await;
-        let door = yard.door("s").await;
-        let mut probe = Probe::new(door.feed().subscribe());
-        let end = yard.ask(&door, "go").await.unwrap();
+        let slot = yard.slot("s").await;
+        let mut probe = Probe::new(slot.feed().subscribe());
+        let end = yard.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["save"]));
         in_time(gate.arrived(1)).await;
-        door.awake().unwrap().kill();
+        slot.awake().unwrap().kill();
         assert!(in_time(end).await.is_err(), "whoever waited hears that the actor died");
         probe.until_turns_ended(1).await;
         // The next message waits until the handler has ended, so that its real end is what everybody reads.
-        let (again, ()) = tokio::join!(yard.ask(&door, "again"), async {
+        let (again, ()) = tokio::join!(yard.ask(&slot, "again"), async {
             for _ in 0..100 {
                 tokio::task::yield_now().await; // time enough to wake, if it did not wait
             }
@@ -246,7 +246,7 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
         completion.say("Saved.");
         in_time(again.unwrap()).await.unwrap();
         let expected = ["go", "save Committed Discarded", "again", "Saved."];
-        assert_eq!(words(&yard, &door).await, expected);
+        assert_eq!(words(&yard, &slot).await, expected);
         assert_eq!((runs.count(), yard.settled().await.len()), (1, 1));
     }
 }
@@ -254,22 +254,22 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
 #[tokio::test]
 async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behind() {
     let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "one").await.unwrap();
     let completion = script.next().await;
-    door.awake().unwrap().kill();
+    slot.awake().unwrap().kill();
     assert!(in_time(end).await.is_err());
     in_time(completion.cancelled()).await;
 
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "two").await.unwrap();
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "two").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    door.awake().unwrap().kill();
+    slot.awake().unwrap().kill();
     assert!(in_time(end).await.is_err());
-    assert_eq!(words(&yard, &door).await, ["one", "two", "mail None Shown"]);
+    assert_eq!(words(&yard, &slot).await, ["one", "two", "mail None Shown"]);
     assert!(yard.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
-    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
     yard.settled().await;
 }
@@ -277,49 +277,49 @@ async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behi
 #[tokio::test]
 async fn a_turn_that_the_store_refuses_is_refused_and_the_next_one_runs() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     yard.store.fail_next_begin();
-    assert!(matches!(yard.ask(&door, "lost").await, Err(TurnRefused::Store(_))));
-    let end = yard.ask(&door, "hi").await.unwrap();
+    assert!(matches!(yard.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
+    let end = yard.ask(&slot, "hi").await.unwrap();
     yard.store.fail_next_begin();
     script.next().await.say("lost too");
     let ended = in_time(end).await.unwrap();
     assert_eq!((ended.ending, ended.error), (TurnEnding::Failed, Some(TurnError::Store)));
-    let end = yard.ask(&door, "again").await.unwrap();
+    let end = yard.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(words(&yard, &door).await, ["hi", "again", "Hello."]);
+    assert_eq!(words(&yard, &slot).await, ["hi", "again", "Hello."]);
 }
 
 #[tokio::test]
 async fn what_was_stored_is_not_called_lost_where_only_the_reply_was() {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     yard.store.lose_next_commit_reply();
-    let end = yard.ask(&door, "hi").await.unwrap();
+    let end = yard.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
     yard.store.lose_next_commit_reply();
     completion.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
+    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
-    let refused = in_time(yard.ask(&door, "send it")).await;
+    let refused = in_time(yard.ask(&slot, "send it")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
-    assert!(words(&yard, &door).await.is_empty(), "it has woken anew");
-    in_time(door.settled()).await;
+    assert!(words(&yard, &slot).await.is_empty(), "it has woken anew");
+    in_time(slot.settled()).await;
     drop(lease);
     yard.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
-    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
     assert!(script.try_next().is_none(), "nobody answers what was refused");
     yard.settled().await;
@@ -329,39 +329,39 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
 async fn whoever_asks_while_a_commit_hangs_hears_what_becomes_of_it() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let (yard, mut script) = by_hand_with(limits, []).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let paused = yard.store.pause().await;
     let hangs = async {
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert!(yard.state(&door).await.is_streaming, "its turn is about to begin");
+        assert!(yard.state(&slot).await.is_streaming, "its turn is about to begin");
         drop(paused);
     };
-    let (end, ()) = tokio::join!(yard.ask(&door, "hi"), hangs);
+    let (end, ()) = tokio::join!(yard.ask(&slot, "hi"), hangs);
     script.next().await.say("Hello.");
     in_time(end.unwrap()).await.unwrap();
-    assert_eq!(words(&yard, &door).await, ["hi", "Hello."]);
+    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
 }
 
 #[tokio::test]
 async fn what_a_session_writes_is_waited_for_and_takes_no_task() {
     let (yard, mut script) = by_hand([]).await;
-    let doors = [yard.door("a").await, yard.door("b").await];
-    for door in &doors {
-        yard.state(door).await;
+    let slots = [yard.slot("a").await, yard.slot("b").await];
+    for slot in &slots {
+        yard.state(slot).await;
     }
     let tasks = || Handle::current().metrics().num_alive_tasks();
     let (before, paused) = (tasks(), yard.store.pause().await);
     let waits = async {
-        for door in &doors {
-            yard.state(door).await;
+        for slot in &slots {
+            yard.state(slot).await;
         }
         yard.tree.store.waiting().await.unwrap();
         assert_eq!(tasks() - before, 1, "the writer");
         assert_eq!(yard.wiring.tasks.len(), 3, "and both are waited for");
         drop(paused);
     };
-    let asks = (yard.ask(&doors[0], "hi"), yard.ask(&doors[1], "hi"));
+    let asks = (yard.ask(&slots[0], "hi"), yard.ask(&slots[1], "hi"));
     let (one, two, ()) = tokio::join!(asks.0, asks.1, waits);
     for end in [one, two] {
         script.next().await.say("Hello.");
@@ -376,23 +376,23 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
     let (model, mut script) = model_pair();
     let tools = [FakeTool::transactional("save")];
     let yard = TestRuntime::keeping(History::InMemory, limits, model, tools).await;
-    let door = yard.door("s").await;
-    let end = yard.ask(&door, "one").await.unwrap();
+    let slot = yard.slot("s").await;
+    let end = yard.ask(&slot, "one").await.unwrap();
     script.next().await.finish(calling("Saving.", &["save"]));
     script.next().await.say("Saved.");
     in_time(end).await.unwrap();
     yard.store.fail_next_begin();
-    assert!(matches!(yard.ask(&door, "lost").await, Err(TurnRefused::Store(_))));
-    let end = yard.ask(&door, "two").await.unwrap();
+    assert!(matches!(yard.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
+    let end = yard.ask(&slot, "two").await.unwrap();
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
     assert_eq!(read, ["user", "model", "call", "model", "user"]);
     completion.say("Hello.");
     in_time(end).await.unwrap();
     let texts: Vec<_> =
-        yard.state(&door).await.messages.into_iter().map(|message| message.content).collect();
+        yard.state(&slot).await.messages.into_iter().map(|message| message.content).collect();
     assert_eq!(texts.len(), 6);
-    let stored = crate::port::Store::session(&yard.store, door.session()).await.unwrap().unwrap();
+    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.messages.len(), 1, "only the call");
     yard.settled().await;
 }
@@ -400,9 +400,9 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
 #[tokio::test]
 async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
     let (yard, _script) = by_hand([]).await;
-    let door = yard.door("s").await;
+    let slot = yard.slot("s").await;
     yard.wiring.closing.cancel();
-    assert!(matches!(yard.ask(&door, "hi").await, Err(TurnRefused::Closed)));
-    in_time(yard.doors.close()).await;
+    assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
+    in_time(yard.sessions.close()).await;
     yard.settled().await;
 }

@@ -6,7 +6,7 @@ use super::by_hand;
 use crate::{
     port::{Store, StoreError},
     protocol::{EventKind, Timestamp, TurnEnding, TurnId, Usage},
-    session::{Item, SessionMsg, TurnEnd, msg::Outgoing},
+    session::{SessionMsg, StreamItem, TurnEnd, msg::Outgoing},
     test_runtime::in_time,
 };
 
@@ -32,37 +32,37 @@ async fn where_the_store_could_not_say_whether_it_has_the_end_it_tells_that_end_
 /// Lets the session hear of a failure while the end of its turn waits for its commit.
 async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, StoreError)) {
     let (yard, mut script) = by_hand([]).await;
-    let door = yard.door("s").await;
-    yard.state(&door).await;
+    let slot = yard.slot("s").await;
+    yard.state(&slot).await;
     let store: Arc<dyn Store> = Arc::new(yard.store.clone());
-    let mut reads = door.subscribe(&store, &yard.tree.around.limits);
-    let end = yard.ask(&door, "hi").await.unwrap();
+    let mut reads = slot.subscribe(&store, &yard.tree.around.limits);
+    let end = yard.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
     let paused = yard.store.pause().await;
     completion.say("Hello.");
     in_time(async {
-        while yard.state(&door).await.is_streaming {
+        while yard.state(&slot).await.is_streaming {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    let open = store.session(door.session()).await.unwrap().unwrap().open_turn.unwrap();
+    let open = store.session(slot.session()).await.unwrap().unwrap().open_turn.unwrap();
     let (written, cause) = failure(open.turn);
     let failed = SessionMsg::Stored { written, result: Err(cause) };
-    door.awake().unwrap().cast(failed).unwrap();
+    slot.awake().unwrap().cast(failed).unwrap();
     in_time(end).await.expect_err("neither way is known yet");
     drop(paused);
     in_time(async {
         loop {
-            let Some(Item::Event(event)) = reads.next().await else { continue };
+            let Some(StreamItem::Event(event)) = reads.next().await else { continue };
             if let EventKind::TurnEnded { ending, .. } = &event.kind {
                 break assert_eq!(*ending, TurnEnding::Answered);
             }
         }
     })
     .await;
-    yard.state(&door).await;
-    let part = store.transcript(door.session(), 0, 9).await.unwrap();
+    yard.state(&slot).await;
+    let part = store.transcript(slot.session(), 0, 9).await.unwrap();
     let ends = part.entries.iter().filter_map(|entry| entry.end.as_ref());
     let ends: Vec<_> = ends.map(|(_, end)| end.ending).collect();
     assert_eq!(ends, [TurnEnding::Answered]);

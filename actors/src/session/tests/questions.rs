@@ -17,16 +17,16 @@ use crate::{
 async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let gate = Gate::new();
     let (yard, mut script) = by_hand([FakeTool::destructive("mail").gate(&gate)]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    let shown = async || yard.state(&door).await.question;
+    let shown = async || yard.state(&slot).await.question;
     assert_eq!(shown().await.as_ref(), Some(&question));
     let asks = |question: &Question| {
         let asked = DispatcherEvent::Asked { question: Box::new(question.clone()) };
-        door.awake().unwrap().cast(SessionMsg::Dispatcher(asked)).unwrap();
+        slot.awake().unwrap().cast(SessionMsg::Dispatcher(asked)).unwrap();
     };
     let next = Question { call: CallId::new(Uuid::from_u128(1)), ..question.clone() };
     asks(&next);
@@ -36,8 +36,8 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let next = Question { expires_at, ..next };
     asks(&next);
     yard.answer(&question, Decision::Approve).await.unwrap();
-    let is_told = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { .. });
-    probe.until(|events| events.iter().any(|event| is_told(&event.kind))).await;
+    let is_published = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { .. });
+    probe.until(|events| events.iter().any(|event| is_published(&event.kind))).await;
     assert_eq!(shown().await.as_ref(), Some(&next));
     gate.open();
     script.next().await.say("Sent.");
@@ -54,15 +54,15 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
     });
     let gate = Gate::new();
     let (yard, mut script) = by_hand([tool, FakeTool::write("post").gate(&gate)]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "post"]));
     let question = probe.question().await;
     BREAKS.store(true, Relaxed);
     yard.answer(&question, Decision::ApproveAlways).await.unwrap_err();
     in_time(gate.arrived(1)).await;
-    assert_eq!(yard.state(&door).await.question, None, "nobody waits for an answer");
+    assert_eq!(yard.state(&slot).await.question, None, "nobody waits for an answer");
     gate.open();
     script.next().await.say("Not sent.");
     in_time(end).await.unwrap();
@@ -83,9 +83,9 @@ async fn a_question_ends_though_its_call_breaks_down_and_nobody_can_record_that(
         None
     });
     let (yard, mut script) = by_hand([tool]).await;
-    let door = yard.door("s").await;
-    let mut probe = Probe::new(door.feed().subscribe());
-    let end = yard.ask(&door, "go").await.unwrap();
+    let slot = yard.slot("s").await;
+    let mut probe = Probe::new(slot.feed().subscribe());
+    let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
     BREAKS.store(true, Relaxed);

@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use super::asleep;
 use crate::{
     port::Store,
-    protocol::{EventKind, EventPlace, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
-    session::{Door, History, Item, SessionMsg, Subscription, Told},
+    protocol::{EventCursor, EventKind, Limits, SessionEvent, Timestamp, TurnEnding, TurnId},
+    session::{Durability, History, SessionMsg, SessionSlot, StreamItem, Subscription},
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Probe, ScriptedCompletion, ScriptedModel, model_pair},
 };
@@ -32,27 +32,31 @@ fn store(yard: &TestRuntime) -> Arc<dyn Store> {
     Arc::new(yard.store.clone())
 }
 
-fn subscribe(yard: &TestRuntime, door: &Arc<Door>) -> Subscription {
-    door.subscribe(&store(yard), &yard.tree.around.limits)
+fn subscribe(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
+    slot.subscribe(&store(yard), &yard.tree.around.limits)
 }
 
-async fn come_back(yard: &TestRuntime, door: &Arc<Door>, place: EventPlace) -> Subscription {
-    yard.state(door).await; // so that it is awake
-    door.subscribe_after(place, &store(yard), &yard.tree.around.limits)
+async fn come_back(
+    yard: &TestRuntime,
+    slot: &Arc<SessionSlot>,
+    place: EventCursor,
+) -> Subscription {
+    yard.state(slot).await; // so that it is awake
+    slot.subscribe_after(place, &store(yard), &yard.tree.around.limits)
 }
 
-async fn turn(yard: &TestRuntime, door: &Arc<Door>) {
-    in_time(yard.ask(door, "hi").await.unwrap()).await.unwrap();
+async fn turn(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
+    in_time(yard.ask(slot, "hi").await.unwrap()).await.unwrap();
 }
 
-async fn sleep(yard: &TestRuntime, door: &Arc<Door>) {
+async fn sleep(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, sleeps) = oneshot::channel();
-    yard.state(door).await;
-    if let Some(session) = door.awake() {
+    yard.state(slot).await;
+    if let Some(session) = slot.awake() {
         assert!(session.cast(SessionMsg::Sleep { reply }).is_ok());
     }
     in_time(sleeps).await.unwrap();
-    in_time(asleep(door)).await;
+    in_time(asleep(slot)).await;
 }
 
 /// What the store keeps, among all that is told.
@@ -71,38 +75,43 @@ fn is_kept(event: &SessionEvent) -> bool {
 /// Reads on up to the place, or as many items as are allowed.
 async fn read(
     from: &mut Subscription,
-    to: EventPlace,
+    to: EventCursor,
     mut items: usize,
-    into: &mut Vec<(EventPlace, EventKind)>,
+    into: &mut Vec<(EventCursor, EventKind)>,
 ) {
     while items > 0 && into.last().is_none_or(|(place, _)| *place < to) {
         items -= 1;
         match in_time(from.next()).await.expect("nobody closes the screen") {
-            Item::Event(event) if is_kept(&event) => into.push((event.place, event.kind.clone())),
-            Item::Event(_) | Item::Text(_) | Item::Thinking(_) | Item::Lagged { .. } => {}
-            Item::Unread => panic!("the store can be read"),
+            StreamItem::Event(event) if is_kept(&event) => {
+                into.push((event.cursor, event.kind.clone()))
+            }
+            StreamItem::Event(_)
+            | StreamItem::Text(_)
+            | StreamItem::Thinking(_)
+            | StreamItem::Lagged { .. } => {}
+            StreamItem::ReplayFailed => panic!("the store can be read"),
         }
     }
 }
 
 /// The whole story, as whoever comes last reads it from the store alone.
-async fn story(yard: &TestRuntime, door: &Arc<Door>) -> Vec<(EventPlace, EventKind)> {
-    sleep(yard, door).await;
-    let fresh = yard.fresh_door(door);
+async fn story(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<(EventCursor, EventKind)> {
+    sleep(yard, slot).await;
+    let fresh = yard.fresh_slot(slot);
     let mut story = Vec::new();
-    let mut reader = come_back(yard, &fresh, EventPlace::START).await;
-    let last = yard.store.session(door.session()).await.unwrap().unwrap().row.last_seq;
+    let mut reader = come_back(yard, &fresh, EventCursor::START).await;
+    let last = yard.store.session(slot.session()).await.unwrap().unwrap().row.last_seq;
     if last > 0 {
-        let end = story_end(yard, door, last).await;
+        let end = story_end(yard, slot, last).await;
         read(&mut reader, end, usize::MAX, &mut story).await;
     }
     story
 }
 
 /// Behind the last of all that is kept.
-async fn story_end(yard: &TestRuntime, door: &Arc<Door>, last: u64) -> EventPlace {
-    let part = yard.store.transcript(door.session(), last, 1).await.unwrap();
-    let place = EventPlace::of_entry(last);
+async fn story_end(yard: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
+    let part = yard.store.transcript(slot.session(), last, 1).await.unwrap();
+    let place = EventCursor::of_entry(last);
     if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
 }
 
@@ -112,25 +121,25 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
     let yard =
         TestRuntime::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")])
             .await;
-    let door = yard.door("a").await;
-    let mut reader = subscribe(&yard, &door);
-    drop(yard.ask(&door, "hi").await.unwrap());
+    let slot = yard.slot("a").await;
+    let mut reader = subscribe(&yard, &slot);
+    drop(yard.ask(&slot, "hi").await.unwrap());
     let completion = in_time(script.next()).await;
     let paused = yard.store.pause().await;
     completion.say("Hello.");
     let is_on_its_way = async {
-        while yard.tree.store.waiting().await.unwrap() == 0 && yard.state(&door).await.is_streaming
+        while yard.tree.store.waiting().await.unwrap() == 0 && yard.state(&slot).await.is_streaming
         {
             tokio::task::yield_now().await;
         }
     };
     in_time(is_on_its_way).await;
-    door.awake().unwrap().kill();
-    in_time(asleep(&door)).await;
+    slot.awake().unwrap().kill();
+    in_time(asleep(&slot)).await;
     drop(paused);
     let mut kinds = Vec::new();
     while !matches!(kinds.last(), Some(EventKind::TurnEnded { .. })) {
-        if let Item::Event(event) = in_time(reader.next()).await.unwrap() {
+        if let StreamItem::Event(event) = in_time(reader.next()).await.unwrap() {
             kinds.push(event.kind.clone());
         }
     }
@@ -145,23 +154,23 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
 async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_quick_ones_wait_for_nobody()
  {
     let yard = yard(4).await;
-    let door = yard.door("s").await;
-    turn(&yard, &door).await;
-    let mut slow = subscribe(&yard, &door);
-    let mut quick: Vec<_> = (0..8).map(|_| Probe::new(subscribe(&yard, &door))).collect();
+    let slot = yard.slot("s").await;
+    turn(&yard, &slot).await;
+    let mut slow = subscribe(&yard, &slot);
+    let mut quick: Vec<_> = (0..8).map(|_| Probe::new(subscribe(&yard, &slot))).collect();
     for turns in 1..=6 {
-        turn(&yard, &door).await;
+        turn(&yard, &slot).await;
         for probe in &mut quick {
             probe.until_turns_ended(turns).await;
         }
     }
-    let Some(Item::Lagged { from, to }) = in_time(slow.next()).await else {
+    let Some(StreamItem::Lagged { from, to }) = in_time(slow.next()).await else {
         panic!("it is told first");
     };
     assert!(from < to);
     let kept = |events: &[Arc<SessionEvent>]| -> Vec<_> {
         let kept = events.iter().filter(|event| is_kept(event));
-        kept.map(|event| (event.place, event.kind.clone())).collect()
+        kept.map(|event| (event.cursor, event.kind.clone())).collect()
     };
     let expected = kept(quick[0].events());
     let mut seen = Vec::new();
@@ -173,64 +182,66 @@ async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_qui
 #[tokio::test(start_paused = true)]
 async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
     let yard = yard(2).await;
-    let door = yard.door("s").await;
-    let mut slow = subscribe(&yard, &door);
-    turn(&yard, &door).await;
-    assert!(matches!(in_time(slow.next()).await, Some(Item::Lagged { .. })));
+    let slot = yard.slot("s").await;
+    let mut slow = subscribe(&yard, &slot);
+    turn(&yard, &slot).await;
+    assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Lagged { .. })));
     yard.store.fail_next_read();
-    assert_eq!(in_time(slow.next()).await, Some(Item::Unread));
+    assert_eq!(in_time(slow.next()).await, Some(StreamItem::ReplayFailed));
     let failed = tokio::time::Instant::now();
-    let Some(Item::Event(first)) = in_time(slow.next()).await else { panic!("it is read now") };
-    assert_eq!(first.place, EventPlace::of_entry(1));
+    let Some(StreamItem::Event(first)) = in_time(slow.next()).await else {
+        panic!("it is read now")
+    };
+    assert_eq!(first.cursor, EventCursor::of_entry(1));
     assert!(failed.elapsed() >= Duration::from_secs(1), "the store is given some time");
     while slow.try_next().is_some() {}
-    turn(&yard, &door).await;
+    turn(&yard, &slot).await;
     let again = tokio::time::Instant::now();
-    assert!(matches!(in_time(slow.next()).await, Some(Item::Lagged { .. })));
-    assert!(matches!(in_time(slow.next()).await, Some(Item::Event(_))));
+    assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Lagged { .. })));
+    assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Event(_))));
     assert!(again.elapsed() < Duration::from_secs(1), "it has answered since");
 }
 
 #[tokio::test]
 async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
     let yard = yard(2).await;
-    let door = yard.door("s").await;
-    turn(&yard, &door).await;
-    sleep(&yard, &door).await;
-    let door = yard.fresh_door(&door);
-    yard.state(&door).await;
-    let place = door.feed().told().unwrap();
-    let mut readers = [subscribe(&yard, &door), come_back(&yard, &door, place).await];
+    let slot = yard.slot("s").await;
+    turn(&yard, &slot).await;
+    sleep(&yard, &slot).await;
+    let slot = yard.fresh_slot(&slot);
+    yard.state(&slot).await;
+    let place = slot.feed().published_up_to().unwrap();
+    let mut readers = [subscribe(&yard, &slot), come_back(&yard, &slot, place).await];
     let tells = || {
         let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
-        door.feed().tell(turn, at, Told::Progress, EventKind::Cleared);
+        slot.feed().publish(turn, at, Durability::Transient, EventKind::Cleared);
     };
     tells();
     for reader in &mut readers {
         yard.store.fail_next_read();
-        assert!(matches!(in_time(reader.next()).await, Some(Item::Event(_))));
+        assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Event(_))));
     }
     // These only tell how things go, and more of them than are kept.
     (0..3).for_each(|_| tells());
     for reader in &mut readers {
-        assert!(matches!(in_time(reader.next()).await, Some(Item::Lagged { .. })));
+        assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Lagged { .. })));
         yard.store.fail_next_read();
-        assert!(matches!(in_time(reader.next()).await, Some(Item::Event(_))));
+        assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Event(_))));
     }
 }
 
 #[tokio::test]
 async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
     let yard = yard(2).await;
-    let door = yard.door("s").await;
-    turn(&yard, &door).await;
-    sleep(&yard, &door).await;
-    let fresh = yard.fresh_door(&door);
+    let slot = yard.slot("s").await;
+    turn(&yard, &slot).await;
+    sleep(&yard, &slot).await;
+    let fresh = yard.fresh_slot(&slot);
     let mut reader = subscribe(&yard, &fresh);
     turn(&yard, &fresh).await;
     let mut seen = Vec::new();
-    read(&mut reader, EventPlace::of_entry(5).end(), usize::MAX, &mut seen).await;
-    assert_eq!(seen.first().unwrap().0, EventPlace::of_entry(4), "the turn's own first entry");
+    read(&mut reader, EventCursor::of_entry(5).end(), usize::MAX, &mut seen).await;
+    assert_eq!(seen.first().unwrap().0, EventCursor::of_entry(4), "the turn's own first entry");
 }
 
 #[tokio::test]
@@ -239,20 +250,20 @@ async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgot
     let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let tools = [FakeTool::read("look")];
     let yard = TestRuntime::keeping(History::Stored, limits, model, tools).await;
-    let door = yard.door("s").await;
-    drop(yard.ask(&door, "hi").await.unwrap());
+    let slot = yard.slot("s").await;
+    drop(yard.ask(&slot, "hi").await.unwrap());
     let _first = in_time(script.next()).await;
     // As after a crash: the turn goes on, and says more than the ring keeps before anybody listens.
-    let door = yard.fresh_door(&door);
-    yard.state(&door).await;
+    let slot = yard.fresh_slot(&slot);
+    yard.state(&slot).await;
     let look = |text: &str| super::calling(text, &["look"]);
     in_time(script.next()).await.finish(look("One."));
     in_time(script.next()).await.finish(look("Two."));
     let last = in_time(script.next()).await;
-    let mut reader = subscribe(&yard, &door);
+    let mut reader = subscribe(&yard, &slot);
     last.say("Three.");
     let mut seen = Vec::new();
-    read(&mut reader, EventPlace::of_entry(6).end(), usize::MAX, &mut seen).await;
+    read(&mut reader, EventCursor::of_entry(6).end(), usize::MAX, &mut seen).await;
     let places: Vec<_> = seen.iter().map(|(place, _)| place.to_string()).collect();
     assert_eq!(places, ["2", "3", "4", "5", "6", "6.2"]);
 }
@@ -267,41 +278,41 @@ proptest! {
         let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         threads.block_on(async {
             let yard = yard(capacity).await;
-            let mut door = yard.door("s").await;
-            let mut reader = subscribe(&yard, &door);
+            let mut slot = yard.slot("s").await;
+            let mut reader = subscribe(&yard, &slot);
             let mut seen = Vec::new();
-            let last = |seen: &Vec<(EventPlace, EventKind)>| {
-                seen.last().map_or(EventPlace::START, |(place, _)| *place)
+            let last = |seen: &Vec<(EventCursor, EventKind)>| {
+                seen.last().map_or(EventCursor::START, |(place, _)| *place)
             };
             for (step, items) in steps {
                 match step {
-                    0..=2 => turn(&yard, &door).await,
+                    0..=2 => turn(&yard, &slot).await,
                     3 => {
                         let (reply, cleared) = oneshot::channel();
-                        yard.send(&door, SessionMsg::Clear { reply });
+                        yard.send(&slot, SessionMsg::Clear { reply });
                         in_time(cleared).await.unwrap().unwrap();
                     }
-                    4 => sleep(&yard, &door).await,
+                    4 => sleep(&yard, &slot).await,
                     5 => {
-                        sleep(&yard, &door).await;
-                        door = yard.fresh_door(&door);
-                        reader = come_back(&yard, &door, last(&seen)).await;
+                        sleep(&yard, &slot).await;
+                        slot = yard.fresh_slot(&slot);
+                        reader = come_back(&yard, &slot, last(&seen)).await;
                     }
-                    6 => reader = come_back(&yard, &door, last(&seen)).await,
+                    6 => reader = come_back(&yard, &slot, last(&seen)).await,
                     _ => {
                         while seen.len() < items
                             && let Ok(Some(item)) =
                                 tokio::time::timeout(Duration::from_millis(2), reader.next()).await
                         {
-                            let Item::Event(event) = item else { continue };
+                            let StreamItem::Event(event) = item else { continue };
                             if is_kept(&event) {
-                                seen.push((event.place, event.kind.clone()));
+                                seen.push((event.cursor, event.kind.clone()));
                             }
                         }
                     }
                 }
             }
-            let story = story(&yard, &door).await;
+            let story = story(&yard, &slot).await;
             if let Some((end, _)) = story.last() {
                 read(&mut reader, *end, usize::MAX, &mut seen).await;
             }

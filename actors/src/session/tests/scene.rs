@@ -19,7 +19,7 @@ use crate::{
         AnswerError, CallId, Completion, CompletionRequest, Decision, EffectPolicy, EventKind,
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
-    session::{Door, History, Item, SessionMsg, TurnEnd, TurnRefused},
+    session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd, TurnRefused},
     test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
 };
@@ -160,15 +160,15 @@ pub(super) type Steps = [Step];
 
 pub(super) struct Scene {
     pub(super) yard: TestRuntime,
-    pub(super) doors: Vec<Arc<Door>>,
+    pub(super) slots: Vec<Arc<SessionSlot>>,
     pub(super) book: Book,
-    pub(super) told: Mutex<Told>,
+    pub(super) told: Mutex<Durability>,
     pub(super) dice: Dice,
 }
 
 /// What people were told of what they wanted.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Durability {
     pub(super) answers: Vec<(CallId, Decision, Result<(), AnswerError>)>,
     /// Each with a text of its own.
     pub(super) asks: Vec<(String, Result<(), TurnRefused>)>,
@@ -192,20 +192,20 @@ impl Scene {
             Booked::new("mail", EffectPolicy::Write, false, &book),
         ];
         let yard = TestRuntime::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
-        let mut doors = Vec::new();
+        let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
-            doors.push(yard.door(name).await);
+            slots.push(yard.slot(name).await);
         }
-        Self { yard, doors, book, told: Mutex::default(), dice }
+        Self { yard, slots, book, told: Mutex::default(), dice }
     }
 
     /// Answers every second question, half of them with a yes.
     pub(super) fn answers(self: &Arc<Self>, people: &TaskTracker) {
-        for door in &self.doors {
-            let (scene, mut heard) = (self.clone(), door.feed().subscribe());
+        for slot in &self.slots {
+            let (scene, mut heard) = (self.clone(), slot.feed().subscribe());
             people.spawn(async move {
                 while let Some(item) = heard.next().await {
-                    let Item::Event(event) = item else { continue };
+                    let StreamItem::Event(event) = item else { continue };
                     let EventKind::ConfirmationAsked { question } = &event.kind else { continue };
                     let decision = match scene.dice.below(4) {
                         0 => Decision::Approve,
@@ -222,12 +222,12 @@ impl Scene {
     /// One thing happens.
     pub(super) async fn step(self: &Arc<Self>, steps: &Steps, number: usize, people: &TaskTracker) {
         let tree = &self.yard.tree;
-        let door = self.doors[self.dice.below(3) as usize].clone();
+        let slot = self.slots[self.dice.below(3) as usize].clone();
         match steps[self.dice.below(steps.len() as u64) as usize] {
             Step::Ask => {
                 let (scene, text) = (self.clone(), format!("go {number}"));
                 people.spawn(async move {
-                    let asked = scene.yard.ask(&door, &text).await;
+                    let asked = scene.yard.ask(&slot, &text).await;
                     let (began, end) = match asked {
                         Ok(end) => (Ok(()), Some(end)),
                         Err(refused) => (Err(refused), None),
@@ -243,10 +243,10 @@ impl Scene {
             }
             Step::Dismiss => {
                 let (reply, _) = oneshot::channel();
-                self.yard.send(&door, SessionMsg::Dismiss { reply });
+                self.yard.send(&slot, SessionMsg::Dismiss { reply });
             }
             Step::Wait => sleep(Duration::from_millis(1)).await,
-            Step::KillSession => drop(door.awake().map(|session| session.kill())),
+            Step::KillSession => drop(slot.awake().map(|session| session.kill())),
             Step::KillConfirm => tree.confirm.actor().kill(),
             Step::KillDispatcher => tree.dispatcher.actor().kill(),
             Step::KillStoreActor => tree.store_actor.actor().kill(),

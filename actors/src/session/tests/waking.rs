@@ -1,4 +1,4 @@
-//! An actor that is dead before anybody could find it behind its door.
+//! An actor that is dead before anybody could find it behind its slot.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, ActorStatus};
 use tokio::sync::oneshot;
@@ -42,18 +42,18 @@ impl Actor for Lingers {
 #[tokio::test]
 async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_another_comes() {
     let (yard, _) = by_hand([]).await;
-    let (door, gate) = (yard.door("s").await, Gate::new());
+    let (slot, gate) = (yard.slot("s").await, Gate::new());
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     actor.stop(None);
     in_time(gate.arrived(1)).await;
     assert_eq!(actor.get_status(), ActorStatus::Stopping);
-    assert!(door.wake());
+    assert!(slot.wake());
     let (reply, state) = oneshot::channel();
-    assert!(matches!(door.send(SessionMsg::State { reply }), Sent::Delivered));
+    assert!(matches!(slot.send(SessionMsg::State { reply }), Sent::Delivered));
     let dead = actor.get_id();
-    stands(&door, &yard.wiring, actor, StateCell::default(), (None, None));
+    stands(&slot, &yard.wiring, actor, StateCell::default(), (None, None));
     let another_comes = async {
-        while door.awake().is_none_or(|actor| actor.get_id() == dead) {
+        while slot.awake().is_none_or(|actor| actor.get_id() == dead) {
             tokio::task::yield_now().await;
         }
     };

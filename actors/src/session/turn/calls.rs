@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::session::{
     context::History,
     msg::{Outgoing, SessionMsg},
-    state::{Awake, Running, RunningCall},
+    state::{ActiveCall, ActiveTurn, SessionState},
     turn::machine::Sharing,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub(crate) struct Called {
     pub(crate) calls: Vec<WantedCall>,
 }
 
-impl Awake {
+impl SessionState {
     /// Records what a completion asked for before any of it begins: together with the first step of its only call where
     /// nothing was said, so that nobody waits for it; else on its own, so that what was said is shown at once.
     pub(crate) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
@@ -40,7 +40,7 @@ impl Awake {
             let content = Content::Model { text: text.into(), ending: Ending::Complete };
             self.message(turn, content)
         });
-        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.wiring.around.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(me, at, wanted)?;
             Some(DispatchRequest { beyond: self.beyond(index), ..request })
@@ -84,7 +84,7 @@ impl Awake {
     /// A call of this turn, as it is dispatched.
     pub(crate) fn request_in(
         &self,
-        turn: &Running,
+        turn: &ActiveTurn,
         me: &ActorRef<SessionMsg>,
         (seq, proposed_at): (u64, Timestamp),
         call: ToolCall,
@@ -96,8 +96,8 @@ impl Awake {
             History::InMemory => CancellationToken::new(),
         };
         DispatchRequest {
-            session: self.place.door.session().clone(),
-            user: self.place.door.user().clone(),
+            session: self.slot.session().clone(),
+            user: self.slot.user().clone(),
             turn: turn.id,
             seq,
             call,
@@ -114,7 +114,7 @@ impl Awake {
             leave,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
-            late: self.place.door.late(turn.id, *locale, self.wiring.around.clock.clone()),
+            late: self.slot.late(turn.id, *locale, self.wiring.around.clock.clone()),
         }
     }
 
@@ -126,8 +126,11 @@ impl Awake {
         begins.dismissal = turn.dismissal.from_here();
         begins.cancelled = turn.cancelled.clone();
         let ToolCall { id, name, arguments } = request.call.clone();
-        turn.calls.insert(id, RunningCall { index, request: request.clone(), has_ended: false });
-        self.tell(EventKind::ToolCallProposed { call: id, wanted: WantedCall { name, arguments } });
+        turn.calls.insert(id, ActiveCall { index, request: request.clone(), has_ended: false });
+        self.publish(EventKind::ToolCallProposed {
+            call: id,
+            wanted: WantedCall { name, arguments },
+        });
         let reply = self.reply(me, &request);
         // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
         drop(self.wiring.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
@@ -140,7 +143,7 @@ impl Awake {
         request: &DispatchRequest,
     ) -> Reply<DispatcherEvent> {
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        Reply::new(Recipient::actor(me.clone()).holding(self.place.door.begins()), lost)
+        Reply::new(Recipient::actor(me.clone()).holding(self.slot.begins()), lost)
     }
 
     /// Whether a call of this tool may run beside others. One call too many runs nothing.

@@ -8,7 +8,7 @@ use tracing::debug;
 use crate::session::{
     context::History,
     msg::{DismissError, Outgoing, SessionMsg},
-    state::Awake,
+    state::SessionState,
     turn::machine::TurnInput,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     protocol::OnDismiss,
 };
 
-impl Awake {
+impl SessionState {
     /// That of a turn that goes on or begins. A chat in memory ends with its process: nobody goes on with what it leaves,
     /// so none of its calls begins once the runtime ends.
     pub(crate) fn dismissal(&self) -> Dismissal {
@@ -39,9 +39,9 @@ impl Awake {
         };
         turn.dismiss(self.runtime_closes.child_token());
         if turn.options.on_dismiss == OnDismiss::Finish {
-            self.place.door.feed().close_subscriptions();
+            self.slot.feed().close_subscriptions();
         }
-        let spoken = self.place.door.feed().spoken();
+        let spoken = self.slot.feed().spoken();
         self.on(me, TurnInput::Dismissed { spoken });
         // Where it goes on to its end, a crash on the way must not make it forget.
         self.step(me, TurnStep::Dismissed);
@@ -51,7 +51,7 @@ impl Awake {
     /// Stores what happens to the turn that runs, unless its end is on the way to the store.
     pub(crate) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
         let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
-        let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.wiring.around.clock.now());
         let step = Write::Turn { session, turn: turn.id, at, step };
         self.store(me, [step], Outgoing::default());
     }
@@ -63,7 +63,7 @@ impl Awake {
         match self.wiring.history {
             History::Stored => {
                 self.on(me, TurnInput::Suspended);
-                self.place.door.feed().silence();
+                self.slot.feed().silence();
                 self.step(me, TurnStep::Suspended);
             }
             History::InMemory => {

@@ -1,6 +1,6 @@
 //! A person settles what a call did whose effect is unknown (spec, section 7.4).
 
-use crate::session::{Door, Wiring};
+use crate::session::{SessionSlot, Wiring};
 use crate::{
     failpoint::{failpoint, is_planted},
     ledger::Transition,
@@ -33,19 +33,19 @@ pub enum SettleError {
     Store(#[source] StoreError),
 }
 
-/// Records what this user says that a call of theirs did, and tells the session behind the door. Exactly one settlement
+/// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one settlement
 /// wins; whoever else tries hears [`SettleError::NotUnknown`].
 ///
 /// # Errors
 /// [`SettleError`] says why not.
 pub async fn settle(
-    door: &Door,
+    slot: &SessionSlot,
     wiring: &Wiring,
     locale: Locale,
     call: CallId,
     settlement: Settlement,
 ) -> Result<(), SettleError> {
-    let (session, user, around) = (door.session(), door.user(), &wiring.around);
+    let (session, user, around) = (slot.session(), slot.user(), &wiring.around);
     let row = row(wiring, call).await?.ok_or(SettleError::UnknownCall(call))?;
     // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
     may_settle(&row, session, user, around.is_running(call))?;
@@ -60,7 +60,7 @@ pub async fn settle(
         let found = self::row(wiring, call).await?.ok_or(SettleError::UnknownCall(call))?;
         stands(&found, settlement, &by, at, cause)?;
     }
-    door.found_out(turn, at, locale, SettledCall { call, name, settlement, by });
+    slot.found_out(turn, at, locale, SettledCall { call, name, settlement, by });
     Ok(())
 }
 

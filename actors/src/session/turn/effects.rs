@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::session::{
     msg::{Outgoing, SessionMsg, TurnEnd},
-    state::Awake,
+    state::SessionState,
     turn::calls::Called,
     turn::lost_reply::recover,
     turn::machine::{TurnEffect, TurnInput},
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-impl Awake {
+impl SessionState {
     /// Lets the turn decide, and carries out what it decided.
     pub(crate) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
@@ -57,7 +57,7 @@ impl Awake {
     }
 
     fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
-        self.place.door.feed().silence();
+        self.slot.feed().silence();
         if let Some(turn) = self.turn.as_mut() {
             turn.is_ending = true;
         }
@@ -75,7 +75,7 @@ impl Awake {
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.wiring.around.clock.now();
-        let ended = end.write(self.place.door.session(), at, behind);
+        let ended = end.write(self.slot.session(), at, behind);
         outgoing.end = Some((end, at));
         self.store(me, [ended], outgoing);
     }
@@ -84,18 +84,18 @@ impl Awake {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some((id, cancel.clone()));
-        let (door, around) = (&self.place.door, &self.wiring.around);
+        let (slot, around) = (&self.slot, &self.wiring.around);
         let request = CompletionRequest {
             id,
-            session: door.session().clone(),
-            user: door.user().clone(),
+            session: slot.session().clone(),
+            user: slot.user().clone(),
             system: self.wiring.system.clone(),
             messages: self.chat.prompt(&self.wiring.specs, turn.options.locale, &around.limits),
             tools: self.wiring.specs.clone(),
             locale: turn.options.locale,
             max_tokens: around.limits.max_completion_tokens,
         };
-        let feed = door.feed().clone();
+        let feed = slot.feed().clone();
         feed.begin(id);
         let deltas = Deltas::new(move |delta| feed.push(id, delta));
         let lost = LlmEvent::Ended {
@@ -128,14 +128,14 @@ impl Awake {
         if let Some(turn) = self.turn.as_mut() {
             turn.completion = None;
         }
-        let spoken = self.place.door.feed().silence();
+        let spoken = self.slot.feed().silence();
         let input = match result {
             Ok(Completion { text, tool_calls, usage, left_out, finish }) => {
-                self.tell_left_out(left_out);
+                self.publish_left_out(left_out);
                 TurnInput::Completed { text, calls: self.sharing(tool_calls), usage, finish }
             }
             Err(error) => {
-                error!(session = %self.place.door.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
+                error!(session = %self.slot.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
                 TurnInput::CompletionFailed { error: turn_error(&error), spoken }
             }
         };
@@ -143,10 +143,10 @@ impl Awake {
     }
 
     /// Tells that the model answered without the oldest messages, if so.
-    fn tell_left_out(&mut self, messages: u32) {
+    fn publish_left_out(&mut self, messages: u32) {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
         let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
-        self.tell(EventKind::MessagesLeftOut { messages, text });
+        self.publish(EventKind::MessagesLeftOut { messages, text });
     }
 
     pub(crate) fn on_dispatcher(&mut self, me: &ActorRef<SessionMsg>, event: DispatcherEvent) {
@@ -155,7 +155,7 @@ impl Awake {
             DispatcherEvent::QuestionEnded { call, end } => {
                 let Some(turn) = self.turn.as_mut() else { return };
                 turn.questions.retain(|question| question.call != call);
-                self.tell(EventKind::ConfirmationEnded { call, end });
+                self.publish(EventKind::ConfirmationEnded { call, end });
             }
             DispatcherEvent::Ended(end) => {
                 self.call_ended(me, end);
@@ -184,7 +184,7 @@ impl Awake {
         // A question that was lost with the ConfirmActor comes again.
         turn.questions.retain(|open| open.call != question.call);
         turn.questions.push(question.clone());
-        self.tell(EventKind::ConfirmationAsked { question });
+        self.publish(EventKind::ConfirmationAsked { question });
     }
 
     pub(crate) fn call_ended(&mut self, me: &ActorRef<SessionMsg>, end: CallEnd) {
@@ -202,7 +202,7 @@ impl Awake {
         if let Some(open) = questions.iter().position(|question| question.call == record.id) {
             questions.remove(open);
             let end = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
-            self.tell(EventKind::ConfirmationEnded { call: record.id, end });
+            self.publish(EventKind::ConfirmationEnded { call: record.id, end });
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");

@@ -6,7 +6,7 @@ use tracing::debug;
 
 use crate::session::{
     msg::{Asked, SessionMsg, TurnEnd, TurnRefused},
-    state::Awake,
+    state::SessionState,
 };
 use crate::{
     failpoint::failpoint,
@@ -16,7 +16,7 @@ use crate::{
     protocol::TurnId,
 };
 
-impl Awake {
+impl SessionState {
     /// Joins the turn of the same key that runs, or asks the store whether there was one.
     pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
         let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
@@ -25,10 +25,10 @@ impl Awake {
         }
         self.lookups += 1;
         let turns_begun = self.turns_begun;
-        let (me, door, wiring) = (me.clone(), self.place.door.clone(), self.wiring.clone());
+        let (me, slot, wiring) = (me.clone(), self.slot.clone(), self.wiring.clone());
         drop(self.wiring.tasks.spawn(async move {
             let found = match failpoint("submitting.finds").await {
-                Ok(()) => wiring.store.store().submitted(door.session(), &key).await,
+                Ok(()) => wiring.store.store().submitted(slot.session(), &key).await,
                 Err(failed) => Err(failed.into()),
             };
             let asked = Box::new(asked);

@@ -3,7 +3,7 @@
 use tracing::info;
 
 use crate::session::{
-    Door, Wiring,
+    SessionSlot, Wiring,
     context::History,
     lifecycle::handover::AbandonedTurn,
     msg::TurnEnd,
@@ -35,10 +35,10 @@ pub(crate) async fn see_to(
     open: OpenTurn,
     stored: &StoredSession,
     abandoned: Option<&AbandonedTurn>,
-    door: &Door,
+    slot: &SessionSlot,
     wiring: &Wiring,
 ) -> Result<SeenTo, StoreError> {
-    let (session, around) = (door.session(), &wiring.around);
+    let (session, around) = (slot.session(), &wiring.around);
     let filter =
         LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
     failpoint("opening.sees_to").await?;
@@ -52,7 +52,7 @@ pub(crate) async fn see_to(
         open: &open,
         messages,
         calls: &calls,
-        given_up: abandoned.map(|abandoned| abandoned.end.turn),
+        abandoned: abandoned.map(|abandoned| abandoned.end.turn),
         max_resumes: around.limits.max_resumes,
     });
     // Before anything is written: while it waits, nothing of it has happened.
@@ -61,7 +61,7 @@ pub(crate) async fn see_to(
         Fate::GoesOn { .. } => {
             tokio::select! {
                 biased;
-                place = around.admission.wait(Bound::RunningTurns, door.user()) => Some(place),
+                place = around.admission.wait(Bound::RunningTurns, slot.user()) => Some(place),
                 // It is left to the next start.
                 () = wiring.closing.cancelled() => return Ok(SeenTo::default()),
             }
@@ -93,9 +93,9 @@ pub(crate) async fn see_to(
     }
     match (plan.turn, place) {
         (Fate::Ends(reason), _) => {
-            let (end, at, told_behind) = match (reason, abandoned) {
+            let (end, at, published_behind) = match (reason, abandoned) {
                 (Reason::ActorLost, Some(abandoned)) => {
-                    (abandoned.end.clone(), abandoned.at, abandoned.told_behind)
+                    (abandoned.end.clone(), abandoned.at, abandoned.published_behind)
                 }
                 (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
                     let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
@@ -103,7 +103,7 @@ pub(crate) async fn see_to(
                     (TurnEnd { turn, ending, error, usage }, at, None)
                 }
             };
-            writes.push(end.write(session, at, told_behind.unwrap_or(last)));
+            writes.push(end.write(session, at, published_behind.unwrap_or(last)));
             wiring.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             Ok(SeenTo { resumption: None, has_ended: true, news })

@@ -43,7 +43,7 @@ pub(crate) async fn recover(
         let came_back = tokio::select! {
             biased;
             _ = wiring.dispatcher.after(&gone) => true,
-            () = wiring.dispatcher.given_up() => false,
+            () = wiring.dispatcher.restart_limit_reached() => false,
             () = sleep(wait) => false,
         };
         match back {

@@ -9,12 +9,12 @@ use tracing::{debug, error};
 
 use crate::session::{
     context::History,
-    events::feed::Told,
+    events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     lifecycle::handover::AbandonedTurn,
     lifecycle::slot::Begun,
     msg::{ClearError, Outgoing, SessionMsg, TurnEnd, TurnRefused},
-    state::{Awake, Running, RunningCall, wake_again},
+    state::{ActiveCall, ActiveTurn, SessionState, wake_again},
     turn::lost_reply::Sign,
     turn::machine::TurnInput,
 };
@@ -29,7 +29,7 @@ use crate::{
     telemetry::refused,
 };
 
-impl Awake {
+impl SessionState {
     /// Gives something to the store; it is shown when it comes back. The order of writes is the order of these calls.
     pub(crate) fn store(
         &self,
@@ -37,7 +37,7 @@ impl Awake {
         facts: impl IntoIterator<Item = Write>,
         outgoing: Outgoing,
     ) {
-        let session = self.place.door.session();
+        let session = self.slot.session();
         let says = |message: &ChatMessage| Write::Message {
             session: session.clone(),
             message: message.clone(),
@@ -56,7 +56,7 @@ impl Awake {
             outgoing,
             result: Err(StoreError::Silent),
             sign: Sign::of(&writes),
-            begun: Some(self.place.door.begins()),
+            begun: Some(self.slot.begins()),
             store: self.wiring.store.store().clone(),
             running: self.wiring.tasks.token(),
         };
@@ -106,7 +106,7 @@ impl Awake {
         clear: Option<oneshot::Sender<Result<(), ClearError>>>,
         cause: &StoreError,
     ) {
-        let session = self.place.door.session();
+        let session = self.slot.session();
         if matches!(cause, StoreError::TooMuchStored) {
             debug!(%session, %cause, "a turn is refused");
         } else {
@@ -118,20 +118,20 @@ impl Awake {
         let abandoned = self.turn.take().map(|turn| self.abandoned(turn, cause));
         self.leave(abandoned);
         // Whoever comes from now on wakes the next actor, and is not lost with this one.
-        self.place.door.died(me.get_id());
-        wake_again(&self.place.door, &self.wiring);
+        self.slot.died(me.get_id());
+        wake_again(&self.slot, &self.wiring);
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
         me.stop(None);
     }
 
-    fn abandoned(&mut self, mut turn: Running, cause: &StoreError) -> AbandonedTurn {
+    fn abandoned(&mut self, mut turn: ActiveTurn, cause: &StoreError) -> AbandonedTurn {
         turn.abandon();
         let (at, locale) = (self.wiring.around.clock.now(), turn.options.locale);
         let end = self.failed(&turn, TurnError::Store);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        let told_behind = match turn.began.take() {
+        let published_behind = match turn.began.take() {
             Some(began) => {
                 let why = self.not_begun(cause);
                 began.into_iter().for_each(|began| answer(began, Err(why.clone())));
@@ -140,12 +140,12 @@ impl Awake {
             // The store tells which end it is; whoever waits for it hears that this actor is lost.
             None if self.is_end_on_its_way(&turn) => None,
             None => {
-                let behind = self.tell_early(&end, at, locale);
+                let behind = self.publish_end_early(&end, at, locale);
                 turn.ended.drain(..).for_each(|ended| answer(ended, end.clone()));
                 Some(behind)
             }
         };
-        AbandonedTurn { end, at, told_behind }
+        AbandonedTurn { end, at, published_behind }
     }
 
     /// Why a turn did not begin that the store did not take.
@@ -170,7 +170,7 @@ impl Awake {
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.tell_end(end, at, turn.options.locale);
+        self.error = self.publish_end(end, at, turn.options.locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         for ended in turn.ended {
             answer(ended, end.clone());
@@ -178,14 +178,19 @@ impl Awake {
     }
 
     /// Tells how a turn ended, and gives its error in words.
-    pub(crate) fn tell_end(&self, end: &TurnEnd, at: Timestamp, locale: Locale) -> Option<String> {
+    pub(crate) fn publish_end(
+        &self,
+        end: &TurnEnd,
+        at: Timestamp,
+        locale: Locale,
+    ) -> Option<String> {
         let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
         let text = match &failed {
             Some(EventKind::Error { text, .. }) => Some(text.clone()),
             _ => None,
         };
         for kind in failed.into_iter().chain([ended]) {
-            self.place.door.feed().tell(end.turn, at, Told::End, kind);
+            self.slot.feed().publish(end.turn, at, Durability::End, kind);
         }
         text
     }
@@ -200,26 +205,26 @@ impl Awake {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            self.tell_message(message, locale);
+            self.publish_message(message, locale);
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
-            if let Some(RunningCall { index, .. }) = running {
+            if let Some(ActiveCall { index, .. }) = running {
                 self.on(me, TurnInput::CallEnded { index, stops_loop });
             }
         }
     }
 
     /// Tells an entry that the store has.
-    pub(crate) fn tell_message(&self, message: &ChatMessage, locale: Locale) {
+    pub(crate) fn publish_message(&self, message: &ChatMessage, locale: Locale) {
         let kind = kind_of(message, locale);
-        self.place.door.feed().tell(message.turn, message.at, Told::Entry(message.seq), kind);
+        self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
     }
 
-    pub(crate) fn tell(&self, kind: EventKind) {
+    pub(crate) fn publish(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
             let at = self.wiring.around.clock.now();
-            self.place.door.feed().tell(turn.id, at, Told::Progress, kind);
+            self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
         }
     }
 
@@ -275,7 +280,7 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
-        // The door hears of it first: whoever wakes the session next reads what was written.
+        // The slot hears of it first: whoever wakes the session next reads what was written.
         self.begun = None;
         let written = std::mem::take(&mut self.outgoing);
         let result = std::mem::replace(&mut self.result, Ok(()));
@@ -297,7 +302,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::{session::Door, test_runtime::TestRuntime, testing::MemoryStore};
+    use crate::{session::SessionSlot, test_runtime::TestRuntime, testing::MemoryStore};
 
     /// A session that is gone.
     struct Gone;
@@ -316,8 +321,8 @@ mod tests {
         }
     }
 
-    /// Looks, at the moment in which it is woken, whether the door still waits for a write.
-    struct Looks(Arc<Door>, AtomicBool);
+    /// Looks, at the moment in which it is woken, whether the slot still waits for a write.
+    struct Looks(Arc<SessionSlot>, AtomicBool);
 
     impl Looks {
         fn is_settled(&self) -> bool {
@@ -332,9 +337,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_door_knows_of_a_write_before_the_session_is_told() {
+    async fn the_slot_knows_of_a_write_before_the_session_is_told() {
         let yard = TestRuntime::new([]).await;
-        let door = yard.door("s").await;
+        let slot = yard.slot("s").await;
         let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
         to.stop(None);
         ended.await.unwrap();
@@ -344,11 +349,11 @@ mod tests {
             outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
             result: Ok(()),
             sign: None,
-            begun: Some(door.begins()),
+            begun: Some(slot.begins()),
             store: Arc::new(MemoryStore::new()),
             running: TaskTracker::new().token(),
         };
-        let looks = Arc::new(Looks(door, AtomicBool::new(false)));
+        let looks = Arc::new(Looks(slot, AtomicBool::new(false)));
         let mut told = pin!(told);
         let waker = Waker::from(looks.clone());
         assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
@@ -360,7 +365,7 @@ mod tests {
     #[tokio::test]
     async fn what_the_store_says_behind_the_end_of_all_tasks_is_told_as_it_said_it() {
         let yard = TestRuntime::new([]).await;
-        let door = yard.door("s").await;
+        let slot = yard.slot("s").await;
         let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
         to.stop(None);
         ended.await.unwrap();
@@ -371,7 +376,7 @@ mod tests {
                 outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
                 result: Err(StoreError::Silent),
                 sign: Some(Sign::Counted),
-                begun: Some(door.begins()),
+                begun: Some(slot.begins()),
                 store: Arc::new(MemoryStore::new()),
                 running: TaskTracker::new().token(),
             };
@@ -379,6 +384,6 @@ mod tests {
             std::thread::spawn(move || report.complete(result)).join().expect("it needs no task");
             told.await.expect_err("nobody is there to answer");
         }
-        door.settled().await;
+        slot.settled().await;
     }
 }

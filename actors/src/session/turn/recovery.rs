@@ -16,7 +16,7 @@ pub(crate) struct Left<'a> {
     /// The calls of its session that have not ended.
     pub(crate) calls: &'a [LedgerRow],
     /// The turn in which its actor was lost.
-    pub(crate) given_up: Option<TurnId>,
+    pub(crate) abandoned: Option<TurnId>,
     /// How often a turn is resumed that makes no step forward.
     pub(crate) max_resumes: u32,
 }
@@ -61,13 +61,13 @@ pub(crate) enum Reason {
 /// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
 /// where it was before, has left nothing behind, and so runs anew: on the same approval, which was not used up.
 pub(crate) fn plan(left: &Left<'_>) -> Plan {
-    let Left { open, messages, calls, given_up, max_resumes } = *left;
+    let Left { open, messages, calls, abandoned, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
     let has_chat = messages
         .iter()
         .filter(of_turn)
         .any(|message| matches!(message.content, Content::User { .. }));
-    let reason = if given_up == Some(open.turn) {
+    let reason = if abandoned == Some(open.turn) {
         Some(Reason::ActorLost)
     } else if !has_chat {
         Some(Reason::NoChat)

@@ -6,7 +6,7 @@ use ractor::ActorRef;
 
 use crate::session::{
     msg::{Outgoing, SessionMsg},
-    state::{Awake, Resumption, Running},
+    state::{ActiveTurn, Resumption, SessionState},
     turn::machine::{Progress, Turn, TurnInput},
 };
 use crate::{
@@ -16,12 +16,12 @@ use crate::{
     telemetry::TurnSpan,
 };
 
-impl Awake {
+impl SessionState {
     /// Goes on where the store says that the turn was.
     pub(crate) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
         if self.is_closing() {
             // It stays open for the next start, and this one does not count.
-            let (session, at) = (self.place.door.session().clone(), self.wiring.around.clock.now());
+            let (session, at) = (self.slot.session().clone(), self.wiring.around.clock.now());
             let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
             return self.store(me, [suspended], Outgoing::default());
@@ -38,14 +38,9 @@ impl Awake {
                 .map(|row| self.sharing_of(row.seq - open.from, &row.name))
                 .collect(),
         };
-        let mut turn = Running {
+        let mut turn = ActiveTurn {
             id: open.turn,
-            span: TurnSpan::begin(
-                self.place.door.session(),
-                self.place.door.user(),
-                open.turn,
-                true,
-            ),
+            span: TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true),
             core: Turn::resumed(max_rounds, open.options.on_dismiss, progress),
             dismissal: self.dismissal(),
             cancelled: self.runtime_closes.child_token(),
@@ -69,14 +64,14 @@ impl Awake {
         turn.proposed = requests.map(Some).collect();
         self.turn = Some(turn);
         self.error = None;
-        self.tell(EventKind::TurnResumed);
-        news.into_iter().for_each(|event| self.place.door.feed().tell_again(event));
+        self.publish(EventKind::TurnResumed);
+        news.into_iter().for_each(|event| self.slot.feed().republish(event));
         self.on(me, TurnInput::Opened);
     }
 
     fn again(
         &self,
-        turn: &Running,
+        turn: &ActiveTurn,
         from: u64,
         me: &ActorRef<SessionMsg>,
         row: LedgerRow,

@@ -7,8 +7,8 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, EventKind, Item, ModelError,
-    ModelInfo, PromptMessage, Runtime, ToolSpec, TurnEnding, TurnError,
+    ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, EventKind, ModelError,
+    ModelInfo, PromptMessage, Runtime, StreamItem, ToolSpec, TurnEnding, TurnError,
     model::{
         child::{ChildModel, ChildOptions},
         llama::LlamaModel,
@@ -167,7 +167,7 @@ async fn a_death_in_mid_sentence_fails_the_turn_and_the_next_one_is_answered() {
         session.send("수면에 좋은 프로토콜 찾아줘").await.unwrap();
         let told = async {
             loop {
-                let Item::Event(event) = events.next().await.unwrap() else { continue };
+                let StreamItem::Event(event) = events.next().await.unwrap() else { continue };
                 if let EventKind::Error { error: TurnError::Model { kind, .. }, .. } = &event.kind {
                     ends.push(kind.clone());
                 } else if let EventKind::TurnEnded { ending, .. } = &event.kind {

@@ -12,8 +12,8 @@ use std::{
 };
 
 use madang::{
-    ChatModel as _, Completion, CompletionDelta, Deltas, Ending, EventKind, Item, ModelError,
-    Session,
+    ChatModel as _, Completion, CompletionDelta, Deltas, Ending, EventKind, ModelError, Session,
+    StreamItem,
     model::child::{ChildModel, ChildOptions, ChildStats},
 };
 use tokio::{
@@ -271,7 +271,7 @@ async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u
         let told = async {
             let mut said = None;
             loop {
-                let Item::Event(event) = events.next().await.unwrap() else { continue };
+                let StreamItem::Event(event) = events.next().await.unwrap() else { continue };
                 if let EventKind::ModelMessage { text, ending: Ending::Complete } = &event.kind {
                     said = Some(text.to_string());
                 } else if let EventKind::TurnEnded { ending, .. } = &event.kind {

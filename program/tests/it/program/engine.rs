@@ -42,7 +42,7 @@ const FRESH: [&str; 10] = [
     "call",
     "session",
     "digest",
-    "place",
+    "cursor",
     "expires_at",
     "proposed_at",
     "ended_at",

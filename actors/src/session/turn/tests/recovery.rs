@@ -97,7 +97,7 @@ fn row(seq: u64, state: CallState) -> LedgerRow {
 }
 
 fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Plan {
-    plan(&Left { open, messages, calls, given_up: None, max_resumes: 3 })
+    plan(&Left { open, messages, calls, abandoned: None, max_resumes: 3 })
 }
 
 fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
@@ -170,9 +170,9 @@ fn a_turn_that_cannot_go_on_ends_and_its_calls_with_it() {
 
 #[test]
 fn a_turn_that_subscribers_were_told_is_over_stays_over() {
-    let told = |given_up| {
+    let told = |abandoned| {
         let (open, messages, calls) = (open(1, 2), [user()], [row(2, Awaiting)]);
-        plan(&Left { open: &open, messages: &messages, calls: &calls, given_up, max_resumes: 3 })
+        plan(&Left { open: &open, messages: &messages, calls: &calls, abandoned, max_resumes: 3 })
     };
     assert_eq!(told(Some(turn(1))), ends(Reason::ActorLost, &[2]));
     assert_eq!(told(Some(turn(7))), goes_on(&[2], &[]));
