@@ -58,9 +58,11 @@ of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
 tests() { run cargo test "${of_tests[@]}"; }
 
 # Every step that can go wrong does, and planted bugs are found. Without llama.cpp, which has no such steps.
-with_failpoints=(-p madang --no-default-features --features "failpoints,sqlite" --test failpoints)
+with_failpoints=(-p madang -p madang-proof --no-default-features --features "madang/failpoints,madang/sqlite,madang-proof/failpoints,madang-proof/sqlite")
 failpoints() {
-    run cargo test "${with_failpoints[@]}" || return 1
+    run cargo test "${with_failpoints[@]}" --test failpoints || return 1
+    # The schedules of the simulation, with a wait at each failpoint as well.
+    run cargo test "${with_failpoints[@]}" --test proofs -- simulation:: || return 1
     run cargo clippy -p madang -p madang-actors --no-default-features --features failpoints,sqlite --lib --test failpoints -- -D warnings || return 1
     # The programs of tests that scripts/mutants.sh runs have these features, too.
     run cargo check -p madang --no-default-features --features failpoints,sqlite --lib --profile test || return 1
@@ -150,7 +152,7 @@ build() {
         cargo test --locked "${of_tests[@]}" --all-targets --no-run
         cargo test --locked --workspace --test proofs --no-run
     fi
-    if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --no-run; fi
+    if [ $needs_failpoints -eq 1 ]; then cargo test --locked "${with_failpoints[@]}" --test failpoints --test proofs --no-run; fi
     if [ $needs_actors -eq 1 ]; then
         CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent cargo test --locked -p madang-actors --no-run
     fi

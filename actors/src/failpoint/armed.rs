@@ -1,6 +1,7 @@
 //! What a test arms and plants: one failpoint and one bug at a time, for the whole process.
 
 use std::{
+    cell::RefCell,
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -39,6 +40,19 @@ static STATE: Mutex<State> =
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Decides what happens at a failpoint, each time that one is passed.
+pub type Steer = Box<dyn FnMut(&'static str) -> Option<Action>>;
+
+thread_local! {
+    /// What decides on this thread, in place of what is armed for the process.
+    static STEER: RefCell<Option<Steer>> = const { RefCell::new(None) };
+}
+
+/// Lets this decide at each failpoint that this thread passes from here on; `None` gives the thread back to what is armed.
+pub fn steer(by: Option<Steer>) {
+    STEER.set(by);
 }
 
 /// Lets this failpoint go off, once, after it was passed so often. It takes the place of the one before.
@@ -88,7 +102,8 @@ pub async fn failpoint(name: &'static str) -> Result<(), Failed> {
 pub fn armed_failpoint(
     name: &'static str,
 ) -> Option<impl Future<Output = Result<(), Failed>> + Send> {
-    let action = state().reach(name)?;
+    let steered = STEER.with_borrow_mut(|steer| steer.as_mut().map(|steer| steer(name)));
+    let action = steered.unwrap_or_else(|| state().reach(name))?;
     Some(async move {
         match action {
             Action::Panic => panic!("the failpoint {name} was armed"),

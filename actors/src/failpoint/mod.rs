@@ -7,7 +7,9 @@
 mod armed;
 
 #[cfg(feature = "failpoints")]
-pub use armed::{Action, arm, armed_failpoint, disarm, failpoint, is_planted, plant, reached};
+pub use armed::{
+    Action, Steer, arm, armed_failpoint, disarm, failpoint, is_planted, plant, reached, steer,
+};
 
 /// A step failed because a test wanted it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

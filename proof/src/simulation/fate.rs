@@ -86,6 +86,19 @@ impl Fate {
         }
     }
 
+    /// Lets the failpoints that this thread passes wait as fate wants, until the thread is given back.
+    #[cfg(feature = "failpoints")]
+    pub(super) fn steer(&self) {
+        use madang_actors::failpoint::{Action, steer};
+        let fate = self.clone();
+        steer(Some(Box::new(move |name| {
+            fate.note(format_args!("at {name}"));
+            let mut state = fate.state();
+            let waits = state.began.is_some() && !state.is_calm && state.dice.once_in(16);
+            waits.then(|| Action::Delay(Duration::from_millis(state.dice.below(4))))
+        })));
+    }
+
     /// Traces a step, and waits as long as was drawn: not at all, for some others, or for some time.
     pub(super) async fn step(&self, what: impl AsRef<str> + Send) {
         self.note(format_args!("{}", what.as_ref()));

@@ -127,6 +127,8 @@ impl World {
             .start_paused(true)
             .build()
             .expect("a runtime without a driver for input needs no more than memory");
+        #[cfg(feature = "failpoints")]
+        self.fate.steer();
         let end = threads.block_on(async {
             self.fate.begin(is_calm);
             let end = lives.await;
@@ -134,6 +136,8 @@ impl World {
             end
         });
         drop(threads);
+        #[cfg(feature = "failpoints")]
+        madang_actors::failpoint::steer(None);
         end
     }
 
