@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang_actors::{
-    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    dispatcher::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost},
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
@@ -156,7 +156,7 @@ impl Runtime {
         let wanted = WantedCall { name: name.clone(), arguments }.bounded(&self.inner().limits);
         let request = Arc::new(DispatchRequest {
             preamble,
-            standing: None,
+            ledger_row: None,
             leave: CancellationToken::new(),
             span: tracing::Span::current(),
             session: session.clone(),
@@ -220,7 +220,7 @@ impl Runtime {
                 Some(DispatcherEvent::QuestionEnded { .. }) => {}
                 Some(DispatcherEvent::Ended(end)) => break end,
                 Some(DispatcherEvent::Left { .. } | DispatcherEvent::Lost { .. }) | None => {
-                    break settle(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
+                    break end_lost(&self.inner().tree.around, request, &Fault::REPLY_LOST).await;
                 }
             }
         };

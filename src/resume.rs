@@ -6,7 +6,7 @@ use std::{
 };
 
 use madang_actors::{
-    dispatcher::{DispatchRequest, settle},
+    dispatcher::{DispatchRequest, end_lost},
     port::{InterruptedSession, LedgerFilter, StoreError},
     protocol::{EventKind, Fault, LimitExceeded, SessionId, TurnId, UserId},
     session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
@@ -38,7 +38,8 @@ impl Interrupted {
             }
             let call = row.call;
             let end =
-                settle(&tree.around, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST).await;
+                end_lost(&tree.around, Arc::new(DispatchRequest::of(row)), &Fault::REPLY_LOST)
+                    .await;
             warn!(%call, effect = ?end.record.effect, "ended a call whose caller is gone");
         }
         let by_name = |InterruptedSession { session, user, .. }| (session, user);

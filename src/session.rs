@@ -5,11 +5,11 @@ use std::sync::Arc;
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, EventCursor, EventKind, Grant,
-        Question, SessionId, Settlement, TurnId, TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, EffectResolution, EventCursor,
+        EventKind, Grant, Question, SessionId, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, SessionMsg, SessionSlot, SessionView, SettleError,
+        self, ClearError, DismissError, ResolveError, SessionMsg, SessionSlot, SessionView,
         StreamItem, Subscription, TurnRefused,
     },
     supervisor::InspectSession,
@@ -235,7 +235,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
-    pub async fn unsettled(&self) -> Result<Vec<LedgerRow>, SessionError> {
+    pub async fn unresolved(&self) -> Result<Vec<LedgerRow>, SessionError> {
         let filter = LedgerFilter {
             session: Some(self.id().clone()),
             only_unknown: true,
@@ -246,22 +246,26 @@ impl Session {
     }
 
     /// Records what its user has found out about a call whose effect was unknown. From then on the model reads it with the
-    /// call, subscribers hear [`EventKind::ToolCallSettled`](crate::EventKind), and the ledger says who settled it.
+    /// call, subscribers hear [`EventKind::ToolCallResolved`](crate::EventKind), and the ledger says who resolved it.
     ///
-    /// It cannot be taken back, and exactly one settlement wins: once a call is settled, by a person or by the late end of
-    /// its handler, everybody else hears [`SettleError::NotUnknown`]. Dropping the future cancels nothing.
+    /// It cannot be taken back, and exactly one resolution wins: once a call is resolved, by a person or by the late end of
+    /// its handler, everybody else hears [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.
     ///
     /// # Errors
-    /// [`SettleError`] says why not.
-    pub async fn settle(&self, call: CallId, settlement: Settlement) -> Result<(), SettleError> {
+    /// [`ResolveError`] says why not.
+    pub async fn resolve(
+        &self,
+        call: CallId,
+        resolution: EffectResolution,
+    ) -> Result<(), ResolveError> {
         let (slot, wiring) = (self.slot.clone(), self.runtime.wiring.clone());
         let locale = self.runtime.locale;
         // In a task: once it is written, the session has to hear of it.
-        let settling = self
+        let resolving = self
             .runtime
             .tasks
-            .spawn(async move { session::settle(&slot, &wiring, locale, call, settlement).await });
-        settling.await.unwrap_or(Err(SettleError::Store(StoreError::Silent)))
+            .spawn(async move { session::resolve(&slot, &wiring, locale, call, resolution).await });
+        resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
     }
 
     fn failed(&self, cause: StoreError) -> SessionError {

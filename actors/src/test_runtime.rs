@@ -223,7 +223,7 @@ impl TestRuntime {
             beyond: None,
             cancelled: Default::default(),
             preamble: Vec::new(),
-            standing: None,
+            ledger_row: None,
             leave: Default::default(),
             span: tracing::Span::none(),
             news: Recipient::channel(news),
@@ -255,7 +255,7 @@ impl TestRuntime {
 
     /// Waits until nothing runs any more, then checks what must be true of every ledger: each call has its end, and no
     /// chain is broken.
-    pub(crate) async fn settled(&self) -> Vec<LedgerRow> {
+    pub(crate) async fn at_rest(&self) -> Vec<LedgerRow> {
         self.wiring.tasks.close();
         in_time(self.wiring.tasks.wait()).await;
         let rows = self.ledger().await;

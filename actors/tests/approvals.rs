@@ -259,7 +259,7 @@ fn complaint(
                 | Transition::Awaiting { .. }
                 | Transition::Running { .. }
                 | Transition::Ended(_)
-                | Transition::Settled { .. } => {}
+                | Transition::Resolved { .. } => {}
             }
         }
         stands && owner(granting) == (owned_by, tool)

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use madang_actors::protocol::{
-    CallId, CallRecord, CallResult, CancelReason, Effect, Limits, Locale, SettledBy, Timestamp,
+    CallId, CallRecord, CallResult, CancelReason, Effect, Limits, Locale, ResolvedBy, Timestamp,
     ToolOutcome, ToolSpec, call_envelope, envelope,
 };
 use proptest::prelude::*;
@@ -267,7 +267,7 @@ fn record(outcome: Option<ToolOutcome>, effect: Effect) -> CallRecord {
         result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
         outcome,
         effect,
-        settled_by: None,
+        resolved_by: None,
         proposed_at: Timestamp::from_millis(0),
         ended_at: Timestamp::from_millis(0),
     }
@@ -284,7 +284,8 @@ fn an_effect_that_became_known_stands_beside_an_outcome_that_does_not_know_it() 
         (Effect::Committed, "mail: it is known now that it took effect."),
         (Effect::None, "mail: it is known now that it did not take effect."),
     ] {
-        let known = CallRecord { effect, settled_by: Some(SettledBy::Handler), ..unknown.clone() };
+        let known =
+            CallRecord { effect, resolved_by: Some(ResolvedBy::Handler), ..unknown.clone() };
         let field = format!(r#""settled":"{words}","#);
         assert_eq!(told(&known), plain.replace(r#""code""#, &format!(r#"{field}"code""#)));
         let edited = CallRecord { asked: Some(json!({ "to": "kim" })), ..known.clone() };
@@ -295,8 +296,8 @@ fn an_effect_that_became_known_stands_beside_an_outcome_that_does_not_know_it() 
         );
         // What was discarded says what it did already.
         let discarded = record(None, effect);
-        let settled = CallRecord { settled_by: Some(SettledBy::Handler), ..discarded.clone() };
-        assert_eq!(told(&settled), told(&discarded));
+        let resolved = CallRecord { resolved_by: Some(ResolvedBy::Handler), ..discarded.clone() };
+        assert_eq!(told(&resolved), told(&discarded));
         // A list gives way to it.
         let list = ToolOutcome::ok(json!({ "items": vec!["x".repeat(50); 100] }));
         let long = CallRecord { outcome: Some(list), ..known };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use madang_actors::protocol::{
-    Bound, Breach, CallId, CancelReason, Effect, Fault, InvalidId, LimitExceeded, Locale, Notice,
-    Scope, SessionId, Settlement, Text, Timestamp, UserId,
+    Bound, Breach, CallId, CancelReason, Effect, EffectResolution, Fault, InvalidId, LimitExceeded,
+    Locale, Notice, Scope, SessionId, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
@@ -134,8 +134,8 @@ fn every_text_is_there_in_both_languages() {
         texts.push(Text::TimedOut { seconds: 0.25, effect });
         texts.push(Text::Discarded { tool: "x", effect });
     }
-    for settlement in [Settlement::TookEffect, Settlement::DidNot] {
-        texts.push(Text::Settled { tool: "x", settlement });
+    for resolution in [EffectResolution::TookEffect, EffectResolution::DidNot] {
+        texts.push(Text::Resolved { tool: "x", resolution });
     }
     for reason in [
         CancelReason::Denied,
@@ -170,7 +170,7 @@ fn every_text_is_there_in_both_languages() {
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
-            Text::Settled { .. } | Text::NotSealed | Text::Standing { .. } => {}
+            Text::Resolved { .. } | Text::NotSealed | Text::Standing { .. } => {}
         }
         let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");

@@ -243,7 +243,7 @@ impl Chat {
             outcome: Some(outcome),
             effect: Effect::Committed,
             result: CallResult::Shown,
-            settled_by: None,
+            resolved_by: None,
             proposed_at: at,
             ended_at: self.plain.clock.now(),
         }

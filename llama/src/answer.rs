@@ -178,7 +178,7 @@ impl Answer {
             .unwrap_or_default();
         tokens.truncate(max);
         let ids: Vec<u32> = tokens.iter().map(|token| token.0.cast_unsigned()).collect();
-        tokens.truncate(guide.take_settled(&ids));
+        tokens.truncate(guide.take_certain(&ids));
         for token in &tokens {
             self.hear(token.0.cast_unsigned(), &vocabulary.bytes(*token), deltas);
         }

@@ -48,13 +48,13 @@ pub(crate) enum Text<'a> {
     /// This tool is asked about again.
     AsksAgain(&'a str),
     /// The calls whose effect is unknown, a line each; empty for none.
-    Unsettled(&'a str),
-    /// How such calls are listed and settled.
-    HowToSettle,
-    /// The call cannot be settled yet.
+    Unresolved(&'a str),
+    /// How such calls are listed and resolved.
+    HowToResolve,
+    /// The call cannot be resolved yet.
     StillRuns,
-    /// The call was settled elsewhere.
-    SettledBefore,
+    /// The call was resolved elsewhere.
+    ResolvedBefore,
     /// The answer came too late, or could not be recorded.
     AnswerDoesNotCount,
     /// The model was interrupted here.
@@ -198,19 +198,19 @@ impl Text<'_> {
                 Locale::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
                 Locale::En => format!("You are asked again before {tool} runs."),
             },
-            Self::Unsettled("") => pick(
+            Self::Unresolved("") => pick(
                 "적용되었는지 알 수 없는 도구 호출이 없습니다.",
                 "Of every tool call it is known whether it took effect.",
             ),
-            Self::Unsettled(calls) => match locale {
+            Self::Unresolved(calls) => match locale {
                 Locale::Ko => format!(
-                    "적용되었는지 알 수 없는 도구 호출:\n{calls}확인한 뒤에 적용되었으면 /settle 번호 yes, 아니면 /settle 번호 no 를 입력하세요."
+                    "적용되었는지 알 수 없는 도구 호출:\n{calls}확인한 뒤에 적용되었으면 /resolve 번호 yes, 아니면 /resolve 번호 no 를 입력하세요."
                 ),
                 Locale::En => format!(
-                    "Not known whether they took effect:\n{calls}When you have looked, type /settle NUMBER yes if it did, /settle NUMBER no if not."
+                    "Not known whether they took effect:\n{calls}When you have looked, type /resolve NUMBER yes if it did, /resolve NUMBER no if not."
                 ),
             },
-            Self::HowToSettle => pick(
+            Self::HowToResolve => pick(
                 "확인한 뒤에 /unknown 을 입력해 알려 주세요.",
                 "When you have looked, type /unknown to say so.",
             ),
@@ -218,7 +218,7 @@ impl Text<'_> {
                 "그 도구는 아직 실행 중입니다. 끝나면 적용되었는지 스스로 기록합니다.",
                 "That tool still runs: when it ends it is recorded whether it took effect.",
             ),
-            Self::SettledBefore => pick(
+            Self::ResolvedBefore => pick(
                 "그 호출은 이미 확인되었습니다.",
                 "Of that call it is known already whether it took effect.",
             ),
@@ -238,8 +238,8 @@ impl Text<'_> {
             ),
             Self::Cleared => pick("대화를 정리했습니다.", "Cleared."),
             Self::Commands => pick(
-                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /settle 번호 yes|no 알려 주기, /quit 나가기",
-                "Commands: /clear, /grants, /revoke NAME, /unknown, /settle NUMBER yes|no, /quit",
+                "명령: /clear 정리, /grants 묻지 않는 도구, /revoke 이름 다시 묻기, /unknown 적용되었는지 모르는 호출, /resolve 번호 yes|no 알려 주기, /quit 나가기",
+                "Commands: /clear, /grants, /revoke NAME, /unknown, /resolve NUMBER yes|no, /quit",
             ),
             Self::TooLong { bytes, max_bytes } => match locale {
                 Locale::Ko => format!(

@@ -141,7 +141,7 @@ fn line(kind: &EventKind) -> String {
                 record.name, record.arguments, record.effect
             )
         }
-        EventKind::ToolCallSettled { text, .. } => format!("settled {text}"),
+        EventKind::ToolCallResolved { text, .. } => format!("resolved {text}"),
         EventKind::SystemNotice { text, .. } => format!("notice: {text}"),
         EventKind::Error { text, .. } => format!("error: {text}"),
         EventKind::Cleared => "cleared".to_owned(),

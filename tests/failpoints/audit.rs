@@ -35,23 +35,23 @@ pub(crate) async fn of(folder: &Path, oracle: &Oracle) -> Vec<String> {
 
 /// Wakes every session that has calls, and waits until none of them is open any more.
 async fn woken(runtime: &Runtime) -> Vec<LedgerRow> {
-    let settled = async {
+    let resolved = async {
         loop {
             let calls = runtime.ledger(&LedgerFilter::default()).await.expect("it can be read");
-            let mut is_settled = true;
+            let mut is_resolved = true;
             for call in &calls {
                 let session =
                     runtime.session("kim", call.session.as_str()).await.expect("it opens");
                 let state = session.state().await.expect("it wakes");
-                is_settled &= !state.is_streaming && call.outcome.is_some();
+                is_resolved &= !state.is_streaming && call.outcome.is_some();
             }
-            if is_settled {
+            if is_resolved {
                 return calls;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, settled).await.expect("every call comes to its end")
+    tokio::time::timeout(PATIENCE, resolved).await.expect("every call comes to its end")
 }
 
 async fn integrity(

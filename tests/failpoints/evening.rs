@@ -3,8 +3,9 @@
 use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
-    Asker, Builder, CallRecord, CallResult, Decision, Effect, EventKind, IdempotencyKey, Limits,
-    Runtime, Session, SessionId, Settlement, StreamItem, Turn, TurnOptions, store::SqliteStore,
+    Asker, Builder, CallRecord, CallResult, Decision, Effect, EffectResolution, EventKind,
+    IdempotencyKey, Limits, Runtime, Session, SessionId, StreamItem, Turn, TurnOptions,
+    store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
@@ -187,7 +188,7 @@ async fn hear(
         | EventKind::ConfirmationEnded { .. }
         | EventKind::SystemNotice { .. }
         | EventKind::Error { .. }
-        | EventKind::ToolCallSettled { .. }
+        | EventKind::ToolCallResolved { .. }
         | EventKind::Cleared
         | EventKind::MessagesLeftOut { .. }
         | EventKind::TurnResumed
@@ -208,16 +209,17 @@ async fn again(runtime: Runtime, token: &'static str) {
     drop(session.clear().await);
 }
 
-/// The person looks into the world and settles what nobody could tell.
+/// The person looks into the world and resolves what nobody could tell.
 async fn look_after(runtime: Runtime, outside: Arc<Outside>) {
     for scene in SCENES {
         let Ok(session) = runtime.session("kim", scene.token).await else { continue };
-        let Ok(unsettled) = session.unsettled().await else { continue };
+        let Ok(unresolved) = session.unresolved().await else { continue };
         let mails = fs::read_to_string(&outside.mails).unwrap_or_default();
         let was_sent = mails.lines().any(|token| token == scene.token);
-        let settlement = if was_sent { Settlement::TookEffect } else { Settlement::DidNot };
-        for row in unsettled {
-            session.settle(row.call, settlement).await.ok();
+        let resolution =
+            if was_sent { EffectResolution::TookEffect } else { EffectResolution::DidNot };
+        for row in unresolved {
+            session.resolve(row.call, resolution).await.ok();
         }
     }
 }

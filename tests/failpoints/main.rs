@@ -76,7 +76,7 @@ fn each_planted_bug_is_found() {
         ("what passed its deadline is called undone", "misreported"),
         ("what was discarded is called undone", "misreported"),
         ("an unknown effect is called none", "misreported"),
-        ("a settlement is turned round", "misreported"),
+        ("a resolution is turned round", "misreported"),
         ("a handler runs twice", "doubled"),
         ("a call runs without its question", "unasked"),
         ("a no counts as a yes", "unasked"),

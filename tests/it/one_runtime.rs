@@ -47,7 +47,7 @@ async fn one_at_a_time(store: impl Store + Clone) {
     );
     gate.goes_on.notify_one();
     let report = call.await.unwrap().unwrap();
-    assert_eq!((report.record.effect, report.record.settled_by), (Effect::Committed, None));
+    assert_eq!((report.record.effect, report.record.resolved_by), (Effect::Committed, None));
     one.shutdown().await.unwrap();
 }
 

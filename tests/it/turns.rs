@@ -47,7 +47,7 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
                 EventKind::ToolCallProposed { wanted, .. } => format!("proposed {}", wanted.name),
                 other @ (EventKind::ConfirmationAsked { .. }
                 | EventKind::ConfirmationEnded { .. }
-                | EventKind::ToolCallSettled { .. }
+                | EventKind::ToolCallResolved { .. }
                 | EventKind::SystemNotice { .. }
                 | EventKind::Cleared
                 | EventKind::MessagesLeftOut { .. }

@@ -187,8 +187,8 @@ fn must_ask(checked: &CheckedCall) -> bool {
 
 /// The call as the ledger has it, if a person was asked about it before its process ended.
 fn asked_before(checked: &CheckedCall) -> Option<&LedgerRow> {
-    let standing = checked.request().standing.as_deref()?;
-    matches!(standing.state, CallState::Awaiting | CallState::Approved).then_some(standing)
+    let ledger_row = checked.request().ledger_row.as_deref()?;
+    matches!(ledger_row.state, CallState::Awaiting | CallState::Approved).then_some(ledger_row)
 }
 
 /// Asks again what was asked before, with the same digest and until the same moment; or takes the approval, which was

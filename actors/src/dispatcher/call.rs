@@ -15,7 +15,7 @@ use super::{
     authorize::{NotAuthorized, authorize, question_ended},
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
-    record::{Finished, Record, settle},
+    record::{Finished, Record, end_lost},
     responder::Responder,
     run::{self, Ran},
 };
@@ -82,7 +82,7 @@ pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Responder, aroun
 
 /// Why a call does not begin whose turn has ended: its question was open, or nobody was asked.
 fn withdrawn(request: &DispatchRequest) -> CancelReason {
-    let is_asked = request.standing.as_ref().is_some_and(|it| it.state == CallState::Awaiting);
+    let is_asked = request.ledger_row.as_ref().is_some_and(|it| it.state == CallState::Awaiting);
     if is_asked { CancelReason::Dismissed } else { CancelReason::Withdrawn }
 }
 
@@ -95,7 +95,7 @@ async fn place(
     let (admission, user) = (&around.admission, &request.user);
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
         Ok(place) => return Ok(Some(place)),
-        Err(refusal) if request.standing.is_none() => {
+        Err(refusal) if request.ledger_row.is_none() => {
             refused(&refusal);
             return Err(refusal);
         }
@@ -122,8 +122,8 @@ async fn refuse(
     around: Arc<Around>,
 ) {
     // What is told is what the ledger has. Arguments that were refused are kept as the text that the model wrote.
-    let arguments = match &request.standing {
-        Some(standing) => standing.arguments.clone(),
+    let arguments = match &request.ledger_row {
+        Some(ledger_row) => ledger_row.arguments.clone(),
         None => request.call.arguments.to_string().into(),
     };
     let end =
@@ -202,8 +202,8 @@ impl Actor for CallActor {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
                     // The answer was given early, so whoever has it hears this behind it.
-                    Some(Ran::Told(Some(settled))) => {
-                        call.request.late.tell(settled);
+                    Some(Ran::Told(Some(resolved))) => {
+                        call.request.late.tell(resolved);
                     }
                     Some(Ran::Told(None)) | None => {}
                 }
@@ -240,7 +240,7 @@ impl Call {
     async fn panicked(&mut self, panic: &str) {
         let request = self.request.clone();
         error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
-        let end = settle(&self.around, request, &Fault::PANIC).await;
+        let end = end_lost(&self.around, request, &Fault::PANIC).await;
         self.answer(end);
     }
 }

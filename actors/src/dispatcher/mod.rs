@@ -21,4 +21,4 @@ mod tests;
 pub use actor::DispatcherActor;
 pub use around::Around;
 pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
-pub use record::{end_of_lost, settle};
+pub use record::{end_lost, end_of_lost};

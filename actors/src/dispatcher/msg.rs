@@ -12,7 +12,7 @@ use crate::{
     port::{LedgerRow, Write},
     protocol::{
         Asker, CallId, CallRecord, CancelReason, ConfirmationEnd, Locale, OnDismiss, Question,
-        SessionId, SettledCall, Timestamp, ToolCall, TurnId, UserId,
+        ResolvedCall, SessionId, Timestamp, ToolCall, TurnId, UserId,
     },
 };
 
@@ -63,12 +63,12 @@ pub struct DispatchRequest {
     /// Hears of questions.
     pub news: Recipient<DispatcherEvent>,
     /// Hears what the call did after all, where its handler ended after its asker had been told `timeout`.
-    pub late: Recipient<SettledCall>,
+    pub late: Recipient<ResolvedCall>,
     /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
     /// it.
     pub preamble: Vec<Write>,
     /// Where the ledger has the call already; `None` where it may not know it yet.
-    pub standing: Option<Box<LedgerRow>>,
+    pub ledger_row: Option<Box<LedgerRow>>,
     /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
     pub leave: CancellationToken,
     /// What the span of the call is a child of: that of the turn, or the caller's.
@@ -80,7 +80,7 @@ impl DispatchRequest {
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
-        let (standing, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
+        let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
         Self {
             proposed_at,
             beyond: None,
@@ -97,7 +97,7 @@ impl DispatchRequest {
             news: Recipient::nobody(),
             late: Recipient::nobody(),
             preamble: Vec::new(),
-            standing,
+            ledger_row,
             leave: CancellationToken::new(),
             span: Span::none(),
         }

@@ -15,8 +15,8 @@ use crate::{
     ledger::{CallState, Ended, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        Approval, CallRecord, CallResult, Effect, EffectPolicy, Fault, LimitExceeded, Locale,
-        SettledBy, SettledCall, Settlement, Text, Timestamp, ToolOutcome, UserId,
+        Approval, CallRecord, CallResult, Effect, EffectPolicy, EffectResolution, Fault,
+        LimitExceeded, Locale, ResolvedBy, ResolvedCall, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -55,14 +55,14 @@ impl Finished {
 
 impl Record {
     pub(super) fn new(around: Arc<Around>, request: Arc<DispatchRequest>) -> Self {
-        let standing = request.standing.as_ref();
-        let proposed_at = standing.map_or(request.proposed_at, |call| call.proposed_at);
-        let is_proposed = standing.is_some();
-        let approval = standing.and_then(|call| call.approval);
-        let asked = standing.and_then(|call| call.asked.clone());
-        let shown = standing.filter(|call| call.state == CallState::Awaiting);
+        let ledger_row = request.ledger_row.as_ref();
+        let proposed_at = ledger_row.map_or(request.proposed_at, |call| call.proposed_at);
+        let is_proposed = ledger_row.is_some();
+        let approval = ledger_row.and_then(|call| call.approval);
+        let asked = ledger_row.and_then(|call| call.asked.clone());
+        let shown = ledger_row.filter(|call| call.state == CallState::Awaiting);
         let shown = shown.map(|call| call.arguments.clone());
-        let has_arguments = standing.is_some_and(|call| call.state != CallState::Proposed);
+        let has_arguments = ledger_row.is_some_and(|call| call.state != CallState::Proposed);
         Self {
             around,
             request,
@@ -133,7 +133,7 @@ impl Record {
                 Transition::Proposed(_)
                 | Transition::Running { .. }
                 | Transition::Ended(_)
-                | Transition::Settled { .. }
+                | Transition::Resolved { .. }
                 | Transition::Revoked { .. } => {}
             }
         }
@@ -191,19 +191,19 @@ impl Record {
     }
 
     /// Records what a call did after all that the ledger has with effect `unknown`, and gives it. Where nobody can tell
-    /// even now it stays unknown, and a person's to settle. Where it was settled before, the ledger keeps that.
-    pub(super) async fn settle_late(&mut self, late: &Finished) -> Option<SettledCall> {
-        let settlement = Settlement::of(late.effect)?;
-        let (call, by) = (self.request.call.id, SettledBy::Handler);
-        let settled = Transition::Settled { settlement, by: by.clone() };
-        if let Err(cause) = self.write(vec![settled]).await {
-            let settled_by = self.row().await.ok().and_then(|row| row.settled_by);
-            if settled_by.as_ref() != Some(&by) {
-                error!(%call, ?settled_by, %cause, "failed to record the late end of a call");
+    /// even now it stays unknown, and a person's to resolve. Where it was resolved before, the ledger keeps that.
+    pub(super) async fn resolve_late(&mut self, late: &Finished) -> Option<ResolvedCall> {
+        let resolution = EffectResolution::of(late.effect)?;
+        let (call, by) = (self.request.call.id, ResolvedBy::Handler);
+        let resolved = Transition::Resolved { resolution, by: by.clone() };
+        if let Err(cause) = self.write(vec![resolved]).await {
+            let resolved_by = self.row().await.ok().and_then(|row| row.resolved_by);
+            if resolved_by.as_ref() != Some(&by) {
+                error!(%call, ?resolved_by, %cause, "failed to record the late end of a call");
                 return None;
             }
         }
-        Some(SettledCall { call, name: self.request.call.name.clone(), settlement, by })
+        Some(ResolvedCall { call, name: self.request.call.name.clone(), resolution, by })
     }
 
     /// What became of a call whose end was written at this moment with this result.
@@ -272,7 +272,7 @@ impl Record {
             approval: self.approval,
             outcome,
             effect: ended.effect,
-            settled_by: None,
+            resolved_by: None,
             result: ended.result,
             proposed_at: self.proposed_at,
             ended_at: at,
@@ -299,7 +299,11 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 ///
 /// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
 /// transaction that was undone with it; else nobody can tell.
-pub async fn settle(around: &Arc<Around>, request: Arc<DispatchRequest>, fault: &Fault) -> CallEnd {
+pub async fn end_lost(
+    around: &Arc<Around>,
+    request: Arc<DispatchRequest>,
+    fault: &Fault,
+) -> CallEnd {
     let (row, state) = match row(around, &request).await {
         Ok(row) => {
             let state = row.as_ref().map_or(CallState::Proposed, |row| row.state);
@@ -317,8 +321,8 @@ pub async fn settle(around: &Arc<Around>, request: Arc<DispatchRequest>, fault: 
     let arguments = row
         .as_ref()
         .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
-    let standing = row.map(Box::new);
-    let request = DispatchRequest { standing, ..Arc::unwrap_or_clone(request) };
+    let ledger_row = row.map(Box::new);
+    let request = DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) };
     let mut record = Record::new(around.clone(), Arc::new(request));
     record.end(arguments, Vec::new(), finished).await
 }

@@ -21,7 +21,9 @@ use crate::{
         Access, CallKey, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
         poll_before_park,
     },
-    protocol::{CancelReason, Effect, EffectPolicy, Fault, Locale, SettledCall, Text, ToolOutcome},
+    protocol::{
+        CancelReason, Effect, EffectPolicy, Fault, Locale, ResolvedCall, Text, ToolOutcome,
+    },
     store::{Keep, Lease},
 };
 
@@ -30,7 +32,7 @@ pub(super) enum Ran {
     /// With its recorded end.
     Ended(CallEnd),
     /// After its asker had been told an end: what is known now, where that was unknown.
-    Told(Option<SettledCall>),
+    Told(Option<ResolvedCall>),
     /// It did not begin, and stays where the ledger has it.
     Left,
 }
@@ -67,7 +69,7 @@ pub(super) async fn run(
             Box::pin(beside(&authorized, due, record, around, early)).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
-            // Nobody else settles what this handler will.
+            // Nobody else resolves what this handler will.
             let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
                 Ok(()) => Box::pin(beside(&authorized, due, record, around, early)).await,
@@ -273,7 +275,7 @@ async fn beside(
         let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
         is_open = is_unknown(&end);
     }
-    Ran::Told(if is_open { record.settle_late(&late).await } else { None })
+    Ran::Told(if is_open { record.resolve_late(&late).await } else { None })
 }
 
 async fn call_beside(

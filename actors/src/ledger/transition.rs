@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{
-    Approval, CallId, CallResult, Digest, Effect, SessionId, SettledBy, Settlement, Shown,
+    Approval, CallId, CallResult, Digest, Effect, EffectResolution, ResolvedBy, SessionId, Shown,
     Timestamp, ToolOutcome, TurnId, UserId,
 };
 
@@ -51,7 +51,7 @@ impl CallState {
 }
 
 /// One step of a call. Written to an append-only table; each is idempotent by call and state, but for two: whoever writes
-/// `Running` runs the handler, and whoever writes `Settled` has settled it, so nobody may write them again.
+/// `Running` runs the handler, and whoever writes `Resolved` has resolved it, so nobody may write them again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Transition {
@@ -99,12 +99,12 @@ pub enum Transition {
     Ended(Ended),
     /// The effect of a call that has ended is not unknown any more: its handler came to its real end after its asker had
     /// been told `timeout`, or a person has looked. The first who says so is believed.
-    Settled {
+    Resolved {
         /// What it did to the world after all.
         #[serde(rename = "effect")]
-        settlement: Settlement,
+        resolution: EffectResolution,
         /// Who found out.
-        by: SettledBy,
+        by: ResolvedBy,
     },
     /// The standing approval that was given about this call ends. The call itself stays where it is.
     Revoked {
@@ -167,7 +167,7 @@ impl Transition {
             Self::Awaiting { .. } => Some(CallState::Awaiting),
             Self::Approved { .. } => Some(CallState::Approved),
             Self::Running { .. } => Some(CallState::Running),
-            Self::Ended(_) | Self::Settled { .. } => Some(CallState::Ended),
+            Self::Ended(_) | Self::Resolved { .. } => Some(CallState::Ended),
             Self::Revoked { .. } => None,
         }
     }
@@ -182,7 +182,7 @@ impl Transition {
             | Self::Awaiting { .. }
             | Self::Running { .. }
             | Self::Ended(_)
-            | Self::Settled { .. }
+            | Self::Resolved { .. }
             | Self::Revoked { .. } => None,
         }
     }
@@ -201,7 +201,7 @@ impl Transition {
                 matches!(from, Some(Proposed | Awaiting | Approved | Running))
             }
             Self::Ended(_) => matches!(from, Some(Running)),
-            Self::Settled { .. } => matches!(from, Some(Ended)),
+            Self::Resolved { .. } => matches!(from, Some(Ended)),
             Self::Revoked { .. } => matches!(from, Some(Approved | Running | Ended)),
         }
     }
@@ -292,10 +292,10 @@ mod tests {
     }
 
     #[test]
-    fn only_an_ended_call_can_be_settled() {
-        let (settlement, by) = (Settlement::TookEffect, SettledBy::Handler);
-        let settled = Transition::Settled { settlement, by };
-        let legal = |from| settled.may_follow(from);
+    fn only_an_ended_call_can_be_resolved() {
+        let (resolution, by) = (EffectResolution::TookEffect, ResolvedBy::Handler);
+        let resolved = Transition::Resolved { resolution, by };
+        let legal = |from| resolved.may_follow(from);
         assert!(legal(Some(End)));
         assert!(
             ![None, Some(Proposed), Some(Awaiting), Some(Approved), Some(Running)]

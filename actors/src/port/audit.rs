@@ -247,8 +247,8 @@ mod tests {
     use crate::{
         ledger::{CallState, Ended, Proposal, Salt, Transition, next_hash},
         protocol::{
-            CallResult, Effect, SettledBy, Settlement, Shown, Timestamp, ToolOutcome, TurnId,
-            UserId,
+            CallResult, Effect, EffectResolution, ResolvedBy, Shown, Timestamp, ToolOutcome,
+            TurnId, UserId,
         },
     };
 
@@ -296,9 +296,9 @@ mod tests {
         })
     }
 
-    fn settled(by: &str) -> Transition {
-        let by = SettledBy::Person { user: UserId::new(by).unwrap() };
-        Transition::Settled { settlement: Settlement::TookEffect, by }
+    fn resolved(by: &str) -> Transition {
+        let by = ResolvedBy::Person { user: UserId::new(by).unwrap() };
+        Transition::Resolved { resolution: EffectResolution::TookEffect, by }
     }
 
     fn unknown() -> Vec<(u128, Transition)> {
@@ -352,9 +352,9 @@ mod tests {
             (vec![(1, proposed(1)), (1, ended(Effect::None)), (1, running())], 3, 1),
             (vec![(1, proposed(1)), (1, running()), (1, running())], 3, 1),
             (vec![(1, proposed(1)), (1, ended(Effect::Unknown))], 2, 1),
-            (vec![(1, proposed(1)), (1, running()), (1, settled("kim"))], 3, 1),
-            ([unknown(), vec![(1, settled("lee"))]].concat(), 4, 1),
-            ([unknown(), vec![(1, settled("kim")), (1, settled("kim"))]].concat(), 5, 1),
+            (vec![(1, proposed(1)), (1, running()), (1, resolved("kim"))], 3, 1),
+            ([unknown(), vec![(1, resolved("lee"))]].concat(), 4, 1),
+            ([unknown(), vec![(1, resolved("kim")), (1, resolved("kim"))]].concat(), 5, 1),
         ] {
             let found = ledger(&steps).audit(None, None);
             assert_eq!(found, Err(AuditError::Step { position, call: call(number) }), "{steps:?}");
@@ -387,12 +387,12 @@ mod tests {
         moved.entries.remove(&(1, call(1)));
         assert_eq!(moved.audit(None, None), Err(AuditError::Entry { call: call(1) }));
 
-        let settled = ledger(&[unknown(), vec![(1, settled("kim"))]].concat());
-        assert!(settled.audit(None, None).is_ok());
-        let by = |row: &mut LedgerRow| row.settled_by = Some(SettledBy::Handler);
+        let resolved = ledger(&[unknown(), vec![(1, resolved("kim"))]].concat());
+        assert!(resolved.audit(None, None).is_ok());
+        let by = |row: &mut LedgerRow| row.resolved_by = Some(ResolvedBy::Handler);
         let taken_back = |row: &mut LedgerRow| row.effect = Some(Effect::None);
         for change in [&by as &dyn Fn(&mut LedgerRow), &taken_back] {
-            let mut changed = settled.clone();
+            let mut changed = resolved.clone();
             changed.calls.iter_mut().flatten().for_each(change);
             assert_eq!(changed.audit(None, None), Err(AuditError::Row { call: call(1) }));
         }

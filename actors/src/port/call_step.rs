@@ -7,7 +7,7 @@ use crate::{
     ledger::{CallState, Ended, IllegalTransition, SealError, SealKeys, Transition},
     protocol::{
         self, Approval, CallId, CallRecord, CallResult, ChatMessage, Content, Digest, Effect,
-        Grant, MAX_BYTES, SessionId, SettledBy, Timestamp, Unstorable, UserId, storable_text,
+        Grant, MAX_BYTES, ResolvedBy, SessionId, Timestamp, Unstorable, UserId, storable_text,
     },
 };
 
@@ -33,7 +33,7 @@ fn storable(step: &Transition) -> Result<(), Unstorable> {
             arguments.as_ref().map_or(Ok(()), |value| protocol::storable(value, MAX_BYTES))?;
             outcome.storable(MAX_BYTES)
         }
-        Transition::Settled { .. } | Transition::Revoked { .. } => Ok(()),
+        Transition::Resolved { .. } | Transition::Revoked { .. } => Ok(()),
     }
 }
 
@@ -97,8 +97,8 @@ impl LedgerRow {
                 approved_at: None,
                 expires_at: None,
                 revoked_at: None,
-                settled_by: None,
-                settled_at: None,
+                resolved_by: None,
+                resolved_at: None,
                 proposed_at: at,
                 ended_at: None,
                 unreadable: Vec::new(),
@@ -125,7 +125,7 @@ impl LedgerRow {
             approval: self.approval,
             outcome: self.outcome.clone().filter(|_| result == CallResult::Shown),
             effect,
-            settled_by: self.settled_by.clone(),
+            resolved_by: self.resolved_by.clone(),
             result,
             proposed_at: self.proposed_at,
             ended_at,
@@ -209,17 +209,17 @@ impl LedgerRow {
             Transition::Proposed(_)
             | Transition::Awaiting { .. }
             | Transition::Ended(_)
-            | Transition::Settled { .. }
+            | Transition::Resolved { .. }
             | Transition::Revoked { .. } => Ok(()),
         }
     }
 
     /// Whether the step can be the one that the call took last, so that writing it again changes nothing. The beginning
-    /// of a handler never is: whoever writes it runs the handler, and only one may. Nor is a settlement: who comes second
-    /// hears that it was settled before.
+    /// of a handler never is: whoever writes it runs the handler, and only one may. Nor is a resolution: who comes second
+    /// hears that it was resolved before.
     #[must_use]
     pub fn may_repeat(&self, step: &Transition) -> bool {
-        let happens_once = matches!(step, Transition::Running { .. } | Transition::Settled { .. });
+        let happens_once = matches!(step, Transition::Running { .. } | Transition::Resolved { .. });
         step.to().is_none_or(|to| to == self.state) && !happens_once
     }
 
@@ -288,18 +288,18 @@ impl LedgerRow {
                 self.result = Some(end.result);
                 self.ended_at = Some(at);
             }
-            Transition::Settled { settlement, by } => {
+            Transition::Resolved { resolution, by } => {
                 if self.effect != Some(Effect::Unknown) {
                     return Err(self.refused("has an effect that is known already"));
                 }
-                if let SettledBy::Person { user } = by
+                if let ResolvedBy::Person { user } = by
                     && *user != self.user
                 {
-                    return Err(self.refused("is settled by another user"));
+                    return Err(self.refused("is resolved by another user"));
                 }
-                self.effect = Some(settlement.effect());
-                self.settled_by = Some(by.clone());
-                self.settled_at = Some(at);
+                self.effect = Some(resolution.effect());
+                self.resolved_by = Some(by.clone());
+                self.resolved_at = Some(at);
             }
             Transition::Revoked { by } => {
                 if self.grant().is_none() {

@@ -17,8 +17,8 @@ use super::{
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
     protocol::{
-        Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, SessionId,
-        SettledBy, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions,
+        Approval, CallId, CallResult, ChatMessage, Digest, Effect, IdempotencyKey, ResolvedBy,
+        SessionId, Shown, Timestamp, ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions,
         Usage, UserId,
     },
 };
@@ -391,10 +391,10 @@ pub struct LedgerRow {
     pub revoked_at: Option<Timestamp>,
     /// Who found out what it did, where its effect was unknown when it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settled_by: Option<SettledBy>,
+    pub resolved_by: Option<ResolvedBy>,
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settled_at: Option<Timestamp>,
+    pub resolved_at: Option<Timestamp>,
     /// When it was proposed.
     pub proposed_at: Timestamp,
     /// When it ended.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CallRecord, Locale, Settlement, Text, ToolOutcome, ToolSpec, cut::cut};
+use super::{CallRecord, EffectResolution, Locale, Text, ToolOutcome, ToolSpec, cut::cut};
 
 /// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
 /// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what, and where an
@@ -15,7 +15,7 @@ pub fn call_envelope(
     locale: Locale,
     max_bytes: usize,
 ) -> String {
-    let mut beside = settled(record, locale);
+    let mut beside = resolved(record, locale);
     if record.asked.is_some() {
         beside.push_str(&change(&record.arguments, max_bytes));
     }
@@ -49,12 +49,12 @@ pub fn bare_envelope(record: &CallRecord) -> String {
 }
 
 /// What an unknown effect turned out to be, as a field of an envelope; nothing where it was known from the beginning, or
-/// where the envelope says nothing else.
-fn settled(record: &CallRecord, locale: Locale) -> String {
-    let settlement = Settlement::of(record.effect).filter(|_| record.settled_by.is_some());
-    match (settlement, &record.outcome) {
-        (Some(settlement), Some(_)) => {
-            let text = Text::Settled { tool: &record.name, settlement }.in_locale(locale);
+/// where the envelope says nothing else. The key stays `settled`: the bundled model learnt it.
+fn resolved(record: &CallRecord, locale: Locale) -> String {
+    let resolution = EffectResolution::of(record.effect).filter(|_| record.resolved_by.is_some());
+    match (resolution, &record.outcome) {
+        (Some(resolution), Some(_)) => {
+            let text = Text::Resolved { tool: &record.name, resolution }.in_locale(locale);
             format!(r#","settled":{}"#, Value::from(text))
         }
         _ => String::new(),

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallId, CallRecord, CancelReason, Decision, Ending, Notice, Question, SettledCall, Timestamp,
+    CallId, CallRecord, CancelReason, Decision, Ending, Notice, Question, ResolvedCall, Timestamp,
     TurnId, Usage, WantedCall,
 };
 
@@ -149,10 +149,10 @@ pub enum EventKind {
         record: Box<CallRecord>,
     },
     /// The effect of a call that had ended was unknown, and is known now. Its turn may long be over.
-    ToolCallSettled {
+    ToolCallResolved {
         /// Which call, what was found out, and by whom.
         #[serde(flatten)]
-        settled: SettledCall,
+        resolved: ResolvedCall,
         /// The same in words.
         text: String,
     },

@@ -5,6 +5,7 @@ mod chat;
 mod completion;
 mod confirmation;
 mod cut;
+mod effect_resolution;
 mod envelope;
 mod event;
 mod id;
@@ -15,7 +16,6 @@ mod locale;
 mod outcome;
 mod plain;
 mod problem;
-mod settlement;
 mod storable;
 mod texts;
 mod tool_call;
@@ -27,6 +27,7 @@ pub use approval::{Approval, Grant};
 pub use chat::{ChatMessage, Content, Ending, Notice};
 pub use completion::{Completion, CompletionDelta, CompletionRequest, FinishReason, Usage};
 pub use confirmation::{Answer, AnswerError, Asker, Decision, Digest, OnDismiss, Question, Shown};
+pub use effect_resolution::{EffectResolution, ResolvedBy, ResolvedCall};
 pub use envelope::{bare_envelope, call_envelope, envelope};
 pub use event::{
     ConfirmationEnd, EventCursor, EventKind, InvalidCursor, SessionEvent, TurnEnding, TurnError,
@@ -41,7 +42,6 @@ pub use locale::Locale;
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
-pub use settlement::{SettledBy, SettledCall, Settlement};
 pub use storable::{
     MAX_BYTES, MAX_LEVELS, Unstorable, dismantle, is_deeper, storable, storable_text,
 };

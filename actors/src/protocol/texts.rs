@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bound, Breach, CancelReason, Effect, LimitExceeded, Locale, Notice, Settlement};
+use super::{Bound, Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Locale, Notice};
 
 /// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -106,11 +106,11 @@ pub enum Text<'a> {
         effect: Effect,
     },
     /// What an unknown effect turned out to be.
-    Settled {
+    Resolved {
         /// The tool.
         tool: &'a str,
         /// What it did after all.
-        settlement: Settlement,
+        resolution: EffectResolution,
     },
     /// What a question says where the tool gives no consequence of its own.
     RunTool(&'a str),
@@ -327,13 +327,13 @@ impl fmt::Display for Words<'_> {
                     ),
                 })
             }
-            Text::Settled { tool, settlement } => {
+            Text::Resolved { tool, resolution } => {
                 write!(f, "{tool}: ")?;
-                f.write_str(match settlement {
-                    Settlement::TookEffect => {
+                f.write_str(match resolution {
+                    EffectResolution::TookEffect => {
                         pick("확인 결과 적용되었습니다.", "it is known now that it took effect.")
                     }
-                    Settlement::DidNot => pick(
+                    EffectResolution::DidNot => pick(
                         "확인 결과 적용되지 않았습니다.",
                         "it is known now that it did not take effect.",
                     ),

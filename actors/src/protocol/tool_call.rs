@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Approval, CallId, Limits, MAX_BYTES, SettledBy, Timestamp, ToolOutcome};
+use super::{Approval, CallId, Limits, MAX_BYTES, ResolvedBy, Timestamp, ToolOutcome};
 
 /// A call as the model wrote it: a name and the raw text of its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ pub struct CallRecord {
     pub effect: Effect,
     /// Who found out what it did, where the effect was unknown when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settled_by: Option<SettledBy>,
+    pub resolved_by: Option<ResolvedBy>,
     /// Whether the outcome was given to anybody.
     pub result: CallResult,
     /// When it was proposed.

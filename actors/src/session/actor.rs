@@ -95,7 +95,7 @@ async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
         SessionMsg::Llm(_) => failpoint("session.completed").await,
         SessionMsg::Dispatcher(_) => failpoint("session.dispatcher").await,
         SessionMsg::Idle | SessionMsg::Sleep { .. } => failpoint("session.idle").await,
-        SessionMsg::Attach { .. } | SessionMsg::Settled(_) => Ok(()),
+        SessionMsg::Attach { .. } | SessionMsg::Resolved(_) => Ok(()),
     }
 }
 
@@ -132,9 +132,9 @@ impl SessionState {
                 self.completed(me, completion, result);
             }
             SessionMsg::Dispatcher(event) => self.on_dispatcher(me, event),
-            SessionMsg::Settled(settled) => {
+            SessionMsg::Resolved(resolved) => {
                 self.slot.handles_one();
-                self.chat.settle(&settled);
+                self.chat.resolve(&resolved);
             }
             SessionMsg::Idle => self.idle(me),
             SessionMsg::Sleep { reply } => {

@@ -28,4 +28,4 @@ pub use msg::{
     Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionView, TurnEnd, TurnRefused,
 };
 pub use state::{Resumption, SessionState, WakeSnapshot};
-pub use turn::effect_resolution::{SettleError, settle};
+pub use turn::effect_resolution::{ResolveError, resolve};

@@ -11,7 +11,7 @@ use crate::{
     llm::LlmEvent,
     port::{StoreError, SubmittedTurn, Write},
     protocol::{
-        ChatMessage, LimitExceeded, Question, SessionId, SettledCall, Timestamp, TurnEnding,
+        ChatMessage, LimitExceeded, Question, ResolvedCall, SessionId, Timestamp, TurnEnding,
         TurnError, TurnId, TurnOptions, Usage,
     },
 };
@@ -82,7 +82,7 @@ pub enum SessionMsg {
     /// The dispatcher's news.
     Dispatcher(DispatcherEvent),
     /// The store knows now what a call did whose effect was unknown.
-    Settled(SettledCall),
+    Resolved(ResolvedCall),
     /// The time after which the session may sleep has passed.
     Idle,
     /// Others want its place: sleep now, if nothing is going on.

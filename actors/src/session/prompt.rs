@@ -77,7 +77,7 @@ mod tests {
             outcome: None,
             effect: Effect::Committed,
             result: CallResult::Discarded,
-            settled_by: None,
+            resolved_by: None,
             proposed_at: at,
             ended_at: at,
         };

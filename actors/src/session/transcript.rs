@@ -8,7 +8,7 @@ use std::{
 
 use super::prompt::Prompt;
 use crate::protocol::{
-    ChatMessage, Content, Limits, Locale, Notice, PromptMessage, SettledCall, ToolSpec, TurnId,
+    ChatMessage, Content, Limits, Locale, Notice, PromptMessage, ResolvedCall, ToolSpec, TurnId,
 };
 
 /// The transcript of one chat.
@@ -145,7 +145,7 @@ impl Chat {
     }
 
     /// The effect of a call is known now: what the model is asked from here on says so.
-    pub(crate) fn settle(&mut self, settled: &SettledCall) {
+    pub(crate) fn resolve(&mut self, resolved: &ResolvedCall) {
         self.prompt.forget();
         let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
         let calls = entries.filter_map(|message| match &mut message.content {
@@ -155,9 +155,9 @@ impl Chat {
             | Content::Notice { .. }
             | Content::Cleared => None,
         });
-        for record in calls.filter(|record| record.id == settled.call) {
-            record.effect = settled.settlement.effect();
-            record.settled_by = Some(settled.by.clone());
+        for record in calls.filter(|record| record.id == resolved.call) {
+            record.effect = resolved.resolution.effect();
+            record.resolved_by = Some(resolved.by.clone());
         }
     }
 

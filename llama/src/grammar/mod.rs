@@ -234,7 +234,7 @@ impl CallGuide {
 
     /// Goes on by those of these tokens, which spell what is forced, that stay the same whatever follows: where a longer
     /// token may stand the model chooses. Gives how many they are.
-    pub(super) fn take_settled(&mut self, tokens: &[u32]) -> usize {
+    pub(super) fn take_certain(&mut self, tokens: &[u32]) -> usize {
         let Ok(env) = self.matcher.tok_env() else { return 0 };
         let trie = env.tok_trie();
         let mut rest: usize = tokens.iter().map(|token| trie.token_len(*token)).sum();

@@ -98,7 +98,7 @@ impl Plain {
                 notice: Notice::EffectUnknown | Notice::TurnLeftOut | Notice::Unreadable,
                 text,
             }
-            | EventKind::ToolCallSettled { text, .. } => Some(format!("※ {}", plain(text))),
+            | EventKind::ToolCallResolved { text, .. } => Some(format!("※ {}", plain(text))),
             EventKind::Error { text, .. } => Some(format!("✗ {}", plain(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }

@@ -93,7 +93,7 @@ mod tests {
             asked: None,
             approval: None,
             effect: Effect::Committed,
-            settled_by: None,
+            resolved_by: None,
             result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
             outcome,
             proposed_at: Timestamp::from_millis(0),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    ConfirmationEnd, Content, Decision, Ending, EventKind, LedgerRow, Locale, Notice, SettleError,
-    Settlement, StreamItem, Text as LibraryText, TurnEnding, plain, quoted,
+    ConfirmationEnd, Content, Decision, EffectResolution, Ending, EventKind, LedgerRow, Locale,
+    Notice, ResolveError, StreamItem, Text as LibraryText, TurnEnding, plain, quoted,
 };
 
 use super::{
@@ -88,12 +88,12 @@ async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<N
             Ok(Next::Turn)
         }
         "/unknown" => {
-            let calls = talk.session.unsettled().await.map_err(Failure::of)?;
-            screen.dim(&unsettled(&calls, locale))?;
+            let calls = talk.session.unresolved().await.map_err(Failure::of)?;
+            screen.dim(&unresolved(&calls, locale))?;
             Ok(Next::Turn)
         }
-        other if other.starts_with("/settle ") => {
-            settle(&other["/settle ".len()..], talk, screen).await?;
+        other if other.starts_with("/resolve ") => {
+            resolve(&other["/resolve ".len()..], talk, screen).await?;
             Ok(Next::Turn)
         }
         other if other.starts_with('/') => {
@@ -142,41 +142,41 @@ fn is_yes(line: &str) -> bool {
 }
 
 /// What the person has found out about a call: its number in the chat, and whether it took effect.
-async fn settle(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
+async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
     let locale = talk.options.locale;
-    let calls = talk.session.unsettled().await.map_err(Failure::of)?;
-    let settled = match said.split_whitespace().collect::<Vec<_>>()[..] {
-        [number, "yes"] => Some((number, Settlement::TookEffect)),
-        [number, "no"] => Some((number, Settlement::DidNot)),
+    let calls = talk.session.unresolved().await.map_err(Failure::of)?;
+    let resolved = match said.split_whitespace().collect::<Vec<_>>()[..] {
+        [number, "yes"] => Some((number, EffectResolution::TookEffect)),
+        [number, "no"] => Some((number, EffectResolution::DidNot)),
         _ => None,
     };
-    let found = settled.and_then(|(number, settlement)| {
+    let found = resolved.and_then(|(number, resolution)| {
         let seq: u64 = number.parse().ok()?;
-        Some((calls.iter().find(|row| row.seq == seq)?.call, settlement))
+        Some((calls.iter().find(|row| row.seq == seq)?.call, resolution))
     });
-    let Some((call, settlement)) = found else {
-        return screen.dim(&unsettled(&calls, locale));
+    let Some((call, resolution)) = found else {
+        return screen.dim(&unresolved(&calls, locale));
     };
-    match talk.session.settle(call, settlement).await {
+    match talk.session.resolve(call, resolution).await {
         Ok(()) => talk.catch_up(screen),
-        Err(SettleError::StillRuns) => screen.dim(&Text::StillRuns.in_locale(locale)),
+        Err(ResolveError::StillRuns) => screen.dim(&Text::StillRuns.in_locale(locale)),
         Err(
-            SettleError::NotUnknown { .. } | SettleError::UnknownCall(_) | SettleError::NotYours,
-        ) => screen.dim(&Text::SettledBefore.in_locale(locale)),
-        Err(error @ SettleError::Store(_)) => {
+            ResolveError::NotUnknown { .. } | ResolveError::UnknownCall(_) | ResolveError::NotYours,
+        ) => screen.dim(&Text::ResolvedBefore.in_locale(locale)),
+        Err(error @ ResolveError::Store(_)) => {
             let id = talk.session.id();
-            Err(Failure::of_store(format!("failed to settle a call of session {id}"), error))
+            Err(Failure::of_store(format!("failed to resolve a call of session {id}"), error))
         }
     }
 }
 
 /// The calls whose effect is unknown, with their numbers, and how to say so.
-fn unsettled(calls: &[LedgerRow], locale: Locale) -> String {
+fn unresolved(calls: &[LedgerRow], locale: Locale) -> String {
     let line = |row: &LedgerRow| {
         format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))
     };
     let calls: String = calls.iter().map(line).collect();
-    Text::Unsettled(&calls).in_locale(locale)
+    Text::Unresolved(&calls).in_locale(locale)
 }
 
 /// The screen of a terminal.
@@ -332,11 +332,11 @@ impl Terminal {
             }
             EventKind::SystemNotice { notice: Notice::TurnLeftOut, text } => self.red(&plain(text)),
             EventKind::SystemNotice { notice: Notice::EffectUnknown, text } => {
-                let how = Text::HowToSettle.in_locale(locale);
+                let how = Text::HowToResolve.in_locale(locale);
                 self.red(&format!("{} {how}", plain(text)))
             }
             EventKind::SystemNotice { notice: Notice::Unreadable, text } => self.dim(text),
-            EventKind::ToolCallSettled { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
+            EventKind::ToolCallResolved { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
                 self.dim(&plain(text))
             }
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),

@@ -233,7 +233,7 @@ impl Running<'_> {
                 EventKind::UserMessage { .. }
                 | EventKind::ToolCallProposed { .. }
                 | EventKind::ConfirmationEnded { .. }
-                | EventKind::ToolCallSettled { .. }
+                | EventKind::ToolCallResolved { .. }
                 | EventKind::SystemNotice { .. }
                 | EventKind::MessagesLeftOut { .. }
                 | EventKind::TurnResumed

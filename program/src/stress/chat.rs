@@ -195,7 +195,7 @@ impl Chat {
             EventKind::ToolCallEnded { record } => self.oracle.hear(record),
             EventKind::TurnEnded { ending, .. } => heard.ending = Some(*ending),
             EventKind::UserMessage { .. }
-            | EventKind::ToolCallSettled { .. }
+            | EventKind::ToolCallResolved { .. }
             | EventKind::ModelMessage { .. }
             | EventKind::ConfirmationEnded { .. }
             | EventKind::SystemNotice { .. }

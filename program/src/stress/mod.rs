@@ -115,7 +115,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
         let world = Arc::default();
         drop(run::run(&first, &world, planned(stress, &world), ProgressBar::hidden()).await?);
         drop(world);
-        settle(0).await;
+        resolve(0).await;
         before = Some(HEAP.current_usage());
     }
     let tasks_before = Handle::current().metrics().num_alive_tasks();
@@ -133,7 +133,7 @@ async fn drive(stress: &Stress, folder: &Path) -> Result<Report, Failure> {
     let findings = audit::audit(&ran.oracles, &ran.snapshot);
     let mut report = Report::new(wanted.seed, &ran, &findings);
     drop((ran, findings, world));
-    settle(tasks_before).await;
+    resolve(tasks_before).await;
     report.set_heap(Heap {
         peak_bytes,
         before_bytes: before,
@@ -185,15 +185,15 @@ async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
 }
 
 /// Waits until no more tasks than these are left.
-async fn settle(tasks: usize) {
+async fn resolve(tasks: usize) {
     let metrics = Handle::current().metrics();
-    let settled = async {
+    let resolved = async {
         while metrics.num_alive_tasks() > tasks {
             sleep(Duration::from_millis(10)).await;
         }
     };
     // What is left then is counted.
-    drop(tokio::time::timeout(TASKS_END_WITHIN, settled).await);
+    drop(tokio::time::timeout(TASKS_END_WITHIN, resolved).await);
 }
 
 /// A bar on standard error, which only a terminal shows.

@@ -121,11 +121,11 @@ fn is_same(event: &SessionEvent, message: &ChatMessage) -> bool {
         }
 }
 
-/// A call that was settled since was told so later.
+/// A call that was resolved since was told so later.
 fn is_same_call(told: &CallRecord, stored: &CallRecord) -> bool {
-    if told.settled_by.is_some() || stored.settled_by.is_none() {
+    if told.resolved_by.is_some() || stored.resolved_by.is_none() {
         return told == stored;
     }
-    let (effect, settled_by) = (told.effect, None);
-    effect == Effect::Unknown && *told == CallRecord { effect, settled_by, ..stored.clone() }
+    let (effect, resolved_by) = (told.effect, None);
+    effect == Effect::Unknown && *told == CallRecord { effect, resolved_by, ..stored.clone() }
 }

@@ -334,7 +334,7 @@ impl std::fmt::Display for Kind<'_> {
             | EventKind::ModelMessage { .. }
             | EventKind::ToolCallProposed { .. }
             | EventKind::ConfirmationEnded { .. }
-            | EventKind::ToolCallSettled { .. }
+            | EventKind::ToolCallResolved { .. }
             | EventKind::SystemNotice { .. }
             | EventKind::Error { .. }
             | EventKind::Cleared

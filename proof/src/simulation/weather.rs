@@ -233,7 +233,7 @@ impl fmt::Display for Step<'_> {
             Transition::Ended(end) => {
                 write!(f, "{:?} {:?} {:?}", end.outcome, end.effect, end.result)
             }
-            Transition::Settled { settlement, .. } => write!(f, "settled {settlement:?}"),
+            Transition::Resolved { resolution, .. } => write!(f, "resolved {resolution:?}"),
             Transition::Revoked { .. } => f.write_str("revoked"),
         }
     }

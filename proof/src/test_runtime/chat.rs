@@ -125,7 +125,7 @@ impl Chat {
             | EventKind::Error { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::ToolCallSettled { .. }
+            | EventKind::ToolCallResolved { .. }
             | EventKind::Cleared => {}
         }
         Ok(None)

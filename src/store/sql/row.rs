@@ -41,7 +41,7 @@ pub(super) fn name<T: Serialize>(value: &T) -> String {
 /// The name of a step: the tag it has in JSON.
 pub(super) const fn step_name(step: &Transition) -> &'static str {
     match step {
-        Transition::Settled { .. } => "settled",
+        Transition::Resolved { .. } => "resolved",
         Transition::Revoked { .. } => "revoked",
         Transition::Proposed(_) => CallState::Proposed.name(),
         Transition::Awaiting { .. } => CallState::Awaiting.name(),
@@ -194,8 +194,8 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         approved_at: moment(row, "approved_at")?,
         expires_at: moment(row, "expires_at")?,
         revoked_at: moment(row, "revoked_at")?,
-        settled_by: values.json("settled_by")?,
-        settled_at: moment(row, "settled_at")?,
+        resolved_by: values.json("resolved_by")?,
+        resolved_at: moment(row, "resolved_at")?,
         proposed_at: Timestamp::from_millis(column(row, "proposed_at")?),
         ended_at: moment(row, "ended_at")?,
         unreadable: values.unreadable,

@@ -171,7 +171,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.search(
         "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
          decided_by = $8, ended_at = $9, asked = $10, approval = $11, approved_at = $12, expires_at = $13, \
-         revoked_at = $14, settled_by = $15, settled_at = $16, schema = $17, shown = $18, seal = $19 WHERE call = $1",
+         revoked_at = $14, resolved_by = $15, resolved_at = $16, schema = $17, shown = $18, seal = $19 WHERE call = $1",
     );
     script
         .bind(row.call.to_string())
@@ -185,7 +185,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.bind(moment(row.ended_at)).bind(row.asked.as_ref().map(row::json));
     script.bind(row.approval.as_ref().map(row::json)).bind(moment(row.approved_at));
     script.bind(moment(row.expires_at)).bind(moment(row.revoked_at));
-    script.bind(row.settled_by.as_ref().map(row::json)).bind(moment(row.settled_at));
+    script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
     script.bind(row.schema.as_ref().map(|schema| schema.bytes().as_slice()));
     script.bind(row.shown.as_ref().map(row::json)).bind(row.seal.map(String::from));
 }

@@ -15,9 +15,9 @@ mod chain;
 mod facts;
 mod forget;
 mod ledger;
+mod resolving;
 mod room;
 mod savepoints;
-mod settling;
 mod transcript;
 mod turns;
 
@@ -28,9 +28,9 @@ pub use approvals::*;
 pub use chain::*;
 pub use forget::*;
 pub use ledger::*;
+pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
-pub use settling::*;
 pub use transcript::*;
 pub use turns::*;
 
@@ -78,8 +78,8 @@ macro_rules! store_contract {
             an_ended_call_is_an_entry_of_the_transcript,
             a_call_that_never_ran_keeps_its_validated_arguments,
             a_discarded_result_stays_in_the_ledger_only,
-            an_unknown_effect_is_settled_once,
-            only_an_unknown_effect_is_settled_and_by_the_calls_user,
+            an_unknown_effect_is_resolved_once,
+            only_an_unknown_effect_is_resolved_and_by_the_calls_user,
             a_call_that_never_ran_has_no_effect,
             a_call_belongs_to_one_session,
             facts_of_one_job_build_on_each_other,

@@ -91,7 +91,7 @@ pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
         approval: None,
         outcome: Some(ToolOutcome::ok(serde_json::json!(1))),
         effect: Effect::None,
-        settled_by: None,
+        resolved_by: None,
         result: CallResult::Shown,
         proposed_at: at(1),
         ended_at: at(1),

@@ -77,7 +77,7 @@ impl StoreFixture {
     }
 
     /// Waits until nothing runs, and compares what the ledger says with what is in the tables.
-    pub(super) async fn settled(&self) {
+    pub(super) async fn resolved(&self) {
         // The dispatcher takes calls in their order: behind this one, all before it are counted as running.
         self.runtime.dispatch(Call::new(kim(), "barrier", "{}")).await.unwrap();
         until(async || self.runtime.running_tasks() == 0).await;
@@ -106,7 +106,7 @@ impl StoreFixture {
     }
 
     pub(super) async fn close(self) {
-        self.settled().await;
+        self.resolved().await;
         self.runtime.shutdown().await.unwrap();
         assert_eq!(self.runtime.running_tasks(), 0, "no task is left");
     }

@@ -7,9 +7,9 @@ mod fixture;
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EventCursor, EventKind,
-    IdempotencyKey, LedgerFilter, Limits, Runtime, SettleError, Settlement, Store, StreamItem,
-    TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
+    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EffectResolution,
+    EventCursor, EventKind, IdempotencyKey, LedgerFilter, Limits, ResolveError, Runtime, Store,
+    StreamItem, TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
 };
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use sqlx::SqliteConnection;
@@ -26,7 +26,7 @@ async fn ask_dropped_begins_a_turn_that_comes_to_its_end_or_none() {
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         let begun = dropped_after(polls, session.send("go")).await;
-        fixture.settled().await;
+        fixture.resolved().await;
         let messages = session.state().await.unwrap().messages.len();
         // User, call, answer: or nothing at all.
         assert_eq!(
@@ -164,24 +164,24 @@ async fn revoke_dropped_ends_the_standing_approval_or_does_not() {
 }
 
 #[tokio::test]
-async fn settle_dropped_settles_the_call_once_or_not_at_all() {
+async fn resolve_dropped_resolves_the_call_once_or_not_at_all() {
     let fixture = StoreFixture::new("lose_track").await;
     after_every_poll(async |polls| {
         let session = fixture.session(polls).await;
         session.send("go").await.unwrap().ended().await.unwrap();
-        let seen = dropped_after(polls, session.unsettled()).await;
-        let unsettled = session.unsettled().await.unwrap();
-        assert_eq!(unsettled.len(), 1);
-        let call = unsettled[0].call;
-        let settled = dropped_after(polls, session.settle(call, Settlement::DidNot)).await;
-        let again = session.settle(call, Settlement::DidNot).await;
+        let seen = dropped_after(polls, session.unresolved()).await;
+        let unresolved = session.unresolved().await.unwrap();
+        assert_eq!(unresolved.len(), 1);
+        let call = unresolved[0].call;
+        let resolved = dropped_after(polls, session.resolve(call, EffectResolution::DidNot)).await;
+        let again = session.resolve(call, EffectResolution::DidNot).await;
         assert!(
-            matches!(again, Ok(()) | Err(SettleError::NotUnknown { effect: Some(Effect::None) })),
+            matches!(again, Ok(()) | Err(ResolveError::NotUnknown { effect: Some(Effect::None) })),
             "{again:?}"
         );
-        assert!(session.unsettled().await.unwrap().is_empty());
+        assert!(session.unresolved().await.unwrap().is_empty());
         goes_on(&session).await;
-        seen.is_some() && settled.is_some()
+        seen.is_some() && resolved.is_some()
     })
     .await;
     fixture.close().await;
@@ -225,7 +225,7 @@ async fn a_transaction_dropped_is_committed_once_or_not_begun() {
             sqlx::query("INSERT INTO own VALUES (1)").execute(db).await
         };
         let ended = dropped_after(polls, fixture.runtime.transaction(run)).await;
-        fixture.settled().await;
+        fixture.resolved().await;
         let written = fixture.count(own).await - before;
         assert_eq!(written, i64::from(polls > 0));
         ended.is_some()
@@ -298,7 +298,7 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
             let confirm = decision.clone().map_or(Confirm::Nobody, Confirm::Always);
             let call = Call::new(kim(), name, "{}").confirm(confirm);
             let ended = dropped_after(polls, fixture.runtime.dispatch(call)).await;
-            fixture.settled().await;
+            fixture.resolved().await;
             let written = fixture.rows().await.len() - before;
             assert!(written <= 1 && (ended.is_none() || written == 1));
             ended.is_some()

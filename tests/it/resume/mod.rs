@@ -7,7 +7,7 @@ mod everywhere;
 mod keys;
 mod life;
 mod questions;
+mod resolving;
 mod sealed;
-mod settling;
 mod shutdown;
 mod turns;

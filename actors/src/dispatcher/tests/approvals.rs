@@ -75,7 +75,7 @@ async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run
 
     assert_eq!(runs.iter().map(crate::testing::Runs::count).sum::<usize>(), 1);
     assert!(test.store.connection().values().is_empty());
-    let rows = test.settled().await;
+    let rows = test.at_rest().await;
     for row in &rows[..2] {
         assert_eq!(row.arguments, json!({ "to": "kim" }), "the ledger has what was approved");
         let (links, _) = test.store.links(&row.session).await.unwrap();
@@ -101,7 +101,7 @@ async fn an_approval_waits_for_a_place_no_longer_than_it_counts() {
     stuck.open();
     assert_eq!(kind(&first.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 /// Without the dispatcher's own look at the time the store still refuses, and a transactional handler is undone.
@@ -125,7 +125,7 @@ async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leav
     gate.open();
     assert_eq!(kind(&call.end().await), "overloaded, None");
     assert!(test.store.connection().values().is_empty());
-    test.settled().await;
+    test.at_rest().await;
 }
 
 /// Whatever dies in between: of many answers one counts at most, and the ledger says the same.
@@ -189,7 +189,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
             Some(_) | None => assert!(row.decided_by == Some(kim()), "{row:?}"),
         }
     }
-    test.settled().await;
+    test.at_rest().await;
 }
 
 fn to(question: &Question, decision: Decision) -> Answer {

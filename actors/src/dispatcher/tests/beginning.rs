@@ -41,7 +41,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     gate.open();
     assert_eq!(kind(&asked.end().await), "dismissed, None");
     assert_eq!(kind(&running.end().await), "discarded, Committed");
-    test.settled().await;
+    test.at_rest().await;
     let mut late = test.begin_with("post", "{}", of_caller).await;
     assert_eq!(kind(&late.end().await), "withdrawn, None", "nothing begins any more");
 }
@@ -56,7 +56,7 @@ async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
     assert_eq!(kind(&asked.end().await), "withdrawn, None");
 }
 
-/// Else a person could settle what the handler is about to do.
+/// Else a person could resolve what the handler is about to do.
 #[tokio::test]
 async fn a_handler_is_known_to_run_before_the_ledger_says_so() {
     let test = TestRuntime::new([FakeTool::write("mail")]).await;

@@ -31,7 +31,7 @@ async fn a_question_whose_place_in_the_ledger_was_doubtful_is_asked_where_it_is_
     let question = call.question().await;
     test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_commit_that_fails_leaves_nothing_and_says_so() {
     let ended = call.end().await;
     assert_eq!((kind(&ended).as_str(), ended.is_recorded), ("store, None", true));
     assert!(test.store.connection().values().is_empty());
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn a_commit_whose_reply_is_lost_is_told_by_the_ledger() {
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(test.store.connection().values().len(), 1);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn an_approval_that_the_ledger_has_is_told_with_the_end_though_nobody_knew
     let end = call.end().await;
     assert_eq!((kind(&end).as_str(), end.is_recorded), ("store, None", true));
     assert_eq!(end.record.approval, Some(Approval::Once));
-    assert_eq!(end.record.approval, test.settled().await[0].approval);
+    assert_eq!(end.record.approval, test.at_rest().await[0].approval);
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_call_whose_steps_were_all_acknowledged_is_not_looked_up() {
         assert!(test.call(tool, "{}").await.is_recorded);
     }
     assert_eq!(test.store.readings(), before);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     };
     assert_eq!(end, ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable });
     assert_eq!(kind(&call.end().await), "handler_error, None", "the end that the ledger has");
-    assert_eq!(test.settled().await[0].decided_by, None);
+    assert_eq!(test.at_rest().await[0].decided_by, None);
 }
 
 #[tokio::test]

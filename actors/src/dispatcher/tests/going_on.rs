@@ -35,7 +35,7 @@ async fn with(
     let same = |request: &mut DispatchRequest| {
         let news = request.news.clone();
         *request = DispatchRequest {
-            standing: Some(Box::new(row.clone())),
+            ledger_row: Some(Box::new(row.clone())),
             leave: Default::default(),
             news,
             ..(*old).clone()
@@ -96,7 +96,7 @@ async fn a_question_that_was_left_is_asked_again_as_it_was() {
     test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_question_whose_arguments_or_text_were_changed_is_not_asked_again() {
         let end = again(&test, &call, &row).await.end().await;
         assert_eq!(kind(&end), "tool_changed, None");
         assert_eq!(runs.count(), 0);
-        test.settled().await;
+        test.at_rest().await;
     }
 }
 
@@ -124,7 +124,7 @@ async fn a_question_that_expired_meanwhile_is_not_asked_again() {
     row.expires_at = Some(Timestamp::from_millis(1));
     assert_eq!(kind(&again(&test, &call, &row).await.end().await), "expired, None");
     assert_eq!(runs.count(), 0);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn an_approval_that_was_left_is_used_once_and_without_a_question() {
     let DispatcherEvent::Ended(end) = call.next().await else { panic!("nobody is asked again") };
     assert_eq!(kind(&end), "ok, Committed");
     assert_eq!(runs.count(), 2, "the other call, and this one");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn an_approval_whose_seal_does_not_fit_counts_for_nothing() {
     row.expires_at = row.expires_at.map(|at| at.after(SHORT));
     assert_eq!(kind(&again(&test, &call, &row).await.end().await), "approval_not_sealed, None");
     assert_eq!(runs.count(), 1, "the other call");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -156,13 +156,13 @@ async fn what_was_left_does_not_go_on_behind_a_dismissal_and_says_what_it_was() 
         assert_eq!(kind(&end), format!("{}, None", CancelReason::Dismissed.name()));
     }
     assert_eq!(runs.count(), 0);
-    test.settled().await;
+    test.at_rest().await;
     let (test, runs, _, call, row) = approved().await;
     let dismissed = |request: &mut DispatchRequest| request.dismissal.dismiss(OnDismiss::Stop);
     let end = with(&test, &call, &row, dismissed).await.end().await;
     assert_eq!(kind(&end), format!("{}, None", CancelReason::Withdrawn.name()), "nobody is asked");
     assert_eq!(runs.count(), 1, "the other call");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 /// How a call ends instead of going on, which is what the ledger has of it.
@@ -221,7 +221,7 @@ async fn a_call_that_goes_on_waits_for_its_place_and_a_new_one_is_refused() {
     let question = call.question().await;
     test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -245,5 +245,5 @@ async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_wait
     assert_eq!(kind(&first.end().await), "ok, Committed");
     assert_eq!(kind(&second.end().await), "discarded, Committed");
     assert_eq!(runs.count(), 2);
-    test.settled().await;
+    test.at_rest().await;
 }

@@ -13,14 +13,15 @@ use crate::{
         ToolResult, Write,
     },
     protocol::{
-        Effect, EffectPolicy, Locale, SettledBy, SettledCall, Settlement, ToolOutcome, ToolSpec,
+        Effect, EffectPolicy, EffectResolution, Locale, ResolvedBy, ResolvedCall, ToolOutcome,
+        ToolSpec,
     },
     test_runtime::{OneCall, TestRuntime, in_time, kind},
     testing::{End, FakeTool, Gate, MemoryConnection},
 };
 
 #[tokio::test]
-async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics() {
+async fn a_late_handler_is_resolved_by_what_it_did_and_not_at_all_where_it_panics() {
     for (end, effect) in [
         (End::Echo, Effect::Committed),
         (End::Refuse("no", "not done"), Effect::None),
@@ -31,13 +32,13 @@ async fn a_late_handler_is_settled_by_what_it_did_and_not_at_all_where_it_panics
             TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate).end(end.clone())]).await;
         assert_eq!(kind(&test.call("mail", "{}").await), "timeout, Unknown");
         gate.open();
-        let rows = test.settled().await;
+        let rows = test.at_rest().await;
         assert_eq!((rows.len(), rows[0].effect), (1, Some(effect)), "{end:?}");
     }
 }
 
 /// A call whose asker was told that nobody can tell, with what hears of its handler's end.
-async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<SettledCall>) {
+async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<ResolvedCall>) {
     let (late, heard) = mpsc::unbounded_channel();
     let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);
     let mut call = test.begin_with("mail", "{}", hears).await;
@@ -60,32 +61,32 @@ async fn whoever_has_the_end_of_a_late_handler_hears_what_it_did_once_that_is_re
     let id = call.request.call.id;
     assert!(test.tree.around.is_running(id));
     gate.open();
-    let settled = in_time(heard.recv()).await.unwrap();
+    let resolved = in_time(heard.recv()).await.unwrap();
     assert_eq!(
-        (settled.call, settled.settlement, settled.by),
-        (id, Settlement::TookEffect, SettledBy::Handler)
+        (resolved.call, resolved.resolution, resolved.by),
+        (id, EffectResolution::TookEffect, ResolvedBy::Handler)
     );
-    let row = test.settled().await.remove(0);
-    assert_eq!((row.effect, row.settled_by), (Some(Effect::Committed), Some(SettledBy::Handler)));
+    let row = test.at_rest().await.remove(0);
+    assert_eq!((row.effect, row.resolved_by), (Some(Effect::Committed), Some(ResolvedBy::Handler)));
     assert!(!test.tree.around.is_running(id));
 }
 
 #[tokio::test]
-async fn a_late_end_of_a_call_that_was_settled_before_changes_nothing_and_tells_nobody() {
+async fn a_late_end_of_a_call_that_was_resolved_before_changes_nothing_and_tells_nobody() {
     let gate = Gate::new();
     let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (call, mut heard) = timed_out(&test).await;
-    let by = SettledBy::Person { user: call.request.user.clone() };
-    let settlement = Settlement::DidNot;
-    step(&test, &call, Transition::Settled { settlement, by: by.clone() }).await;
+    let by = ResolvedBy::Person { user: call.request.user.clone() };
+    let resolution = EffectResolution::DidNot;
+    step(&test, &call, Transition::Resolved { resolution, by: by.clone() }).await;
     gate.open();
-    let row = test.settled().await.remove(0);
-    assert_eq!((row.effect, row.settled_by), (Some(Effect::None), Some(by)));
+    let row = test.at_rest().await.remove(0);
+    assert_eq!((row.effect, row.resolved_by), (Some(Effect::None), Some(by)));
     assert!(heard.try_recv().is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
+async fn a_late_handler_resolves_a_call_that_was_ended_without_it() {
     let gate = Gate::new();
     let test = TestRuntime::new([hasty(FakeTool::write("mail")).gate(&gate)]).await;
     let (late, mut heard) = mpsc::unbounded_channel();
@@ -100,8 +101,8 @@ async fn a_late_handler_settles_a_call_that_was_ended_without_it() {
     assert_eq!(lost.effect, Effect::Unknown);
     step(&test, &call, Transition::Ended(lost)).await;
     gate.open();
-    assert_eq!(in_time(heard.recv()).await.unwrap().settlement, Settlement::TookEffect);
-    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(in_time(heard.recv()).await.unwrap().resolution, EffectResolution::TookEffect);
+    assert_eq!(test.at_rest().await[0].effect, Some(Effect::Committed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +116,7 @@ async fn a_late_handler_whose_timeout_could_not_be_recorded_is_recorded_with_its
     let told = call.end().await;
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, Unknown", false));
     gate.open();
-    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(test.at_rest().await[0].effect, Some(Effect::Committed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +129,7 @@ async fn a_late_handler_whose_real_end_was_recorded_has_nothing_more_to_record()
     assert!(!call.end().await.is_recorded);
     let before = test.store.commits();
     gate.open();
-    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed));
+    assert_eq!(test.at_rest().await[0].effect, Some(Effect::Committed));
     assert_eq!(test.store.commits() - before, 1);
 }
 
@@ -142,7 +143,7 @@ async fn a_late_reader_of_which_the_ledger_never_heard_is_left_out_of_it() {
     let told = call.end().await;
     assert_eq!((kind(&told).as_str(), told.is_recorded), ("store, None", false));
     gate.open();
-    assert_eq!(test.settled().await, []);
+    assert_eq!(test.at_rest().await, []);
 }
 
 #[tokio::test]
@@ -155,14 +156,14 @@ async fn a_late_reader_whose_call_the_ledger_has_is_recorded_with_its_real_end()
     let store = test.store.clone();
     let goes_on = |request: &mut DispatchRequest| {
         let news = request.news.clone();
-        let standing = Some(Box::new(row));
-        *request = DispatchRequest { news, standing, ..(*proposed.request).clone() };
+        let ledger_row = Some(Box::new(row));
+        *request = DispatchRequest { news, ledger_row, ..(*proposed.request).clone() };
         store.fail_next_begin();
     };
     let mut call = test.begin_with("look", "{}", goes_on).await;
     assert!(!call.end().await.is_recorded);
     gate.open();
-    let row = test.settled().await.remove(0);
+    let row = test.at_rest().await.remove(0);
     assert!(row.outcome.is_some_and(|outcome| outcome.is_ok()));
 }
 
@@ -178,7 +179,7 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     ];
     let test = TestRuntime::new(tools).await;
     test.call("read", "{}").await;
-    let row = test.settled().await.remove(0);
+    let row = test.at_rest().await.remove(0);
     for (name, begun) in [
         ("read", Effect::None),
         ("look", Effect::None),
@@ -242,5 +243,5 @@ async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_tak
     drop(in_time(place.reserve()).await.unwrap());
     drop(paused);
     assert_eq!(kind(&call.end().await), "timeout, None");
-    test.settled().await;
+    test.at_rest().await;
 }

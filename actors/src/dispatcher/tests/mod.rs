@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
-use super::{DispatcherEvent, DispatcherMsg, settle};
+use super::{DispatcherEvent, DispatcherMsg, end_lost};
 use crate::{
     protocol::{
         Asker, CallResult, CancelReason, ConfirmationEnd, Decision, Effect, Fault, Limits,
@@ -76,7 +76,7 @@ async fn each_end_of_a_handler_is_one_outcome_with_the_effect_that_it_had() {
             }
         }
         assert_eq!(test.store.connection().values().len(), usize::from(word == "ok"));
-        let rows = test.settled().await;
+        let rows = test.at_rest().await;
         assert_eq!(rows.len(), 4);
         assert_eq!(rows[3].effect, Some(done), "{end:?}");
     }
@@ -99,7 +99,7 @@ async fn refusals_need_no_handler_and_are_recorded() {
         assert_eq!(ended.record.arguments, json!(arguments), "the raw text is kept");
     }
     assert_eq!(runs.count(), 0);
-    assert_eq!(test.settled().await.len(), 3);
+    assert_eq!(test.at_rest().await.len(), 3);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn what_was_approved_is_run_once_and_what_was_not_is_never_run() {
     let mut unreachable = test.begin_with("save", "{}", nobody).await;
     assert_eq!(kind(&unreachable.end().await), "unreachable, None");
     assert_eq!(runs.count(), 1);
-    let rows = test.settled().await;
+    let rows = test.at_rest().await;
     let deciders: Vec<_> = rows.iter().map(|row| row.decided_by.is_some()).collect();
     assert_eq!(deciders, [true, true, false]);
 }
@@ -147,7 +147,7 @@ async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
         test.answer(&question, Decision::Approve).await.unwrap();
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_question_expires_and_too_many_are_refused() {
     };
     assert_eq!(end, expired);
     assert_eq!(kind(&call.end().await), "expired, None");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_begin
         let ended = running.end().await;
         assert_eq!(kind(&ended), "discarded, Committed");
         assert_eq!(ended.record.result, CallResult::Discarded);
-        test.settled().await;
+        test.at_rest().await;
     }
 }
 
@@ -208,7 +208,7 @@ async fn a_lost_question_is_asked_again_and_heard_of_again() {
     let again = call.question().await;
     test.answer(&again, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn a_tool_runs_as_often_at_once_as_it_said_and_waiting_for_it_has_an_end()
     assert_eq!(kind(&test.call("mail", "{}").await), "timeout, Unknown");
     assert_eq!(kind(&test.call("mail", "{}").await), "overloaded, None");
     stuck.open();
-    assert_eq!(test.settled().await[0].effect, Some(Effect::Committed), "its late end");
+    assert_eq!(test.at_rest().await[0].effect, Some(Effect::Committed), "its late end");
     assert_eq!(runs.count(), 2);
 }
 
@@ -245,7 +245,7 @@ async fn a_transaction_past_its_deadline_is_undone_and_the_next_one_runs() {
     assert_eq!(kind(&test.call("slow", "{}").await), "timeout, None");
     assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
     assert_eq!(test.store.connection().values().into_keys().collect::<Vec<_>>(), ["save"]);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 /// A call whose handler waits with the open transaction in its hands.
@@ -267,7 +267,7 @@ async fn killing_the_store_actor_while_a_handler_holds_the_transaction_loses_not
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(test.store.connection().values().len(), 1);
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -283,11 +283,11 @@ async fn killing_the_dispatcher_changes_no_outcome() {
     assert_eq!(test.tree.dispatcher.ask(running, PATIENCE).await.unwrap(), 1);
     gate.open();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
-async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
+async fn a_call_that_lost_its_actors_is_resolved_by_what_the_ledger_knows() {
     let gate = Gate::new();
     let tools = [FakeTool::write("mail").gate(&gate), FakeTool::write("never")];
     let test = TestRuntime::new(tools).await;
@@ -295,15 +295,15 @@ async fn a_call_that_lost_its_actors_is_settled_by_what_the_ledger_knows() {
     in_time(gate.arrived(1)).await;
     gate.open();
     let end = ended.end().await;
-    let settled = settle(&test.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
-    assert_eq!(settled.record.outcome, end.record.outcome, "the end that the ledger has");
+    let ended_again = end_lost(&test.tree.around, ended.request.clone(), &Fault::REPLY_LOST).await;
+    assert_eq!(ended_again.record.outcome, end.record.outcome, "the end that the ledger has");
     let unheard = test.begin_with("never", "{}", |request| request.call.name = "gone".into()).await;
     let id = crate::protocol::CallId::new(uuid::Uuid::now_v7());
     let call = crate::protocol::ToolCall { id, ..unheard.request.call.clone() };
     let request = super::DispatchRequest { call, seq: 2, ..(*unheard.request).clone() };
-    let settled = settle(&test.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
-    assert_eq!(kind(&settled), "handler_error, None", "it had not begun");
-    test.settled().await;
+    let ended_again = end_lost(&test.tree.around, Arc::new(request), &Fault::REPLY_LOST).await;
+    assert_eq!(kind(&ended_again), "handler_error, None", "it had not begun");
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -328,5 +328,5 @@ async fn a_call_that_waits_for_a_place_of_its_tool_does_not_begin_for_a_closed_s
     gate.open();
     assert_eq!(kind(&running.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
-    test.settled().await;
+    test.at_rest().await;
 }

@@ -49,10 +49,10 @@ async fn ends_instead(
     row: &LedgerRow,
     change: impl FnOnce(&DispatchRequest),
 ) -> Option<ToolOutcome> {
-    let standing = Some(Box::new(row.clone()));
+    let ledger_row = Some(Box::new(row.clone()));
     let old = DispatchRequest::clone(&call.request);
     let request = DispatchRequest {
-        standing,
+        ledger_row,
         leave: Default::default(),
         dismissal: Default::default(),
         ..old

@@ -107,7 +107,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
     let end = call.end().await;
     assert_eq!(kind(&end), "withdrawn, None");
     assert_eq!(end.record.arguments, json!({ "page": 3 }));
-    assert_eq!(test.settled().await[0].arguments, end.record.arguments);
+    assert_eq!(test.at_rest().await[0].arguments, end.record.arguments);
     let (test, mut call) = waiting(EffectPolicy::Write, leaves).await;
     let left = call.next().await;
     assert!(matches!(left, DispatcherEvent::Left { .. }), "{left:?}");
@@ -129,7 +129,7 @@ async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_
 async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
     let (test, mut call) = waiting(EffectPolicy::Destructive, stops).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn what_waits_for_the_transaction_gets_it_in_a_turn_that_goes_on_without_i
     let finishes = |request: &DispatchRequest| request.dismissal.dismiss(OnDismiss::Finish);
     let (test, mut call) = waiting(EffectPolicy::Write, finishes).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn slow_work_before_the_transaction_that_passes_its_deadline_has_done_noth
     let told = Text::TimedOut { seconds: SHORT.as_secs_f64(), effect: Effect::None };
     let told = ToolOutcome::error("timeout", told.in_locale(Locale::En));
     assert_eq!((end.record.outcome, end.record.effect), (Some(told), Effect::None));
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -173,6 +173,6 @@ async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_
         assert_eq!((&*kind(&end), end.is_recorded), (expected, true));
         let Some(ToolOutcome::Err(told)) = end.record.outcome else { panic!("it is refused") };
         assert_eq!(told.reason, reason);
-        test.settled().await;
+        test.at_rest().await;
     }
 }

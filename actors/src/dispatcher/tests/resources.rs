@@ -50,7 +50,7 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
     for call in [&mut beside, &mut second, &mut third] {
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    test.settled().await;
+    test.at_rest().await;
     assert_eq!(test.tree.around.permits.resources(), 0, "no key is kept that nobody uses");
 }
 
@@ -71,7 +71,7 @@ async fn as_many_calls_run_at_once_on_a_resource_as_it_says() {
     for call in calls.iter_mut().chain([&mut beside]) {
         assert_eq!(kind(&call.end().await), "ok, Committed");
     }
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn waiting_for_a_resource_takes_no_place_of_the_tool() {
     gate.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
     assert_eq!(kind(&waiting.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
     ] {
         assert_eq!(kind(&test.call(tool, A).await), end, "{tool}");
     }
-    test.settled().await;
+    test.at_rest().await;
     assert_eq!(test.tree.around.permits.resources(), 0);
 }
 
@@ -162,7 +162,7 @@ async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     assert_eq!(kind(&asked.end().await), "overloaded, None");
     stuck.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
-    let rows = test.settled().await;
+    let rows = test.at_rest().await;
     assert_eq!(rows[0].effect, Some(Effect::Committed));
     assert_eq!(test.tree.around.permits.resources(), 0);
 }
@@ -187,5 +187,5 @@ async fn an_edited_call_waits_for_the_resource_that_it_will_work_on() {
     assert_eq!(kind(&asked.end().await), "ok, Committed");
     gate.open();
     assert_eq!(kind(&holding.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }

@@ -93,7 +93,7 @@ async fn said(tool: impl Tool) -> String {
     assert!(question.text.contains(&question.consequence), "{}", question.text);
     test.answer(&question, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
     question.consequence
 }
 
@@ -122,5 +122,5 @@ async fn arguments_that_no_question_can_show_are_refused_as_what_they_are() {
     let breach = Text::Breach(&Breach::TooLong { max_bytes: MAX_BYTES }).in_locale(Locale::En);
     let reason = Text::BadArguments(&breach).in_locale(Locale::En);
     assert_eq!(end.record.outcome, Some(ToolOutcome::error("validation", reason)));
-    test.settled().await;
+    test.at_rest().await;
 }

@@ -77,7 +77,7 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
         test.answer(&elsewhere, Decision::Deny).await.unwrap();
     }
     chat.is_asked("mail", r#"{"to":"kim"}"#).await;
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
     let mut chat = Chat { test: &test, session, turn, seq: 1 };
     chat.is_asked("mail", r#"{"to":"lee"}"#).await;
     assert_eq!(kind(&chat.next("mail", "{}").await.end().await), "ok, Committed");
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_th
         let event = chat.next(tool, "{}").await.next().await;
         assert!(matches!(event, DispatcherEvent::Ended(_)), "{tool}: {event:?}");
     }
-    test.settled().await;
+    test.at_rest().await;
 }
 
 #[tokio::test]
@@ -122,5 +122,5 @@ async fn an_approval_on_another_resource_does_not_stand_before_the_one_that_cove
         let event = chat.next("mail", arguments).await.next().await;
         assert!(matches!(event, DispatcherEvent::Ended(_)), "{arguments}: {event:?}");
     }
-    test.settled().await;
+    test.at_rest().await;
 }

@@ -23,7 +23,7 @@ use crate::{
     mailbox::Recipient,
     port::Clock,
     protocol::{
-        Bound, EventKind, LimitExceeded, Limits, Locale, Scope, SessionId, SettledCall, Text,
+        Bound, EventKind, LimitExceeded, Limits, Locale, ResolvedCall, Scope, SessionId, Text,
         Timestamp, TurnId, UserId,
     },
     telemetry::refused,
@@ -38,7 +38,7 @@ pub struct SessionSlot {
     feed: Arc<Feed>,
     state: Mutex<SlotState>,
     /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
-    unsettled: TaskTracker,
+    open_writes: TaskTracker,
     pub(crate) handover: Mutex<Option<KeptHandover>>,
     /// Somebody will try again to give an abandoned turn its end.
     pub(crate) is_retrying: AtomicBool,
@@ -94,7 +94,7 @@ impl SessionSlot {
             user: user.clone(),
             feed: Feed::new(limits.max_feed_events, limits.max_streaming_bytes),
             state: Mutex::new(SlotState::Asleep),
-            unsettled: TaskTracker::new(),
+            open_writes: TaskTracker::new(),
             handover: Mutex::default(),
             is_retrying: AtomicBool::new(false),
             handled: AtomicU64::new(0),
@@ -123,7 +123,7 @@ impl SessionSlot {
 
     /// Something begins that will end in the store. Dropped when its end is known.
     pub(crate) fn begins(self: &Arc<Self>) -> Begun {
-        Begun { _token: self.unsettled.token(), slot: self.clone() }
+        Begun { _token: self.open_writes.token(), slot: self.clone() }
     }
 
     /// Something begins beside the session's actor, which sleeps: whoever wakes it waits for the end, and meanwhile nothing
@@ -132,15 +132,15 @@ impl SessionSlot {
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: whoever wakes the session later finds what began.
         let state = self.state();
-        let has_ended = self.unsettled.is_empty() && !self.has_handover();
+        let has_ended = self.open_writes.is_empty() && !self.has_handover();
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
     /// Waits until the store has all that was ever begun behind this slot. It takes no longer than the deadlines of
     /// tools and store.
-    pub(crate) async fn settled(&self) {
-        self.unsettled.close(); // it can still be added to; only a closed tracker can be waited for
-        self.unsettled.wait().await;
+    pub(crate) async fn writes_ended(&self) {
+        self.open_writes.close(); // it can still be added to; only a closed tracker can be waited for
+        self.open_writes.wait().await;
     }
 
     /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
@@ -202,10 +202,10 @@ impl SessionSlot {
         turn: TurnId,
         locale: Locale,
         clock: Arc<dyn Clock>,
-    ) -> Recipient<SettledCall> {
+    ) -> Recipient<ResolvedCall> {
         let slot = self.clone();
-        Recipient::function(move |settled| {
-            slot.found_out(turn, clock.now(), locale, settled);
+        Recipient::function(move |resolved| {
+            slot.found_out(turn, clock.now(), locale, resolved);
             true
         })
     }
@@ -217,23 +217,23 @@ impl SessionSlot {
         turn: TurnId,
         at: Timestamp,
         locale: Locale,
-        settled: SettledCall,
+        resolved: ResolvedCall,
     ) {
-        let (tool, settlement) = (&*settled.name, settled.settlement);
-        let text = Text::Settled { tool, settlement }.in_locale(locale);
-        let msg = SessionMsg::Settled(settled.clone());
+        let (tool, resolution) = (&*resolved.name, resolved.resolution);
+        let text = Text::Resolved { tool, resolution }.in_locale(locale);
+        let msg = SessionMsg::Resolved(resolved.clone());
         match &mut *self.state() {
             SlotState::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
             // There are no more of these than calls that ran, so nobody else is kept out by them.
             SlotState::Waking(waiting) => waiting.push(msg),
             SlotState::Asleep => {}
         }
-        // Whoever reads the call's entry later reads it settled, so this is not told again.
+        // Whoever reads the call's entry later reads it resolved, so this is not told again.
         self.feed.publish(
             turn,
             at,
             Durability::Transient,
-            EventKind::ToolCallSettled { settled, text },
+            EventKind::ToolCallResolved { resolved, text },
         );
     }
 

@@ -161,7 +161,7 @@ async fn start(
     let session = slot.session();
     let awake = admit(slot, wiring, policy).await?;
     // What an actor before this one began is still on its way to the store, with numbers of its own.
-    slot.settled().await;
+    slot.writes_ended().await;
     failpoint("opening.loads").await.map_err(unreadable)?;
     let (mut stored, handover) = (load(session, wiring).await?, slot.handover());
     let mut seen_to = SeenTo::default();
@@ -293,7 +293,7 @@ fn refuse(msg: SessionMsg, cause: &OpenError) {
             | SessionMsg::Stored { .. }
             | SessionMsg::Llm(_)
             | SessionMsg::Dispatcher(_)
-            | SessionMsg::Settled(_)
+            | SessionMsg::Resolved(_)
             | SessionMsg::Idle
             | SessionMsg::Sleep { .. },
             _,

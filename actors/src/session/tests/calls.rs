@@ -64,7 +64,7 @@ async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_no
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert_eq!(probe.lines().matches("too_many_calls").count(), 3, "{}", probe.lines());
-    assert_eq!((runs.count(), yard.settled().await.len()), (2, 5));
+    assert_eq!((runs.count(), yard.at_rest().await.len()), (2, 5));
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(probe.lines().len() < 20_000, "{}", probe.lines().len());
-    let rows = yard.settled().await;
+    let rows = yard.at_rest().await;
     assert_eq!((runs.count(), rows.len()), (0, 2));
     for row in &rows {
         assert!(row.raw_arguments.len() < 2_000 && row.name.len() < 2_000);
@@ -171,7 +171,7 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
             closed.cancel();
             gate.open();
         }
-        let rows = yard.settled().await;
+        let rows = yard.at_rest().await;
         let reasons: Vec<_> =
             rows.iter().map(|row| row.outcome.as_ref().unwrap().is_ok()).collect();
         assert_eq!((runs.0.count(), runs.1.count()), (1, 0));
@@ -195,7 +195,7 @@ async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_tha
     gate.open();
     assert_eq!(words(&yard, &slot).await, ["go", "look None Discarded", "look None Shown"]);
     assert_eq!(runs.count(), 1);
-    let rows = yard.settled().await;
+    let rows = yard.at_rest().await;
     let withdrawn = rows[1].outcome.as_ref().unwrap().to_string();
     assert_eq!(withdrawn, "the turn ended before this began, so it was not run");
 }
@@ -249,7 +249,7 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
     script.next().await.say("Done.");
     in_time(end).await.unwrap();
     assert_eq!(*told.lock().unwrap(), [false, true, false, false, false, false]);
-    let results: Vec<_> = yard.settled().await.iter().map(|row| row.result).collect();
+    let results: Vec<_> = yard.at_rest().await.iter().map(|row| row.result).collect();
     let expected = [CallResult::Discarded, CallResult::Shown, CallResult::Shown];
     assert_eq!(results, expected.map(Some), "what counts is told that it does");
 }
@@ -282,7 +282,7 @@ async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(probe.lines().contains("answered Approve\n"), "{}", probe.lines());
-    let call = yard.settled().await.pop().unwrap();
+    let call = yard.at_rest().await.pop().unwrap();
     assert_eq!((call.approval, call.asked), (Some(crate::protocol::Approval::Once), None));
 }
 

@@ -8,21 +8,21 @@ use super::{asleep, by_hand, calling};
 use crate::{
     port::{LedgerRow, StoreError},
     protocol::{
-        CallId, CompletionRequest, Decision, Effect, EventKind, Limits, Locale, PromptMessage,
-        SettledBy, SettledCall, Settlement, Timestamp, UserId,
+        CallId, CompletionRequest, Decision, Effect, EffectResolution, EventKind, Limits, Locale,
+        PromptMessage, ResolvedBy, ResolvedCall, Timestamp, UserId,
     },
-    session::{SessionSlot, SettleError, settle, turn::effect_resolution::stands},
+    session::{ResolveError, SessionSlot, resolve, turn::effect_resolution::stands},
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
 };
 
-async fn settles(
+async fn resolves(
     yard: &TestRuntime,
     slot: &SessionSlot,
     call: CallId,
-    settlement: Settlement,
-) -> Result<(), SettleError> {
-    in_time(settle(slot, &yard.wiring, Locale::En, call, settlement)).await
+    resolution: EffectResolution,
+) -> Result<(), ResolveError> {
+    in_time(resolve(slot, &yard.wiring, Locale::En, call, resolution)).await
 }
 
 /// What the model reads of the calls before it.
@@ -34,13 +34,13 @@ fn envelopes(request: &CompletionRequest) -> String {
     request.messages.iter().filter_map(envelope).collect::<Vec<_>>().join("\n")
 }
 
-async fn until_settled(probe: &mut Probe) -> SettledCall {
-    let settled = |kind: &EventKind| {
-        let EventKind::ToolCallSettled { settled, .. } = kind else { return None };
-        Some(settled.clone())
+async fn until_resolved(probe: &mut Probe) -> ResolvedCall {
+    let resolved = |kind: &EventKind| {
+        let EventKind::ToolCallResolved { resolved, .. } = kind else { return None };
+        Some(resolved.clone())
     };
-    probe.until(|events| events.iter().any(|event| settled(&event.kind).is_some())).await;
-    probe.events().iter().find_map(|event| settled(&event.kind)).unwrap()
+    probe.until(|events| events.iter().any(|event| resolved(&event.kind).is_some())).await;
+    probe.events().iter().find_map(|event| resolved(&event.kind)).unwrap()
 }
 
 fn torn() -> FakeTool {
@@ -73,12 +73,12 @@ async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_s
     let completion = script.next().await;
     assert!(envelopes(completion.request()).contains("It may have taken effect."));
     let call = yard.ledger().await[0].call;
-    let early = settles(&yard, &slot, call, Settlement::DidNot).await;
-    assert!(matches!(early, Err(SettleError::StillRuns)), "{early:?}");
+    let early = resolves(&yard, &slot, call, EffectResolution::DidNot).await;
+    assert!(matches!(early, Err(ResolveError::StillRuns)), "{early:?}");
 
     gate.open();
-    let settled = until_settled(&mut probe).await;
-    assert_eq!((settled.call, settled.by), (call, SettledBy::Handler));
+    let resolved = until_resolved(&mut probe).await;
+    assert_eq!((resolved.call, resolved.by), (call, ResolvedBy::Handler));
     completion.finish(calling("", &["look"]));
     let completion = script.next().await;
     let told = envelopes(completion.request());
@@ -86,12 +86,12 @@ async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_s
     assert!(told.contains(known), "{told}");
     completion.say("It was sent.");
     in_time(end).await.unwrap();
-    let late = settles(&yard, &slot, call, Settlement::DidNot).await;
+    let late = resolves(&yard, &slot, call, EffectResolution::DidNot).await;
     assert!(
-        matches!(late, Err(SettleError::NotUnknown { effect: Some(Effect::Committed) })),
+        matches!(late, Err(ResolveError::NotUnknown { effect: Some(Effect::Committed) })),
         "{late:?}"
     );
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
@@ -104,11 +104,11 @@ async fn what_a_person_found_out_is_told_to_the_model_in_the_next_turn_and_to_su
     in_time(end).await.unwrap();
     let mut probe = Probe::new(slot.feed().subscribe());
     let call = yard.ledger().await[0].call;
-    settles(&yard, &slot, call, Settlement::DidNot).await.unwrap();
-    let by = SettledBy::Person { user: kim() };
-    let settled = until_settled(&mut probe).await;
-    assert_eq!((settled.settlement, &settled.by), (Settlement::DidNot, &by));
-    assert_eq!(probe.lines(), "settled mail: it is known now that it did not take effect.");
+    resolves(&yard, &slot, call, EffectResolution::DidNot).await.unwrap();
+    let by = ResolvedBy::Person { user: kim() };
+    let resolved = until_resolved(&mut probe).await;
+    assert_eq!((resolved.resolution, &resolved.by), (EffectResolution::DidNot, &by));
+    assert_eq!(probe.lines(), "resolved mail: it is known now that it did not take effect.");
 
     let end = yard.ask(&slot, "and now?").await.unwrap();
     let completion = script.next().await;
@@ -116,128 +116,130 @@ async fn what_a_person_found_out_is_told_to_the_model_in_the_next_turn_and_to_su
     assert!(told.contains("mail: it is known now that it did not take effect."), "{told}");
     completion.say("I try again.");
     in_time(end).await.unwrap();
-    let row = yard.settled().await.remove(0);
-    assert_eq!((row.effect, row.settled_by), (Some(Effect::None), Some(by)));
+    let row = yard.at_rest().await.remove(0);
+    assert_eq!((row.effect, row.resolved_by), (Some(Effect::None), Some(by)));
 }
 
 #[tokio::test]
-async fn a_session_that_sleeps_is_settled_in_its_sleep_and_knows_when_it_wakes() {
+async fn a_session_that_sleeps_is_resolved_in_its_sleep_and_knows_when_it_wakes() {
     let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
     let (yard, slot, row) = with_an_unknown_effect(limits).await;
     in_time(asleep(&slot)).await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    settles(&yard, &slot, row.call, Settlement::TookEffect).await.unwrap();
-    assert_eq!(until_settled(&mut probe).await.call, row.call);
+    resolves(&yard, &slot, row.call, EffectResolution::TookEffect).await.unwrap();
+    assert_eq!(until_resolved(&mut probe).await.call, row.call);
     assert!(slot.awake().is_none(), "nobody had to wake it");
     let messages = yard.state(&slot).await.messages;
     let entry = yard.ledger().await[0].entry().unwrap();
     assert!(messages.contains(&entry), "{messages:?}");
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
-async fn a_settlement_that_cannot_be_is_refused_with_its_reason_and_changes_nothing() {
+async fn a_resolution_that_cannot_be_is_refused_with_its_reason_and_changes_nothing() {
     let (yard, slot, row) = with_an_unknown_effect(Limits::default()).await;
-    let settlement = Settlement::TookEffect;
+    let resolution = EffectResolution::TookEffect;
     let nobodys = CallId::new(Uuid::from_u128(1));
-    let refused = settles(&yard, &slot, nobodys, settlement).await;
-    assert!(matches!(refused, Err(SettleError::UnknownCall(call)) if call == nobodys));
+    let refused = resolves(&yard, &slot, nobodys, resolution).await;
+    assert!(matches!(refused, Err(ResolveError::UnknownCall(call)) if call == nobodys));
     let other = yard.slot("other").await;
-    let refused = settles(&yard, &other, row.call, settlement).await;
-    assert!(matches!(refused, Err(SettleError::UnknownCall(_))), "{refused:?}");
+    let refused = resolves(&yard, &other, row.call, resolution).await;
+    assert!(matches!(refused, Err(ResolveError::UnknownCall(_))), "{refused:?}");
     let lee = UserId::new("lee").unwrap();
     let lees = yard.sessions.slot(&session("lees"), &lee, &yard.tree.around.limits).unwrap();
-    let refused = settles(&yard, &lees, row.call, settlement).await;
-    assert!(matches!(refused, Err(SettleError::NotYours)), "{refused:?}");
+    let refused = resolves(&yard, &lees, row.call, resolution).await;
+    assert!(matches!(refused, Err(ResolveError::NotYours)), "{refused:?}");
     yard.store.fail_next_begin();
-    let refused = settles(&yard, &slot, row.call, settlement).await;
-    assert!(matches!(refused, Err(SettleError::Store(_))), "{refused:?}");
+    let refused = resolves(&yard, &slot, row.call, resolution).await;
+    assert!(matches!(refused, Err(ResolveError::Store(_))), "{refused:?}");
     assert_eq!(yard.ledger().await, std::slice::from_ref(&row));
 
     yard.store.lose_next_commit_reply();
-    settles(&yard, &slot, row.call, settlement).await.expect("the ledger has it");
-    for again in [Settlement::TookEffect, Settlement::DidNot] {
-        let refused = settles(&yard, &slot, row.call, again).await;
+    resolves(&yard, &slot, row.call, resolution).await.expect("the ledger has it");
+    for again in [EffectResolution::TookEffect, EffectResolution::DidNot] {
+        let refused = resolves(&yard, &slot, row.call, again).await;
         let known = Some(Effect::Committed);
         assert!(
-            matches!(refused, Err(SettleError::NotUnknown { effect }) if effect == known),
+            matches!(refused, Err(ResolveError::NotUnknown { effect }) if effect == known),
             "{refused:?}"
         );
     }
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
-async fn a_call_that_has_not_ended_is_not_settled() {
+async fn a_call_that_has_not_ended_is_not_resolved() {
     let (yard, mut script) = by_hand([FakeTool::destructive("burn")]).await;
     let slot = yard.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["burn"]));
     let question = probe.question().await;
-    let refused = settles(&yard, &slot, question.call, Settlement::DidNot).await;
-    assert!(matches!(refused, Err(SettleError::NotUnknown { effect: None })), "{refused:?}");
+    let refused = resolves(&yard, &slot, question.call, EffectResolution::DidNot).await;
+    assert!(matches!(refused, Err(ResolveError::NotUnknown { effect: None })), "{refused:?}");
     yard.answer(&question, Decision::Deny).await.unwrap();
     script.next().await.say("Not done.");
     in_time(end).await.unwrap();
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
-async fn of_many_who_settle_at_once_exactly_one_wins_and_is_heard() {
+async fn of_many_who_resolve_at_once_exactly_one_wins_and_is_heard() {
     for number in 0..8 {
         let (yard, slot, row) = with_an_unknown_effect(Limits::default()).await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let settlements = [Settlement::TookEffect, Settlement::DidNot, Settlement::TookEffect];
-        let all = settlements.map(|settlement| settles(&yard, &slot, row.call, settlement));
+        let resolutions =
+            [EffectResolution::TookEffect, EffectResolution::DidNot, EffectResolution::TookEffect];
+        let all = resolutions.map(|resolution| resolves(&yard, &slot, row.call, resolution));
         let [first, second, third] = all;
         let (first, second, third) = tokio::join!(first, second, third);
         let won: Vec<_> = [first, second, third]
             .into_iter()
-            .zip(settlements)
-            .filter_map(|(result, settlement)| match result {
-                Ok(()) => Some(settlement),
-                Err(SettleError::NotUnknown { effect: Some(_) }) => None,
+            .zip(resolutions)
+            .filter_map(|(result, resolution)| match result {
+                Ok(()) => Some(resolution),
+                Err(ResolveError::NotUnknown { effect: Some(_) }) => None,
                 Err(error) => panic!("{number}: {error:?}"),
             })
             .collect();
-        let row = yard.settled().await.remove(0);
+        let row = yard.at_rest().await.remove(0);
         let [won] = won[..] else { panic!("{number}: {won:?} won") };
         assert_eq!(row.effect, Some(won.effect()));
-        until_settled(&mut probe).await;
+        until_resolved(&mut probe).await;
         assert_eq!(probe.events().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn where_the_store_does_not_say_a_settlement_counts_only_if_the_ledger_has_that_very_one() {
+async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has_that_very_one() {
     let (_yard, _slot, row) = with_an_unknown_effect(Limits::default()).await;
-    let (by, at) = (SettledBy::Person { user: kim() }, Timestamp::from_millis(7));
+    let (by, at) = (ResolvedBy::Person { user: kim() }, Timestamp::from_millis(7));
     let mine = LedgerRow {
         effect: Some(Effect::Committed),
-        settled_by: Some(by.clone()),
-        settled_at: Some(at),
+        resolved_by: Some(by.clone()),
+        resolved_at: Some(at),
         ..row.clone()
     };
-    let told = |found: &LedgerRow, cause| stands(found, Settlement::TookEffect, &by, at, cause);
+    let told =
+        |found: &LedgerRow, cause| stands(found, EffectResolution::TookEffect, &by, at, cause);
     told(&mine, StoreError::Silent).unwrap();
     let other = UserId::new("lee").unwrap();
-    let (lee, later) = (SettledBy::Person { user: other }, Timestamp::from_millis(8));
+    let (lee, later) = (ResolvedBy::Person { user: other }, Timestamp::from_millis(8));
     let others = [
         LedgerRow { effect: Some(Effect::None), ..mine.clone() },
-        LedgerRow { settled_by: Some(lee), ..mine.clone() },
-        LedgerRow { settled_by: Some(SettledBy::Handler), ..mine.clone() },
-        LedgerRow { settled_at: Some(later), ..mine.clone() },
+        LedgerRow { resolved_by: Some(lee), ..mine.clone() },
+        LedgerRow { resolved_by: Some(ResolvedBy::Handler), ..mine.clone() },
+        LedgerRow { resolved_at: Some(later), ..mine.clone() },
     ];
     for found in others {
         let refused = told(&found, StoreError::Silent);
         assert!(
-            matches!(refused, Err(SettleError::NotUnknown { effect }) if effect == found.effect),
+            matches!(refused, Err(ResolveError::NotUnknown { effect }) if effect == found.effect),
             "{refused:?} {found:?}"
         );
     }
     let refused = told(&mine, StoreError::refused("somebody was first"));
-    assert!(matches!(refused, Err(SettleError::NotUnknown { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ResolveError::NotUnknown { .. })), "{refused:?}");
     let open = told(&row, StoreError::Silent);
-    assert!(matches!(open, Err(SettleError::Store(StoreError::Silent))), "{open:?}");
+    assert!(matches!(open, Err(ResolveError::Store(StoreError::Silent))), "{open:?}");
 }

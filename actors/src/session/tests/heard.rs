@@ -283,13 +283,13 @@ fn differs(event: &SessionEvent, message: &ChatMessage) -> Option<String> {
     (!is_same).then(|| format!("told {event:?}\nstored {message:?}"))
 }
 
-/// A call that was settled since was told so later.
+/// A call that was resolved since was told so later.
 fn same(told: &CallRecord, stored: &CallRecord) -> bool {
-    if told.settled_by.is_some() || stored.settled_by.is_none() {
+    if told.resolved_by.is_some() || stored.resolved_by.is_none() {
         return told == stored;
     }
-    let (effect, settled_by) = (told.effect, None);
-    effect == Effect::Unknown && *told == CallRecord { effect, settled_by, ..stored.clone() }
+    let (effect, resolved_by) = (told.effect, None);
+    effect == Effect::Unknown && *told == CallRecord { effect, resolved_by, ..stored.clone() }
 }
 
 fn ends(heard: &[Arc<SessionEvent>]) -> BTreeMap<TurnId, Vec<TurnEnding>> {

@@ -74,7 +74,7 @@ async fn an_error_that_is_over_is_not_told_again_when_the_session_wakes() {
     assert!(slot.awake().is_none());
     assert_eq!(yard.state(&slot).await.error, None);
     may_sleep(&slot).await;
-    yard.settled().await;
+    yard.at_rest().await;
     drop(slot);
     let nothing_keeps_the_slot = async {
         while yard.sessions.count() > 0 {

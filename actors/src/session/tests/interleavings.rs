@@ -70,7 +70,7 @@ impl Scene {
             assert_eq!((stored.open_turn, stored.messages), (None, messages));
         }
         let running = |reply| DispatcherMsg::RunningCalls { reply };
-        let rows = self.yard.settled().await;
+        let rows = self.yard.at_rest().await;
         while self.yard.tree.dispatcher.ask(running, PATIENCE).await != Ok(0) {
             tokio::task::yield_now().await; // it is being started anew
         }

@@ -299,7 +299,7 @@ async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_t
     in_time(asleep(&slot)).await;
     in_time(completion.cancelled()).await;
     assert!(in_time(end).await.is_err());
-    yard.settled().await;
+    yard.at_rest().await;
     let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
     probe.until(|events| !events.is_empty()).await;
@@ -333,7 +333,7 @@ async fn a_turn_that_was_told_to_be_over_is_over_also_where_the_runtime_closes_b
     yard.wiring.closing.cancel();
     gate.open();
     in_time(yard.sessions.close()).await;
-    yard.settled().await;
+    yard.at_rest().await;
     let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
     let part = yard.store.transcript(slot.session(), 1, 9).await.unwrap();

@@ -101,7 +101,7 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
     gate.open();
     script.next().await.say("Seen.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    let rows = yard.settled().await;
+    let rows = yard.at_rest().await;
     assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
     assert_eq!(runs.map(|runs| runs.count()), [1, 1]);
 }
@@ -137,7 +137,7 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     for end in [first, second] {
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     }
-    let rows = yard.settled().await;
+    let rows = yard.at_rest().await;
     assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
 }
 
@@ -155,7 +155,7 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
         script.next().await.finish(calling("", &["save", "save"]));
         script.next().await.say("Saved.");
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-        let effects: Vec<_> = yard.settled().await.iter().map(|row| row.effect).collect();
+        let effects: Vec<_> = yard.at_rest().await.iter().map(|row| row.effect).collect();
         assert_eq!(effects, [Some(Effect::Committed); 2]);
         assert_eq!(runs.count(), 2, "each once");
     }
@@ -179,7 +179,7 @@ async fn a_call_whose_dispatcher_comes_back_runs_there() {
     address.moved(yard.tree.dispatcher.actor());
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
-    let row = yard.settled().await.remove(0);
+    let row = yard.at_rest().await.remove(0);
     assert_eq!((runs.count(), row.effect), (1, Some(Effect::Committed)));
 }
 
@@ -196,7 +196,7 @@ async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("It was not sent.");
     in_time(end).await.unwrap();
-    let row = yard.settled().await.remove(0);
+    let row = yard.at_rest().await.remove(0);
     assert_eq!((runs.count(), row.effect), (0, Some(Effect::None)));
     assert!(!row.outcome.unwrap().is_ok());
 }

@@ -96,7 +96,7 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
         in_time(asleep(&slot)).await;
     }
     assert_eq!(words(&yard, &slot).await, ["hi", "Hello."].repeat(3));
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ impl Actor for Quick {
             asked: None,
             approval: None,
             effect: Effect::None,
-            settled_by: None,
+            resolved_by: None,
             result: CallResult::Shown,
             proposed_at: at,
             ended_at: at,
@@ -247,7 +247,7 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
         in_time(again.unwrap()).await.unwrap();
         let expected = ["go", "save Committed Discarded", "again", "Saved."];
         assert_eq!(words(&yard, &slot).await, expected);
-        assert_eq!((runs.count(), yard.settled().await.len()), (1, 1));
+        assert_eq!((runs.count(), yard.at_rest().await.len()), (1, 1));
     }
 }
 
@@ -271,7 +271,7 @@ async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behi
     assert!(yard.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
     let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
@@ -316,13 +316,13 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let refused = in_time(yard.ask(&slot, "send it")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
     assert!(words(&yard, &slot).await.is_empty(), "it has woken anew");
-    in_time(slot.settled()).await;
+    in_time(slot.writes_ended()).await;
     drop(lease);
     yard.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
     let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
     assert!(script.try_next().is_none(), "nobody answers what was refused");
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -367,7 +367,7 @@ async fn what_a_session_writes_is_waited_for_and_takes_no_task() {
         script.next().await.say("Hello.");
         in_time(end.unwrap()).await.unwrap();
     }
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
@@ -394,7 +394,7 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
     assert_eq!(texts.len(), 6);
     let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.messages.len(), 1, "only the call");
-    yard.settled().await;
+    yard.at_rest().await;
 }
 
 #[tokio::test]
@@ -404,5 +404,5 @@ async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
     yard.wiring.closing.cancel();
     assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
     in_time(yard.sessions.close()).await;
-    yard.settled().await;
+    yard.at_rest().await;
 }

@@ -67,5 +67,5 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     let ends: Vec<_> = ends.map(|(_, end)| end.ending).collect();
     assert_eq!(ends, [TurnEnding::Answered]);
     assert!(reads.try_next().is_none(), "it ended once");
-    yard.settled().await;
+    yard.at_rest().await;
 }

@@ -110,7 +110,7 @@ impl SessionState {
             dismissal: turn.dismissal.clone(),
             cancelled: turn.cancelled.clone(),
             preamble: Vec::new(),
-            standing: None,
+            ledger_row: None,
             leave,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),

@@ -1,4 +1,4 @@
-//! A person settles what a call did whose effect is unknown (spec, section 7.4).
+//! A person resolves what a call did whose effect is unknown (spec, section 7.4).
 
 use crate::session::{SessionSlot, Wiring};
 use crate::{
@@ -6,23 +6,24 @@ use crate::{
     ledger::Transition,
     port::{LedgerFilter, LedgerRow, StoreError, Write},
     protocol::{
-        CallId, Effect, Locale, SessionId, SettledBy, SettledCall, Settlement, Timestamp, UserId,
+        CallId, Effect, EffectResolution, Locale, ResolvedBy, ResolvedCall, SessionId, Timestamp,
+        UserId,
     },
 };
 
-/// Why a call was not settled. Nothing of it has changed.
+/// Why a call was not resolved. Nothing of it has changed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum SettleError {
+pub enum ResolveError {
     /// The session has no such call.
     #[error("this session has no call {0}")]
     UnknownCall(CallId),
     /// The call is another user's.
-    #[error("the call is another user's to settle")]
+    #[error("the call is another user's to resolve")]
     NotYours,
     /// A handler of the call still runs in this process: it will say itself what it did.
     #[error("the tool still runs, and will say itself what it did")]
     StillRuns,
-    /// There is nothing to settle.
+    /// There is nothing to resolve.
     #[error("whether the call took effect is not in question")]
     NotUnknown {
         /// What it did; `None`: it has not ended.
@@ -33,82 +34,82 @@ pub enum SettleError {
     Store(#[source] StoreError),
 }
 
-/// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one settlement
-/// wins; whoever else tries hears [`SettleError::NotUnknown`].
+/// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one resolution
+/// wins; whoever else tries hears [`ResolveError::NotUnknown`].
 ///
 /// # Errors
-/// [`SettleError`] says why not.
-pub async fn settle(
+/// [`ResolveError`] says why not.
+pub async fn resolve(
     slot: &SessionSlot,
     wiring: &Wiring,
     locale: Locale,
     call: CallId,
-    settlement: Settlement,
-) -> Result<(), SettleError> {
+    resolution: EffectResolution,
+) -> Result<(), ResolveError> {
     let (session, user, around) = (slot.session(), slot.user(), &wiring.around);
-    let row = row(wiring, call).await?.ok_or(SettleError::UnknownCall(call))?;
+    let row = row(wiring, call).await?.ok_or(ResolveError::UnknownCall(call))?;
     // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
-    may_settle(&row, session, user, around.is_running(call))?;
-    let (at, by) = (around.clock.now(), SettledBy::Person { user: user.clone() });
-    let is_lie = is_planted("a settlement is turned round");
-    let settlement = if is_lie { Settlement::DidNot } else { settlement };
-    let transition = Transition::Settled { settlement, by: by.clone() };
+    may_resolve(&row, session, user, around.is_running(call))?;
+    let (at, by) = (around.clock.now(), ResolvedBy::Person { user: user.clone() });
+    let is_lie = is_planted("a resolution is turned round");
+    let resolution = if is_lie { EffectResolution::DidNot } else { resolution };
+    let transition = Transition::Resolved { resolution, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(wiring, step).await {
         // Somebody was first, or the answer was lost: only the ledger knows.
-        let found = self::row(wiring, call).await?.ok_or(SettleError::UnknownCall(call))?;
-        stands(&found, settlement, &by, at, cause)?;
+        let found = self::row(wiring, call).await?.ok_or(ResolveError::UnknownCall(call))?;
+        stands(&found, resolution, &by, at, cause)?;
     }
-    slot.found_out(turn, at, locale, SettledCall { call, name, settlement, by });
+    slot.found_out(turn, at, locale, ResolvedCall { call, name, resolution, by });
     Ok(())
 }
 
-fn may_settle(
+fn may_resolve(
     row: &LedgerRow,
     session: &SessionId,
     user: &UserId,
     is_running: bool,
-) -> Result<(), SettleError> {
+) -> Result<(), ResolveError> {
     if row.user != *user {
-        return Err(SettleError::NotYours);
+        return Err(ResolveError::NotYours);
     }
     if row.session != *session {
-        return Err(SettleError::UnknownCall(row.call));
+        return Err(ResolveError::UnknownCall(row.call));
     }
     match row.effect {
-        Some(Effect::Unknown) | None if is_running => Err(SettleError::StillRuns),
+        Some(Effect::Unknown) | None if is_running => Err(ResolveError::StillRuns),
         Some(Effect::Unknown) => Ok(()),
-        effect => Err(SettleError::NotUnknown { effect }),
+        effect => Err(ResolveError::NotUnknown { effect }),
     }
 }
 
-/// Whether the ledger has this settlement, where the store did not say so.
+/// Whether the ledger has this resolution, where the store did not say so.
 pub(crate) fn stands(
     found: &LedgerRow,
-    settlement: Settlement,
-    by: &SettledBy,
+    resolution: EffectResolution,
+    by: &ResolvedBy,
     at: Timestamp,
     cause: StoreError,
-) -> Result<(), SettleError> {
-    let is_mine = found.effect == Some(settlement.effect())
-        && found.settled_by.as_ref() == Some(by)
-        && found.settled_at == Some(at);
+) -> Result<(), ResolveError> {
+    let is_mine = found.effect == Some(resolution.effect())
+        && found.resolved_by.as_ref() == Some(by)
+        && found.resolved_at == Some(at);
     match found.effect {
         Some(Effect::None | Effect::Committed) if cause.may_have_happened() && is_mine => Ok(()),
-        Some(Effect::Unknown) | None => Err(SettleError::Store(cause)),
-        effect => Err(SettleError::NotUnknown { effect }),
+        Some(Effect::Unknown) | None => Err(ResolveError::Store(cause)),
+        effect => Err(ResolveError::NotUnknown { effect }),
     }
 }
 
-async fn row(wiring: &Wiring, call: CallId) -> Result<Option<LedgerRow>, SettleError> {
+async fn row(wiring: &Wiring, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
     let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
-    failpoint("settling.reads").await.map_err(|failed| SettleError::Store(failed.into()))?;
+    failpoint("resolving.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
     let rows = wiring.store.store().calls(&filter).await;
-    Ok(rows.map_err(SettleError::Store)?.pop())
+    Ok(rows.map_err(ResolveError::Store)?.pop())
 }
 
 async fn write(wiring: &Wiring, step: Write) -> Result<(), StoreError> {
     wiring.store.write(vec![step]).await?;
-    failpoint("settling.written").await.map_err(|_| StoreError::Silent)
+    failpoint("resolving.written").await.map_err(|_| StoreError::Silent)
 }

@@ -7,7 +7,7 @@ use tracing::warn;
 
 use crate::session::Wiring;
 use crate::{
-    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, settle},
+    dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost},
     ledger::CallState,
     mailbox::Reply,
     port::{LedgerFilter, Store, TurnStep, Write},
@@ -29,11 +29,11 @@ pub(crate) async fn recover(
     let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
     let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
     // What the ledger has was let in before: its place is waited for, and it is not proposed again.
-    let standing = match &row {
+    let ledger_row = match &row {
         Ok(row) => row.clone().map(Box::new),
-        Err(_) => request.standing.clone(),
+        Err(_) => request.ledger_row.clone(),
     };
-    let request = Arc::new(DispatchRequest { standing, ..Arc::unwrap_or_clone(request) });
+    let request = Arc::new(DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) });
     let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
         let gone = wiring.dispatcher.actor();
@@ -52,7 +52,7 @@ pub(crate) async fn recover(
             Some(_) | None => return,
         }
     }
-    let end = settle(&wiring.around, request, &Fault::REPLY_LOST).await;
+    let end = end_lost(&wiring.around, request, &Fault::REPLY_LOST).await;
     reply.send(DispatcherEvent::Ended(end));
 }
 

@@ -325,14 +325,14 @@ mod tests {
     struct Looks(Arc<SessionSlot>, AtomicBool);
 
     impl Looks {
-        fn is_settled(&self) -> bool {
-            pin!(self.0.settled()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+        fn has_ended(&self) -> bool {
+            pin!(self.0.writes_ended()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
         }
     }
 
     impl Wake for Looks {
         fn wake(self: Arc<Self>) {
-            self.1.store(self.is_settled(), Relaxed);
+            self.1.store(self.has_ended(), Relaxed);
         }
     }
 
@@ -357,7 +357,7 @@ mod tests {
         let mut told = pin!(told);
         let waker = Waker::from(looks.clone());
         assert!(told.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        assert!(!looks.is_settled(), "the write is on its way");
+        assert!(!looks.has_ended(), "the write is on its way");
         drop(report);
         assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
     }
@@ -384,6 +384,6 @@ mod tests {
             std::thread::spawn(move || report.complete(result)).join().expect("it needs no task");
             told.await.expect_err("nobody is there to answer");
         }
-        slot.settled().await;
+        slot.writes_ended().await;
     }
 }

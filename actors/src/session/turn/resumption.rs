@@ -76,10 +76,10 @@ impl SessionState {
         me: &ActorRef<SessionMsg>,
         row: LedgerRow,
     ) -> DispatchRequest {
-        let (standing, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
+        let (ledger_row, proposed_at) = (Some(Box::new(row.clone())), row.proposed_at);
         let call = ToolCall { id: row.call, name: row.name, arguments: row.raw_arguments };
         let beyond = self.beyond(row.seq - from);
         let request = self.request_in(turn, me, (row.seq, proposed_at), call);
-        DispatchRequest { standing, beyond, ..request }
+        DispatchRequest { ledger_row, beyond, ..request }
     }
 }

@@ -30,9 +30,9 @@ mod picture;
 #[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]
-mod resume;
+mod resolving;
 #[cfg(target_os = "linux")]
-mod settling;
+mod resume;
 mod stress;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -1,9 +1,9 @@
 //! What can be done to a store, drawn from so few names that everything meets everything.
 
 use madang::{
-    Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect, Ending,
-    IdempotencyKey, Notice, SessionId, SettledBy, Settlement, Timestamp, ToolOutcome, TurnEnding,
-    TurnError, TurnId, TurnOptions, Usage, UserId,
+    Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect,
+    EffectResolution, Ending, IdempotencyKey, Notice, ResolvedBy, SessionId, Timestamp,
+    ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
@@ -155,13 +155,13 @@ fn message() -> impl Strategy<Value = ChatMessage> {
 /// The first steps of one call, in their order, with or without a question.
 fn life() -> impl Strategy<Value = Vec<Write>> {
     let which = (select(SESSIONS.to_vec()), 1..=CALLS, any::<bool>(), approval());
-    (which, 1..7_usize, ended(), settled()).prop_map(
-        |((name, number, asks, approval), length, end, settled)| {
+    (which, 1..7_usize, ended(), resolved()).prop_map(
+        |((name, number, asks, approval), length, end, resolved)| {
             let question = [awaiting(7), approved(7, owner(name), approval, None, 600)];
             let steps = [proposed(owner(name), 1, number)]
                 .into_iter()
                 .chain(question.into_iter().filter(|_| asks))
-                .chain([running(7), Transition::Ended(end), settled]);
+                .chain([running(7), Transition::Ended(end), resolved]);
             let write = |transition| Write::Call {
                 session: session(name),
                 call: call(number),
@@ -188,17 +188,17 @@ fn step() -> impl Strategy<Value = Transition> {
         select(USERS.to_vec()).prop_map(|by| Transition::Revoked { by: user(by) }),
         shown().prop_map(running),
         ended().prop_map(Transition::Ended),
-        settled(),
+        resolved(),
     ]
 }
 
-fn settled() -> impl Strategy<Value = Transition> {
-    let settlement = select(vec![Settlement::TookEffect, Settlement::DidNot]);
+fn resolved() -> impl Strategy<Value = Transition> {
+    let resolution = select(vec![EffectResolution::TookEffect, EffectResolution::DidNot]);
     let by = prop_oneof![
-        Just(SettledBy::Handler),
-        select(USERS.to_vec()).prop_map(|name| SettledBy::Person { user: user(name) }),
+        Just(ResolvedBy::Handler),
+        select(USERS.to_vec()).prop_map(|name| ResolvedBy::Person { user: user(name) }),
     ];
-    (settlement, by).prop_map(|(settlement, by)| Transition::Settled { settlement, by })
+    (resolution, by).prop_map(|(resolution, by)| Transition::Resolved { resolution, by })
 }
 
 fn approval() -> impl Strategy<Value = Approval> {

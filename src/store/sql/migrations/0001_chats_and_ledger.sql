@@ -72,7 +72,7 @@ CREATE TABLE madang_transitions (
     call       TEXT    NOT NULL,
     at         INTEGER NOT NULL,
     step       TEXT    NOT NULL
-               CHECK (step IN ('proposed', 'awaiting', 'approved', 'running', 'ended', 'settled', 'revoked')),
+               CHECK (step IN ('proposed', 'awaiting', 'approved', 'running', 'ended', 'resolved', 'revoked')),
     transition TEXT    NOT NULL,
     -- Random bytes in the hash: erased with the text, they leave a hash that tells nothing of it.
     salt       BLOB    NOT NULL CHECK (length(salt) = 16),
@@ -120,8 +120,8 @@ CREATE TABLE madang_calls (
     -- When the standing approval that was given about it ended.
     revoked_at    INTEGER,
     -- Who found out what it did, and when, where its effect was unknown when it ended.
-    settled_by    TEXT,
-    settled_at    INTEGER,
+    resolved_by    TEXT,
+    resolved_at    INTEGER,
     proposed_at   INTEGER NOT NULL,
     ended_at      INTEGER,
     FOREIGN KEY (session, seq) REFERENCES madang_messages (session, seq),
@@ -129,8 +129,8 @@ CREATE TABLE madang_calls (
     CHECK ((state = 'ended') = (effect IS NOT NULL)),
     CHECK ((state = 'ended') = (result IS NOT NULL)),
     CHECK ((state = 'ended') = (ended_at IS NOT NULL)),
-    CHECK ((settled_by IS NULL) = (settled_at IS NULL)),
-    CHECK (settled_by IS NULL OR effect <> 'unknown')
+    CHECK ((resolved_by IS NULL) = (resolved_at IS NULL)),
+    CHECK (resolved_by IS NULL OR effect <> 'unknown')
 ) STRICT;
 
 CREATE INDEX madang_calls_of_session ON madang_calls (session, number);
@@ -197,7 +197,7 @@ WHEN NOT coalesce(
         WHEN 'approved' THEN NEW.step IN ('running', 'revoked')
             OR (NEW.step = 'ended' AND NEW.transition ->> '$.effect' = 'none')
         WHEN 'running' THEN NEW.step IN ('ended', 'revoked')
-        WHEN 'ended' THEN NEW.step IN ('settled', 'revoked')
+        WHEN 'ended' THEN NEW.step IN ('resolved', 'revoked')
         ELSE NEW.step = 'proposed' AND NOT EXISTS (SELECT 1 FROM madang_calls WHERE call = NEW.call)
     END
     AND NEW.position = (SELECT chain_length + 1 FROM madang_sessions WHERE session = NEW.session), FALSE)
@@ -246,9 +246,9 @@ BEGIN
     SELECT raise(ABORT, 'there is no standing approval to revoke');
 END;
 
--- Only an unknown effect can be settled, and among people by the call's user.
-CREATE TRIGGER madang_effects_are_settled_once BEFORE INSERT ON madang_transitions
-WHEN NEW.step = 'settled' AND NOT coalesce((
+-- Only an unknown effect can be resolved, and among people by the call's user.
+CREATE TRIGGER madang_effects_are_resolved_once BEFORE INSERT ON madang_transitions
+WHEN NEW.step = 'resolved' AND NOT coalesce((
     SELECT effect = 'unknown' AND NEW.transition ->> '$.effect' IN ('none', 'committed')
         AND CASE NEW.transition ->> '$.by.kind'
             WHEN 'handler' THEN TRUE
@@ -256,7 +256,7 @@ WHEN NEW.step = 'settled' AND NOT coalesce((
         END
     FROM madang_calls WHERE call = NEW.call), FALSE)
 BEGIN
-    SELECT raise(ABORT, 'there is no unknown effect to settle');
+    SELECT raise(ABORT, 'there is no unknown effect to resolve');
 END;
 
 -- What was written stays as it was written, until all of its session is erased.

@@ -27,16 +27,16 @@ END;
 CREATE TRIGGER madang_calls_follow_the_ledger BEFORE UPDATE ON madang_calls
 WHEN NOT coalesce((
     SELECT CASE last.step
-        WHEN 'settled' THEN NEW.state = OLD.state AND OLD.effect = 'unknown'
+        WHEN 'resolved' THEN NEW.state = OLD.state AND OLD.effect = 'unknown'
             AND NEW.effect = last.transition ->> '$.effect'
-            AND NEW.settled_by IS last.transition -> '$.by' AND NEW.settled_at IS last.at
+            AND NEW.resolved_by IS last.transition -> '$.by' AND NEW.resolved_at IS last.at
             AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
         WHEN 'revoked' THEN NEW.state = OLD.state
             AND NEW.effect IS OLD.effect AND NEW.outcome IS OLD.outcome AND NEW.result IS OLD.result
         WHEN 'ended' THEN NEW.state = 'ended' AND OLD.state <> 'ended'
             AND NEW.effect = last.transition ->> '$.effect' AND NEW.result = last.transition ->> '$.result'
         ELSE NEW.state = last.step AND OLD.state <> NEW.state END
-        AND (last.step = 'settled' OR (NEW.settled_by IS OLD.settled_by AND NEW.settled_at IS OLD.settled_at))
+        AND (last.step = 'resolved' OR (NEW.resolved_by IS OLD.resolved_by AND NEW.resolved_at IS OLD.resolved_at))
     FROM madang_sessions AS its
     JOIN madang_transitions AS last ON last.session = its.session AND last.position = its.chain_length
     WHERE its.session = NEW.session AND last.call = NEW.call), FALSE)

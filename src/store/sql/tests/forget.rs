@@ -35,7 +35,7 @@ async fn with_a_secret() -> StoreFixture {
                 Transition::Awaiting { .. }
                 | Transition::Approved { .. }
                 | Transition::Ended(_)
-                | Transition::Settled { .. }
+                | Transition::Resolved { .. }
                 | Transition::Revoked { .. } => {}
             }
         }

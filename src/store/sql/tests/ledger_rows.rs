@@ -4,7 +4,7 @@ use madang_actors::{
     ledger::{CallState, Ended, Proposal, Transition},
     port::Write,
     protocol::{
-        Approval, CallId, CallResult, Digest, Effect, SettledBy, Settlement, Timestamp,
+        Approval, CallId, CallResult, Digest, Effect, EffectResolution, ResolvedBy, Timestamp,
         ToolOutcome, UserId,
     },
     store::Keep,
@@ -61,12 +61,12 @@ fn ended(effect: Effect) -> Transition {
     })
 }
 
-fn settled(by: SettledBy) -> Transition {
-    Transition::Settled { settlement: Settlement::TookEffect, by }
+fn resolved(by: ResolvedBy) -> Transition {
+    Transition::Resolved { resolution: EffectResolution::TookEffect, by }
 }
 
-fn by(name: &str) -> SettledBy {
-    SettledBy::Person { user: UserId::new(name).unwrap() }
+fn by(name: &str) -> ResolvedBy {
+    ResolvedBy::Person { user: UserId::new(name).unwrap() }
 }
 
 /// Every step, with a name of its own.
@@ -79,16 +79,16 @@ fn steps() -> Vec<(&'static str, Transition)> {
         ("ended: none", ended(Effect::None)),
         ("ended: committed", ended(Effect::Committed)),
         ("ended: unknown", ended(Effect::Unknown)),
-        ("settled: handler", settled(SettledBy::Handler)),
-        ("settled: its user", settled(by("kim"))),
-        ("settled: another", settled(by("lee"))),
+        ("resolved: handler", resolved(ResolvedBy::Handler)),
+        ("resolved: its user", resolved(by("kim"))),
+        ("resolved: another", resolved(by("lee"))),
     ]
 }
 
 /// Every state a call can be in, with the steps that lead there and the names of those that may follow.
 fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
     let unknown = || vec![proposed(), running(), ended(Effect::Unknown)];
-    let after = |by| [unknown(), vec![settled(by)]].concat();
+    let after = |by| [unknown(), vec![resolved(by)]].concat();
     vec![
         ("none", vec![], &["proposed"]),
         ("proposed", vec![proposed()], &["awaiting", "running", "ended: none"]),
@@ -101,9 +101,9 @@ fn states() -> Vec<(&'static str, Vec<Transition>, &'static [&'static str])> {
         ),
         ("ended", vec![proposed(), ended(Effect::None)], &[]),
         ("committed", vec![proposed(), running(), ended(Effect::Committed)], &[]),
-        ("unknown", unknown(), &["settled: handler", "settled: its user"]),
-        ("settled by its handler", after(SettledBy::Handler), &[]),
-        ("settled by its user", after(by("kim")), &[]),
+        ("unknown", unknown(), &["resolved: handler", "resolved: its user"]),
+        ("resolved by its handler", after(ResolvedBy::Handler), &[]),
+        ("resolved by its user", after(by("kim")), &[]),
     ]
 }
 
@@ -212,9 +212,9 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
                 "decided_by = 'lee'",
                 "effect = 'none'",
                 "effect = 'committed'",
-                "settled_by = '{\"kind\":\"handler\"}', settled_at = 2",
-                "settled_by = NULL, settled_at = NULL",
-                "effect = 'none', settled_by = '{\"kind\":\"handler\"}', settled_at = 2",
+                "resolved_by = '{\"kind\":\"handler\"}', resolved_at = 2",
+                "resolved_by = NULL, resolved_at = NULL",
+                "effect = 'none', resolved_by = '{\"kind\":\"handler\"}', resolved_at = 2",
                 "outcome = '{}'",
                 "name = 'u'",
                 "user = 'lee'",
@@ -237,36 +237,36 @@ async fn a_calls_row_cannot_be_changed_beside_its_ledger() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_settles_an_effect_says_what_it_was_and_who_found_out_and_the_row_follows() {
+async fn what_resolves_an_effect_says_what_it_was_and_who_found_out_and_the_row_follows() {
     let fixture = fixture(&[proposed(), running(), ended(Effect::Unknown)]).await;
     let mut own = fresh(&fixture).await;
     let insert = |json: &str| {
         format!(
-            "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'settled', {}, zeroblob(16), randomblob(32) \
+            "INSERT INTO madang_transitions SELECT 's', chain_length + 1, '{}', 2, 'resolved', {}, zeroblob(16), randomblob(32) \
              FROM madang_sessions WHERE session = 's'",
             call(),
             quoted(json),
         )
     };
     for json in [
-        r#"{"state":"settled","effect":"unknown","by":{"kind":"handler"}}"#,
-        r#"{"state":"settled","by":{"kind":"handler"}}"#,
-        r#"{"state":"settled","effect":"none"}"#,
-        r#"{"state":"settled","effect":"none","by":{"kind":"somebody"}}"#,
-        r#"{"state":"settled","effect":"none","by":{"kind":"person"}}"#,
-        r#"{"state":"settled","effect":"none","by":{"kind":"person","user":"lee"}}"#,
+        r#"{"state":"resolved","effect":"unknown","by":{"kind":"handler"}}"#,
+        r#"{"state":"resolved","by":{"kind":"handler"}}"#,
+        r#"{"state":"resolved","effect":"none"}"#,
+        r#"{"state":"resolved","effect":"none","by":{"kind":"somebody"}}"#,
+        r#"{"state":"resolved","effect":"none","by":{"kind":"person"}}"#,
+        r#"{"state":"resolved","effect":"none","by":{"kind":"person","user":"lee"}}"#,
     ] {
         assert!(!takes(&mut own, &insert(json)).await, "{json}");
         let mut lease = fixture.lease("handler").await;
         assert!(!takes(db(&mut lease), &insert(json)).await, "lent: {json}");
     }
     let kim = r#"{"kind":"person","user":"kim"}"#;
-    let step = insert(&format!(r#"{{"state":"settled","effect":"none","by":{kim}}}"#));
+    let step = insert(&format!(r#"{{"state":"resolved","effect":"none","by":{kim}}}"#));
     for (row, is_true) in [
-        (format!("effect = 'none', settled_by = '{kim}', settled_at = 2"), true),
-        (format!("effect = 'committed', settled_by = '{kim}', settled_at = 2"), false),
-        (format!("effect = 'none', settled_by = '{kim}', settled_at = 3"), false),
-        ("effect = 'none', settled_by = '{\"kind\":\"handler\"}', settled_at = 2".into(), false),
+        (format!("effect = 'none', resolved_by = '{kim}', resolved_at = 2"), true),
+        (format!("effect = 'committed', resolved_by = '{kim}', resolved_at = 2"), false),
+        (format!("effect = 'none', resolved_by = '{kim}', resolved_at = 3"), false),
+        ("effect = 'none', resolved_by = '{\"kind\":\"handler\"}', resolved_at = 2".into(), false),
         ("effect = 'none'".into(), false),
     ] {
         let sql = format!("{step}; UPDATE madang_calls SET {row}");

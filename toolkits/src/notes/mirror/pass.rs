@@ -129,7 +129,7 @@ impl Pass {
             tally.look_at(number);
             match step {
                 Ok(Step::Nothing) => {}
-                Ok(Step::Settle) => marks.push((number, written(&entry))),
+                Ok(Step::Note) => marks.push((number, written(&entry))),
                 Ok(Step::Write { over }) => writes.push((entry, Over::Ours(over))),
                 Ok(Step::KeepBeside { .. }) => writes.push((entry, Over::TheirsKept)),
                 Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {

@@ -36,7 +36,7 @@ pub(super) enum Step {
     /// Nothing: file, page and marks agree.
     Nothing,
     /// The file is as wanted: write that down.
-    Settle,
+    Note,
     /// Write the file in place of this one of ours, or where there is none.
     Write { over: Option<Hash> },
     /// Make the page what a person made of its file.
@@ -54,8 +54,8 @@ pub(super) fn step(found: Found, kept: Kept, wanted: Hash) -> Step {
         Found::Odd => Step::Blocked,
         Found::Absent => Step::Write { over: None },
         Found::File { hash, .. } if hash == wanted => {
-            let is_settled = !kept.is_changed && kept.written == Some(wanted);
-            if is_settled { Step::Nothing } else { Step::Settle }
+            let is_known = !kept.is_changed && kept.written == Some(wanted);
+            if is_known { Step::Nothing } else { Step::Note }
         }
         Found::File { hash, .. } if kept.written == Some(hash) || kept.coming == Some(hash) => {
             Step::Write { over: Some(hash) }
@@ -96,8 +96,8 @@ mod tests {
             (Found::Absent, kept(None, None, true), Step::Write { over: None }),
             (Found::Absent, kept(Some(WANTED), None, false), Step::Write { over: None }),
             (file(WANTED), kept(Some(WANTED), None, false), Step::Nothing),
-            (file(WANTED), kept(Some(BEFORE), Some(WANTED), true), Step::Settle),
-            (file(WANTED), kept(None, None, true), Step::Settle),
+            (file(WANTED), kept(Some(BEFORE), Some(WANTED), true), Step::Note),
+            (file(WANTED), kept(None, None, true), Step::Note),
             (file(BEFORE), kept(Some(BEFORE), None, true), Step::Write { over: Some(BEFORE) }),
             (file(BEFORE), kept(None, Some(BEFORE), true), Step::Write { over: Some(BEFORE) }),
             (

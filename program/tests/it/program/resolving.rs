@@ -70,28 +70,28 @@ async fn cut_off(home: &Home) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_which_nobody_can_tell_are_listed_and_settled_by_commands_and_the_ledger_shows_it()
-{
+async fn calls_of_which_nobody_can_tell_are_listed_and_resolved_by_commands_and_the_ledger_shows_it()
+ {
     let home = Home::new();
     cut_off(&home).await;
     let mut chat = chat(&home, &[json!({ "text": "Good." })], "--locale en --session one");
     chat.write(b"/unknown\r");
-    let listed = chat.until_shown("/settle NUMBER no");
+    let listed = chat.until_shown("/resolve NUMBER no");
     for line in [r#"2 mail {"to":"friend 2"}"#, r#"3 mail {"to":"friend 3"}"#] {
         assert!(listed.contains(line), "{line} is missing in {listed}");
     }
     chat.until_shown(PROMPT);
-    // Without a number of the list, or a yes or no, nothing is settled and the list comes again.
-    for nothing in ["/settle 7 yes\r", "/settle 2 perhaps\r", "/settle two no\r"] {
+    // Without a number of the list, or a yes or no, nothing is resolved and the list comes again.
+    for nothing in ["/resolve 7 yes\r", "/resolve 2 perhaps\r", "/resolve two no\r"] {
         chat.write(nothing.as_bytes());
-        let listed = chat.until_shown("/settle NUMBER no");
+        let listed = chat.until_shown("/resolve NUMBER no");
         assert!(listed.contains("friend 2") && listed.contains("friend 3"), "{listed}");
         chat.until_shown(PROMPT);
     }
-    chat.write(b"/settle 3 yes\r");
+    chat.write(b"/resolve 3 yes\r");
     chat.until_shown("mail: it is known now that it took effect.");
     chat.until_shown(PROMPT);
-    chat.write(b"/settle 2 no\r");
+    chat.write(b"/resolve 2 no\r");
     chat.until_shown("mail: it is known now that it did not take effect.");
     chat.until_shown(PROMPT);
     chat.write(b"/unknown\r");
@@ -101,10 +101,10 @@ async fn calls_of_which_nobody_can_tell_are_listed_and_settled_by_commands_and_t
     assert_eq!(chat.ended().code, Some(0));
 
     let rows = home.run(&["ledger", "--session", "one"], "").events();
-    let settled: Vec<_> = rows.iter().map(|row| (&row["effect"], &row["settled_by"])).collect();
+    let resolved: Vec<_> = rows.iter().map(|row| (&row["effect"], &row["resolved_by"])).collect();
     let kim = json!({ "kind": "person", "user": "kim" });
-    assert_eq!(settled, [(&json!("none"), &kim), (&json!("committed"), &kim)]);
-    assert!(rows.iter().all(|row| row["settled_at"].is_i64()), "{rows:?}");
+    assert_eq!(resolved, [(&json!("none"), &kim), (&json!("committed"), &kim)]);
+    assert!(rows.iter().all(|row| row["resolved_at"].is_i64()), "{rows:?}");
     let verified = home.run(&["ledger", "--verify"], "");
     assert_eq!((verified.code, verified.events()[0]["transitions"].clone()), (Some(0), json!(8)));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use madang::{Effect, SessionId, SettleError, SettledBy, Settlement, Store as _, UserId};
+use madang::{Effect, EffectResolution, ResolveError, ResolvedBy, SessionId, Store as _, UserId};
 use madang_testing::Probe;
 
 use super::life::{Life, World, ask, read};
@@ -34,15 +34,15 @@ fn what_a_person_finds_out_after_a_crash_is_told_to_the_model_and_survives_the_n
     life.run(async |life| {
         let (session, mut probe) = life.session().await;
         life.model_says("Who knows.", &mut probe).await;
-        let unsettled = session.unsettled().await.unwrap();
-        let [row] = &unsettled[..] else { panic!("one call: {unsettled:?}") };
+        let unresolved = session.unresolved().await.unwrap();
+        let [row] = &unresolved[..] else { panic!("one call: {unresolved:?}") };
         let mut heard = Probe::new(session.subscribe());
-        session.settle(row.call, Settlement::TookEffect).await.unwrap();
+        session.resolve(row.call, EffectResolution::TookEffect).await.unwrap();
         heard.until(|events| !events.is_empty()).await;
-        assert!(heard.lines().starts_with("settled slow_mail: "), "{}", heard.lines());
-        assert_eq!(session.unsettled().await.unwrap(), []);
-        let again = session.settle(row.call, Settlement::DidNot).await;
-        assert!(matches!(again, Err(SettleError::NotUnknown { .. })), "{again:?}");
+        assert!(heard.lines().starts_with("resolved slow_mail: "), "{}", heard.lines());
+        assert_eq!(session.unresolved().await.unwrap(), []);
+        let again = session.resolve(row.call, EffectResolution::DidNot).await;
+        assert!(matches!(again, Err(ResolveError::NotUnknown { .. })), "{again:?}");
     });
     world.crash(life);
     let mut life = world.start();
@@ -58,8 +58,8 @@ fn what_a_person_finds_out_after_a_crash_is_told_to_the_model_and_survives_the_n
         completion.say("It was sent.");
         probe.until_turns_ended(1).await;
         let row = life.ledger().await.remove(0);
-        let by = SettledBy::Person { user: UserId::new("kim").unwrap() };
-        assert_eq!((row.effect, row.settled_by), (Some(Effect::Committed), Some(by)));
+        let by = ResolvedBy::Person { user: UserId::new("kim").unwrap() };
+        assert_eq!((row.effect, row.resolved_by), (Some(Effect::Committed), Some(by)));
         verified(life).await;
     });
     assert_eq!(world.begun("slow_mail"), 1, "it was not run again");
@@ -67,7 +67,7 @@ fn what_a_person_finds_out_after_a_crash_is_told_to_the_model_and_survives_the_n
 }
 
 #[test]
-fn a_handler_that_still_runs_is_not_settled_by_a_person_but_by_its_own_end() {
+fn a_handler_that_still_runs_is_not_resolved_by_a_person_but_by_its_own_end() {
     let mut world = World::new();
     world.limits.tool_timeout = Duration::from_millis(20);
     let mut life = world.start();
@@ -76,11 +76,11 @@ fn a_handler_that_still_runs_is_not_settled_by_a_person_but_by_its_own_end() {
         ask(&session, "go").await;
         life.model_calls("", &["slow_mail"]).await;
         life.model_says("It takes long.", &mut probe).await;
-        let call = session.unsettled().await.unwrap().remove(0).call;
-        let early = session.settle(call, Settlement::DidNot).await;
-        assert!(matches!(early, Err(SettleError::StillRuns)), "{early:?}");
+        let call = session.unresolved().await.unwrap().remove(0).call;
+        let early = session.resolve(call, EffectResolution::DidNot).await;
+        assert!(matches!(early, Err(ResolveError::StillRuns)), "{early:?}");
         life.gate.open();
-        life.until_ledger(|rows| rows[0].settled_by == Some(SettledBy::Handler)).await;
+        life.until_ledger(|rows| rows[0].resolved_by == Some(ResolvedBy::Handler)).await;
         assert_eq!(life.ledger().await[0].effect, Some(Effect::Committed));
         verified(life).await;
     });

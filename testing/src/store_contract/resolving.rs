@@ -6,44 +6,44 @@ use super::facts::{
 use madang_actors::{
     ledger::{Ended, Transition},
     port::{LedgerFilter, Store},
-    protocol::{Content, Effect, SettledBy, Settlement, ToolOutcome},
+    protocol::{Content, Effect, EffectResolution, ResolvedBy, ToolOutcome},
 };
 
 /// What an unknown effect turned out to be is recorded once, whoever finds out first and whatever the second says: in the
 /// row and in the transcript, beside the outcome that had been told.
-pub async fn an_unknown_effect_is_settled_once(store: &dyn Store) {
-    use Settlement::{DidNot, TookEffect};
+pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
+    use EffectResolution::{DidNot, TookEffect};
     chat(store, "s").await;
     let timeout = ToolOutcome::error("timeout", "too late");
     let unknown = Ended { outcome: timeout.clone(), effect: Effect::Unknown, ..ok("") };
-    for (seq, settlement, by) in [
-        (1, TookEffect, SettledBy::Handler),
-        (2, DidNot, SettledBy::Handler),
+    for (seq, resolution, by) in [
+        (1, TookEffect, ResolvedBy::Handler),
+        (2, DidNot, ResolvedBy::Handler),
         (3, TookEffect, by_person("kim")),
         (4, DidNot, by_person("kim")),
     ] {
-        let (number, settles) = (u128::from(seq), settled(settlement, by.clone()));
+        let (number, resolves) = (u128::from(seq), resolved(resolution, by.clone()));
         for before in [proposed(seq), running(7)] {
             written(store, &[step("s", number, 3, before)]).await;
-            refused(store, &[step("s", number, 4, settles.clone())]).await;
+            refused(store, &[step("s", number, 4, resolves.clone())]).await;
         }
         written(store, &[step("s", number, 4, Transition::Ended(unknown.clone()))]).await;
-        written(store, &[step("s", number, 5, settles.clone())]).await;
+        written(store, &[step("s", number, 5, resolves.clone())]).await;
         for again in [
-            settles,
-            settled(TookEffect, SettledBy::Handler),
-            settled(DidNot, SettledBy::Handler),
-            settled(TookEffect, by_person("kim")),
-            settled(DidNot, by_person("kim")),
+            resolves,
+            resolved(TookEffect, ResolvedBy::Handler),
+            resolved(DidNot, ResolvedBy::Handler),
+            resolved(TookEffect, by_person("kim")),
+            resolved(DidNot, by_person("kim")),
         ] {
             refused(store, &[step("s", number, 6, again)]).await;
         }
         let found = row(store, number).await;
         assert_eq!(
-            (found.outcome, found.effect, found.ended_at, found.settled_by, found.settled_at),
+            (found.outcome, found.effect, found.ended_at, found.resolved_by, found.resolved_at),
             (
                 Some(timeout.clone()),
-                Some(settlement.effect()),
+                Some(resolution.effect()),
                 Some(at(4)),
                 Some(by.clone()),
                 Some(at(5))
@@ -53,12 +53,12 @@ pub async fn an_unknown_effect_is_settled_once(store: &dyn Store) {
         let Some(Content::ToolCall(record)) = messages.last().map(|last| &last.content) else {
             panic!("the call is in the transcript: {messages:?}");
         };
-        assert_eq!((record.effect, &record.settled_by), (settlement.effect(), &Some(by)));
+        assert_eq!((record.effect, &record.resolved_by), (resolution.effect(), &Some(by)));
     }
 }
 
-/// An effect that is known is nobody's to settle, and an unknown one only its user's among people.
-pub async fn only_an_unknown_effect_is_settled_and_by_the_calls_user(store: &dyn Store) {
+/// An effect that is known is nobody's to resolve, and an unknown one only its user's among people.
+pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dyn Store) {
     chat(store, "s").await;
     let end = |effect| Transition::Ended(Ended { effect, ..ok("") });
     for (seq, effect) in [(1, Effect::None), (2, Effect::Committed), (3, Effect::Unknown)] {
@@ -66,17 +66,17 @@ pub async fn only_an_unknown_effect_is_settled_and_by_the_calls_user(store: &dyn
         for before in steps {
             written(store, &[step("s", number, 2, before)]).await;
         }
-        for settlement in [Settlement::TookEffect, Settlement::DidNot] {
-            refused(store, &[step("s", number, 3, settled(settlement, by_person("lee")))]).await;
+        for resolution in [EffectResolution::TookEffect, EffectResolution::DidNot] {
+            refused(store, &[step("s", number, 3, resolved(resolution, by_person("lee")))]).await;
             if effect != Effect::Unknown {
-                let kim = settled(settlement, by_person("kim"));
+                let kim = resolved(resolution, by_person("kim"));
                 refused(store, &[step("s", number, 3, kim)]).await;
-                let handler = settled(settlement, SettledBy::Handler);
+                let handler = resolved(resolution, ResolvedBy::Handler);
                 refused(store, &[step("s", number, 3, handler)]).await;
             }
         }
         assert_eq!(
-            (row(store, number).await.effect, row(store, number).await.settled_by),
+            (row(store, number).await.effect, row(store, number).await.resolved_by),
             (Some(effect), None)
         );
     }
@@ -87,14 +87,14 @@ pub async fn only_an_unknown_effect_is_settled_and_by_the_calls_user(store: &dyn
         rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
     };
     assert_eq!(unknown().await, [call(3)]);
-    written(store, &[step("s", 3, 4, settled(Settlement::DidNot, by_person("kim")))]).await;
+    written(store, &[step("s", 3, 4, resolved(EffectResolution::DidNot, by_person("kim")))]).await;
     assert_eq!(unknown().await, []);
 }
 
-fn settled(settlement: Settlement, by: SettledBy) -> Transition {
-    Transition::Settled { settlement, by }
+fn resolved(resolution: EffectResolution, by: ResolvedBy) -> Transition {
+    Transition::Resolved { resolution, by }
 }
 
-fn by_person(name: &str) -> SettledBy {
-    SettledBy::Person { user: user(name) }
+fn by_person(name: &str) -> ResolvedBy {
+    ResolvedBy::Person { user: user(name) }
 }

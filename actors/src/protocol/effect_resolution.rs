@@ -8,7 +8,7 @@ use super::{CallId, Effect, UserId};
 
 /// What an unknown effect turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Settlement {
+pub enum EffectResolution {
     /// The call took effect.
     #[serde(rename = "committed")]
     TookEffect,
@@ -17,7 +17,7 @@ pub enum Settlement {
     DidNot,
 }
 
-impl Settlement {
+impl EffectResolution {
     /// The effect that is known now.
     #[must_use]
     pub const fn effect(self) -> Effect {
@@ -27,7 +27,7 @@ impl Settlement {
         }
     }
 
-    /// What this effect settles; `None` where it is unknown still.
+    /// What this effect resolves; `None` where it is unknown still.
     #[must_use]
     pub const fn of(effect: Effect) -> Option<Self> {
         match effect {
@@ -41,7 +41,7 @@ impl Settlement {
 /// Who found out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum SettledBy {
+pub enum ResolvedBy {
     /// The call's own handler: it came to its end after its asker had been told `timeout`.
     Handler,
     /// The call's user, who has looked.
@@ -53,15 +53,15 @@ pub enum SettledBy {
 
 /// A call whose effect was unknown and is known now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettledCall {
+pub struct ResolvedCall {
     /// The call.
     pub call: CallId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
     /// What it turned out to be.
     #[serde(rename = "effect")]
-    pub settlement: Settlement,
+    pub resolution: EffectResolution,
     /// Who found out.
-    #[serde(rename = "settled_by")]
-    pub by: SettledBy,
+    #[serde(rename = "resolved_by")]
+    pub by: ResolvedBy,
 }
