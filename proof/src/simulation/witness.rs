@@ -142,11 +142,11 @@ impl Witness {
         self.told().letters.entry(token.to_owned()).or_default().push(call);
     }
 
-    /// The process died. Where the store could not take the end of a turn, or its actor was lost, the runtime tells that it
-    /// is over at once; and it acknowledges a dismissal at once. Dead before it could write that down, its next life goes
-    /// on with the turn. So these ends and dismissals, and no others, count as not told. `open` are the turns that the
-    /// store has as open, and whether as dismissed.
-    pub(super) fn dies(&self, open: &BTreeMap<TurnId, bool>) {
+    /// A life is over. Where the store could not take the end of a turn, or its actor was lost, the runtime tells that it
+    /// is over at once; and it acknowledges a dismissal at once. Dead or shut down before the store had that, it goes on
+    /// with the turn in its next life. So these ends and dismissals, and no others, count as not told. `open` are the
+    /// turns that the store has as open, and whether as dismissed.
+    pub(super) fn loses(&self, open: &BTreeMap<TurnId, bool>) {
         let mut told = self.told();
         let Told { heard, read_to, ends, dismissed, retracted, .. } = &mut *told;
         let is_early = |error: &TurnError| match error {

@@ -88,11 +88,9 @@ impl World {
                 }
             }
         });
-        if end == End::Died {
-            let threads = tokio::runtime::Builder::new_current_thread().build();
-            let threads = threads.expect("a runtime without drivers needs no more than memory");
-            self.witness.dies(&threads.block_on(self.open_turns()));
-        }
+        let threads = tokio::runtime::Builder::new_current_thread().build();
+        let threads = threads.expect("a runtime without drivers needs no more than memory");
+        self.witness.loses(&threads.block_on(self.open_turns()));
         end
     }
 
