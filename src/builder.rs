@@ -176,7 +176,7 @@ impl Builder {
         if self.has_panic_hook {
             telemetry::install_panic_hook();
         }
-        let parts = runtime::Parts {
+        let parts = runtime::RuntimeConfig {
             model,
             weights: self.weights,
             store,
@@ -189,7 +189,7 @@ impl Builder {
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),
         };
-        Runtime::from_parts(parts).await
+        Runtime::from_config(parts).await
     }
 }
 

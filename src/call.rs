@@ -145,7 +145,7 @@ impl Runtime {
         let at = self.inner().clock.now();
         let max_stored_bytes = self.inner().limits.max_stored_bytes_per_user as u64;
         let preamble = place.turn_of_its_own(&user, at, max_stored_bytes);
-        let cancelled = self.inner().wiring.closing.child_token();
+        let cancelled = self.inner().context.closing.child_token();
         let (late, answered) = match place.held {
             Some((slot, begun)) => (
                 slot.late(turn, locale, self.inner().clock.clone()),

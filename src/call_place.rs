@@ -41,7 +41,7 @@ impl Runtime {
         let begun = self.begin_asleep(&slot).await;
         let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
         // Only now: what an actor of the session began has ended, and none wakes.
-        let stored = self.inner().wiring.store.store().session(&session).await;
+        let stored = self.inner().context.store.store().session(&session).await;
         let stored =
             stored.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
         let (is_open, last_seq) =

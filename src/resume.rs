@@ -10,7 +10,7 @@ use madang_actors::{
     port::{InterruptedSession, LedgerFilter, StoreError},
     protocol::{EventKind, Fault, LimitExceeded, SessionId, TurnId, UserId},
     session::{SessionMsg, SessionSlot, StreamItem, Subscription, TurnEnd},
-    supervisor::Tree,
+    supervisor::RuntimeHandles,
 };
 use tokio::{sync::oneshot, task::JoinSet};
 use tracing::warn;
@@ -27,7 +27,7 @@ pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, UserId>>);
 impl Interrupted {
     /// Reads them, and ends the calls that stand open though their turn is over: direct ones, whose caller went with
     /// its process.
-    pub(crate) async fn find(tree: &Tree) -> Result<Self, StoreError> {
+    pub(crate) async fn find(tree: &RuntimeHandles) -> Result<Self, StoreError> {
         let store = tree.store.store();
         let interrupted = store.interrupted().await?;
         let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();

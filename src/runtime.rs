@@ -10,9 +10,11 @@ use madang_actors::{
     },
     protocol::{Answer, AnswerError, LimitExceeded, Limits, Locale, SessionId, ToolSpec, UserId},
     registry::ToolRegistry,
-    session::{History, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, Wiring, open},
+    session::{
+        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, WakePolicy, open,
+    },
     store::WriterHealth,
-    supervisor::{Children, Health, InspectRuntime, Supervisor, Tree},
+    supervisor::{Children, Health, InspectRuntime, RuntimeHandles, Supervisor},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -29,8 +31,8 @@ pub struct Runtime {
     inner: Arc<Inner>,
 }
 
-/// What a runtime is made of.
-pub(crate) struct Parts {
+/// Holds what a builder has put together for a runtime.
+pub(crate) struct RuntimeConfig {
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) weights: UserWeights,
     pub(crate) store: Arc<dyn Store>,
@@ -46,8 +48,8 @@ pub(crate) struct Parts {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    pub(crate) tree: Tree,
-    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) tree: RuntimeHandles,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
     pub(crate) limits: Arc<Limits>,
     pub(crate) locale: Locale,
@@ -62,7 +64,7 @@ pub(crate) struct Inner {
 
 /// Stops the actors of a start that fails or is dropped half-way: nobody else holds them.
 struct Unfinished {
-    tree: Option<Tree>,
+    tree: Option<RuntimeHandles>,
     occupied: Option<Arc<Occupied>>,
 }
 
@@ -85,8 +87,8 @@ impl Runtime {
         Builder::default()
     }
 
-    pub(crate) async fn from_parts(parts: Parts) -> Result<Self, BuildError> {
-        let Parts {
+    pub(crate) async fn from_config(config: RuntimeConfig) -> Result<Self, BuildError> {
+        let RuntimeConfig {
             model,
             weights,
             store,
@@ -98,7 +100,7 @@ impl Runtime {
             time_zones,
             clock,
             extensions,
-        } = parts;
+        } = config;
         let occupied = match store.occupancy().map(Occupancy::occupy) {
             Some(None) => return Err(BuildError::StoreInUse),
             Some(Some(occupied)) => Some(Arc::new(occupied)),
@@ -125,7 +127,7 @@ impl Runtime {
         unfinished.tree = None;
         unfinished.occupied = None;
         let specs: Vec<ToolSpec> = registry.iter().map(|tool| tool.spec().clone()).collect();
-        let wiring = Arc::new(Wiring {
+        let context = Arc::new(RuntimeContext {
             store: tree.store.clone(),
             llm: tree.model_queue.clone(),
             model,
@@ -140,7 +142,7 @@ impl Runtime {
         });
         let inner = Inner {
             tree,
-            wiring,
+            context,
             sessions: SessionRegistry::default(),
             limits,
             locale,
@@ -260,7 +262,7 @@ impl Runtime {
     /// [`ShutdownError`] if handlers or writes were still running then.
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
         let inner = &self.inner;
-        inner.wiring.closing.cancel();
+        inner.context.closing.cancel();
         let patience = inner.limits.shutdown_timeout;
         let ended = tokio::time::timeout(patience, async {
             inner.sessions.close().await;
@@ -286,7 +288,7 @@ impl Runtime {
 }
 
 impl InspectRuntime for Runtime {
-    fn inspect_actors(&self) -> &Tree {
+    fn inspect_actors(&self) -> &RuntimeHandles {
         &self.inner.tree
     }
 
@@ -331,11 +333,11 @@ impl Inner {
 
     /// In a task of its own: whoever asked may leave, and others may be waiting at the slot.
     fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
-        drop(self.tasks.spawn(open(slot.clone(), self.wiring.clone(), policy)));
+        drop(self.tasks.spawn(open(slot.clone(), self.context.clone(), policy)));
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.wiring.closing.is_cancelled()
+        self.context.closing.is_cancelled()
     }
 
     pub(crate) async fn answer(&self, answer: Answer) -> Result<(), AnswerError> {

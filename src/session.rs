@@ -218,7 +218,7 @@ impl Session {
             by: self.user().clone(),
             at: self.runtime.clock.now(),
         };
-        match self.runtime.wiring.store.write(vec![revoke]).await {
+        match self.runtime.context.store.write(vec![revoke]).await {
             Ok(()) => Ok(()),
             // Where only the reply was lost, nothing stands any more.
             Err(cause) if cause.may_have_happened() => {
@@ -258,13 +258,12 @@ impl Session {
         call: CallId,
         resolution: EffectResolution,
     ) -> Result<(), ResolveError> {
-        let (slot, wiring) = (self.slot.clone(), self.runtime.wiring.clone());
+        let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
         let locale = self.runtime.locale;
         // In a task: once it is written, the session has to hear of it.
-        let resolving = self
-            .runtime
-            .tasks
-            .spawn(async move { session::resolve(&slot, &wiring, locale, call, resolution).await });
+        let resolving = self.runtime.tasks.spawn(async move {
+            session::resolve(&slot, &context, locale, call, resolution).await
+        });
         resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
     }
 
@@ -277,7 +276,7 @@ impl Session {
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        self.runtime.wiring.store.store()
+        self.runtime.context.store.store()
     }
 }
 

@@ -25,10 +25,10 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        History, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView, TurnEnd, TurnRefused,
-        WakePolicy, Wiring, open,
+        History, RuntimeContext, Sent, SessionMsg, SessionRegistry, SessionSlot, SessionView,
+        TurnEnd, TurnRefused, WakePolicy, open,
     },
-    supervisor::{Children, Supervisor, Tree},
+    supervisor::{Children, RuntimeHandles, Supervisor},
 };
 
 /// How long a test waits for anything before it fails.
@@ -37,8 +37,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A runtime's actors, with the store behind them.
 pub(crate) struct TestRuntime {
     pub(crate) store: MemoryStore,
-    pub(crate) tree: Tree,
-    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) tree: RuntimeHandles,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) sessions: SessionRegistry,
     calls: AtomicUsize,
 }
@@ -89,7 +89,7 @@ impl TestRuntime {
         };
         let tree = Supervisor::start(children).await.unwrap();
         let specs: Vec<_> = tree.around.registry.iter().map(|tool| tool.spec().clone()).collect();
-        let wiring = Arc::new(Wiring {
+        let context = Arc::new(RuntimeContext {
             store: tree.store.clone(),
             llm: tree.model_queue.clone(),
             model,
@@ -105,7 +105,7 @@ impl TestRuntime {
         Self {
             store,
             tree,
-            wiring,
+            context,
             sessions: SessionRegistry::default(),
             calls: AtomicUsize::new(0),
         }
@@ -129,9 +129,9 @@ impl TestRuntime {
         match slot.send(msg) {
             Sent::Delivered => {}
             Sent::WakeIt => {
-                drop(self.wiring.tasks.spawn(open(
+                drop(self.context.tasks.spawn(open(
                     slot.clone(),
-                    self.wiring.clone(),
+                    self.context.clone(),
                     WakePolicy::RefuseIfFull,
                 )));
             }
@@ -256,8 +256,8 @@ impl TestRuntime {
     /// Waits until nothing runs any more, then checks what must be true of every ledger: each call has its end, and no
     /// chain is broken.
     pub(crate) async fn at_rest(&self) -> Vec<LedgerRow> {
-        self.wiring.tasks.close();
-        in_time(self.wiring.tasks.wait()).await;
+        self.context.tasks.close();
+        in_time(self.context.tasks.wait()).await;
         let rows = self.ledger().await;
         for row in &rows {
             assert_eq!(row.state, CallState::Ended, "{row:?}");

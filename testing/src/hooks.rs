@@ -2,13 +2,13 @@
 
 use madang_actors::{
     protocol::Bound,
-    supervisor::{InspectRuntime, InspectSession, Tree},
+    supervisor::{InspectRuntime, InspectSession, RuntimeHandles},
 };
 
 /// Reaches into a runtime, for tests of supervision and for harnesses.
 pub trait RuntimeHooks {
     /// Returns the addresses of the actors, which a test may kill.
-    fn actors(&self) -> &Tree;
+    fn actors(&self) -> &RuntimeHandles;
 
     /// Counts the calls and writes that run.
     fn running_tasks(&self) -> usize;
@@ -18,7 +18,7 @@ pub trait RuntimeHooks {
 }
 
 impl<R: InspectRuntime> RuntimeHooks for R {
-    fn actors(&self) -> &Tree {
+    fn actors(&self) -> &RuntimeHandles {
         self.inspect_actors()
     }
 

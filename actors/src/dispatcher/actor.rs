@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{Around, DispatcherMsg, call, responder::Responder};
+use super::{CallContext, DispatcherMsg, call, responder::Responder};
 use crate::{failpoint::failpoint, mailbox::answer, protocol::Bound};
 
 /// Brings calls to their end. Killing it changes no outcome: calls run on their own.
@@ -13,14 +13,14 @@ pub struct DispatcherActor;
 
 impl Actor for DispatcherActor {
     type Msg = DispatcherMsg;
-    type State = Arc<Around>;
-    type Arguments = Arc<Around>;
+    type State = Arc<CallContext>;
+    type Arguments = Arc<CallContext>;
 
     async fn pre_start(
         &self,
         _: ActorRef<DispatcherMsg>,
-        around: Arc<Around>,
-    ) -> Result<Arc<Around>, ActorProcessingErr> {
+        around: Arc<CallContext>,
+    ) -> Result<Arc<CallContext>, ActorProcessingErr> {
         Ok(around)
     }
 
@@ -28,7 +28,7 @@ impl Actor for DispatcherActor {
         &self,
         _: ActorRef<DispatcherMsg>,
         msg: DispatcherMsg,
-        around: &mut Arc<Around>,
+        around: &mut Arc<CallContext>,
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {

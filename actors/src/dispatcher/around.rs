@@ -1,4 +1,4 @@
-//! What surrounds every call of a runtime.
+//! Holds what all calls of a runtime share.
 
 use std::{
     collections::HashSet,
@@ -18,9 +18,9 @@ use crate::{
     store::StoreHandle,
 };
 
-/// What surrounds every call of a runtime.
+/// Holds what all calls of a runtime share.
 #[derive(Debug)]
-pub struct Around {
+pub struct CallContext {
     /// The tools.
     pub registry: Arc<ToolRegistry>,
     /// The bounds.
@@ -66,7 +66,7 @@ impl Drop for HandlerRuns {
     }
 }
 
-impl Around {
+impl CallContext {
     /// Collects what surrounds the calls of a runtime.
     #[must_use]
     pub fn new(

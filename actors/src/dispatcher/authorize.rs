@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tracing::{debug, error, info};
 
 use super::{
-    Around,
+    CallContext,
     call::overloaded,
     check::CheckedCall,
     msg::{DispatchRequest, DispatcherEvent},
@@ -73,7 +73,7 @@ impl AuthorizedCall {
 pub(super) async fn authorize(
     checked: CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     if let Some(asked) = asked_before(&checked).cloned() {
         return Box::pin(go_on(&asked, checked, record, around)).await;
@@ -197,7 +197,7 @@ async fn go_on(
     asked: &LedgerRow,
     checked: CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
     // What was shown, or what the user made of it: told as the ledger has it, whatever becomes of it.
     let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
@@ -251,7 +251,7 @@ async fn go_on(
 async fn by_grant(
     checked: &CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Option<Timestamp>, StoreError> {
     let at = around.clock.now();
     let Some((Grant { schema, resource, call, .. }, number)) = grant(checked, at, around).await?
@@ -285,7 +285,7 @@ async fn by_grant(
 async fn grant(
     checked: &CheckedCall,
     at: Timestamp,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Option<(Grant, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
     let filter = LedgerFilter { only_grants: true, ..filter_of(&request.session) };
@@ -321,7 +321,7 @@ fn filter_of(session: &SessionId) -> LedgerFilter {
 }
 
 /// What a standing approval about this call is bound to, where the tool names something.
-fn resource(checked: &CheckedCall, around: &Around) -> Option<Digest> {
+fn resource(checked: &CheckedCall, around: &CallContext) -> Option<Digest> {
     let tool = checked.tool().tool();
     let resource = tool.resource(checked.arguments(), &around.context(checked.request()))?;
     Some(text_digest(&resource.key))
@@ -332,7 +332,7 @@ fn resource(checked: &CheckedCall, around: &Around) -> Option<Digest> {
 async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
     let answered = question::ask(checked, record, around).await;
     decide(answered, checked, record, around).await
@@ -343,7 +343,7 @@ async fn decide(
     answered: Result<Answered, StoreError>,
     checked: &CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<(Option<CheckedCall>, Timestamp), NotAuthorized> {
     let answered = answered.map_err(|error| NotAuthorized::store(&error, checked))?;
     let request = checked.request();
@@ -423,14 +423,14 @@ fn sealed(
     checked: &CheckedCall,
     at: Timestamp,
     approved: Transition,
-    around: &Around,
+    around: &CallContext,
 ) -> Transition {
     let request = checked.request();
     around.store.store().keys().sealed(&request.session, request.call.id, at, approved)
 }
 
 /// What "always" means, as the question says.
-fn always(checked: &CheckedCall, at: Timestamp, around: &Around) -> Approval {
+fn always(checked: &CheckedCall, at: Timestamp, around: &CallContext) -> Approval {
     Approval::Always {
         schema: checked.schema(),
         until: at.after(around.limits.standing_approval_lifetime),

@@ -11,7 +11,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumented};
 
 use super::{
-    Around,
+    CallContext,
     authorize::{NotAuthorized, authorize, question_ended},
     check::{CheckedCall, check},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
@@ -33,7 +33,11 @@ use crate::{
 ///
 /// Here and below, what few calls come to is boxed: a future is moved as a whole when it is begun, also the part of it
 /// that never runs.
-pub(super) async fn begin(request: Arc<DispatchRequest>, reply: Responder, around: Arc<Around>) {
+pub(super) async fn begin(
+    request: Arc<DispatchRequest>,
+    reply: Responder,
+    around: Arc<CallContext>,
+) {
     // Nothing begins for a screen that was closed, nor for a runtime that ends.
     if request.dismissal.stops() {
         let outcome = ToolOutcome::cancelled(withdrawn(&request));
@@ -90,7 +94,7 @@ fn withdrawn(request: &DispatchRequest) -> CancelReason {
 /// more.
 async fn place(
     request: &DispatchRequest,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Option<Permit>, LimitExceeded> {
     let (admission, user) = (&around.admission, &request.user);
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
@@ -119,7 +123,7 @@ async fn refuse(
     request: Arc<DispatchRequest>,
     outcome: ToolOutcome,
     reply: Responder,
-    around: Arc<Around>,
+    around: Arc<CallContext>,
 ) {
     // What is told is what the ledger has. Arguments that were refused are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
@@ -140,7 +144,7 @@ struct Call {
     checked: Option<CheckedCall>,
     /// Until it is answered.
     reply: Option<Responder>,
-    around: Arc<Around>,
+    around: Arc<CallContext>,
     _place: Permit,
     _running: TaskTrackerToken,
 }
@@ -285,7 +289,7 @@ impl Actor for Run {
 }
 
 /// Authorize, run, record: one straight function.
-async fn pipeline(checked: CheckedCall, around: Arc<Around>, call: ActorRef<CallMsg>) -> Ran {
+async fn pipeline(checked: CheckedCall, around: Arc<CallContext>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(around.clone(), checked.request().clone());
     let authorized = match authorize(checked, &mut record, &around).await {
         Ok(authorized) => authorized,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::{Around, msg::DispatchRequest};
+use super::{CallContext, msg::DispatchRequest};
 use crate::{
     ledger::digest,
     protocol::{Digest, Shown, Text, ToolOutcome},
@@ -94,7 +94,7 @@ impl CheckedCall {
 /// Looks the tool up and validates the arguments; a refusal gives the request back with the outcome.
 pub(super) fn check(
     request: Arc<DispatchRequest>,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<CheckedCall, Box<(Arc<DispatchRequest>, ToolOutcome)>> {
     let name = &request.call.name;
     let tool = match around.registry.get(name) {

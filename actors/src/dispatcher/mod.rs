@@ -19,6 +19,6 @@ mod run;
 mod tests;
 
 pub use actor::DispatcherActor;
-pub use around::Around;
+pub use around::CallContext;
 pub use msg::{CallEnd, Dismissal, DispatchRequest, DispatcherEvent, DispatcherMsg};
 pub use record::{end_lost, end_of_lost};

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Around,
+    CallContext,
     authorize::AuthorizedCall,
     keyed_semaphore::{KeyedSemaphore, WaiterId},
 };
@@ -58,7 +58,7 @@ pub(super) enum NoPermit {
 /// Waits for a call's permits for at most `patience`. A handler that passed its deadline keeps its own.
 pub(super) async fn take(
     authorized: &AuthorizedCall,
-    around: &Around,
+    around: &CallContext,
     patience: Duration,
 ) -> Result<Held, NoPermit> {
     let checked = authorized.checked();

@@ -7,7 +7,7 @@ use tokio::{
 };
 use tracing::warn;
 
-use super::{Around, check::CheckedCall, msg::DispatcherEvent, record::Record};
+use super::{CallContext, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
     admission::Permit,
     confirm::{CheckedDecision, ConfirmMsg, Verdict},
@@ -68,7 +68,7 @@ impl Answered {
 pub(super) async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Answered, StoreError> {
     // Before the question is stored: what is durable is asked.
     let admitted = around.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
@@ -103,7 +103,7 @@ pub(super) async fn again(
     expires_at: Timestamp,
     checked: &CheckedCall,
     record: &Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Answered, StoreError> {
     let request = checked.request();
     let left = around.clock.now().until(expires_at);
@@ -123,7 +123,7 @@ async fn asked(
     _place: Permit,
     checked: &CheckedCall,
     record: &Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Answered, StoreError> {
     failpoint("question.read").await?;
     let question = question(record.row().await?, checked)?;
@@ -175,7 +175,7 @@ pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Quest
 
 /// Writes down what a person will be shown: the call, what it will do by what the store has now, and how far "always"
 /// would reach.
-async fn shown(checked: &CheckedCall, around: &Around) -> Shown {
+async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
     let (request, tool) = (checked.request(), checked.tool());
     let locale = request.locale;
     let consequence = match seen(checked.arguments(), checked, around).await {
@@ -207,7 +207,7 @@ async fn shown(checked: &CheckedCall, around: &Around) -> Shown {
 }
 
 /// What will happen, by what the store has now. A question is asked all the same where that cannot be read.
-async fn seen(arguments: &Value, checked: &CheckedCall, around: &Around) -> Option<String> {
+async fn seen(arguments: &Value, checked: &CheckedCall, around: &CallContext) -> Option<String> {
     let tool = checked.tool();
     if !tool.tool().looks_before_asking() {
         return None;
@@ -235,7 +235,7 @@ async fn seen(arguments: &Value, checked: &CheckedCall, around: &Around) -> Opti
 async fn verdict(
     question: &Question,
     checked: &CheckedCall,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<Verdict, Answered> {
     let request = checked.request();
     let due = Instant::now() + around.clock.now().until(question.expires_at);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tracing::{error, info};
 
 use super::{
-    Around,
+    CallContext,
     call::overloaded,
     msg::{CallEnd, DispatchRequest},
 };
@@ -23,7 +23,7 @@ use crate::{
 /// Writes down one call. It knows which steps the ledger has, so that each is written once.
 #[derive(Debug)]
 pub(super) struct Record {
-    around: Arc<Around>,
+    around: Arc<CallContext>,
     request: Arc<DispatchRequest>,
     proposed_at: Timestamp,
     is_proposed: bool,
@@ -54,7 +54,7 @@ impl Finished {
 }
 
 impl Record {
-    pub(super) fn new(around: Arc<Around>, request: Arc<DispatchRequest>) -> Self {
+    pub(super) fn new(around: Arc<CallContext>, request: Arc<DispatchRequest>) -> Self {
         let ledger_row = request.ledger_row.as_ref();
         let proposed_at = ledger_row.map_or(request.proposed_at, |call| call.proposed_at);
         let is_proposed = ledger_row.is_some();
@@ -281,7 +281,10 @@ impl Record {
     }
 }
 
-async fn row(around: &Around, request: &DispatchRequest) -> Result<Option<LedgerRow>, StoreError> {
+async fn row(
+    around: &CallContext,
+    request: &DispatchRequest,
+) -> Result<Option<LedgerRow>, StoreError> {
     let filter = LedgerFilter {
         session: Some(request.session.clone()),
         call: Some(request.call.id),
@@ -300,7 +303,7 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 /// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
 /// transaction that was undone with it; else nobody can tell.
 pub async fn end_lost(
-    around: &Arc<Around>,
+    around: &Arc<CallContext>,
     request: Arc<DispatchRequest>,
     fault: &Fault,
 ) -> CallEnd {
@@ -329,14 +332,20 @@ pub async fn end_lost(
 
 /// How a call of the ledger ends that nobody will bring to its end any more. To be written as it is.
 #[must_use]
-pub fn end_of_lost(around: &Around, row: &LedgerRow, locale: Locale) -> Ended {
+pub fn end_of_lost(around: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
     let Finished { outcome, effect, decided_by } =
         gone(around, &row.name, row.state, &Fault::REPLY_LOST, locale);
     Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
 }
 
 /// The end of a call whose pipeline is gone and that stood there.
-fn gone(around: &Around, tool: &str, state: CallState, fault: &Fault, locale: Locale) -> Finished {
+fn gone(
+    around: &CallContext,
+    tool: &str,
+    state: CallState,
+    fault: &Fault,
+    locale: Locale,
+) -> Finished {
     let is_unknown = state == CallState::Running && !leaves_no_trace(around, tool);
     let effect = if is_unknown && !is_planted("an unknown effect is called none") {
         Effect::Unknown
@@ -351,7 +360,7 @@ fn gone(around: &Around, tool: &str, state: CallState, fault: &Fault, locale: Lo
     Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-fn leaves_no_trace(around: &Around, tool: &str) -> bool {
+fn leaves_no_trace(around: &CallContext, tool: &str) -> bool {
     around
         .registry
         .get(tool)

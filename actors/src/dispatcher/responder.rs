@@ -3,7 +3,7 @@
 use tracing::Span;
 
 use super::{
-    Around,
+    CallContext,
     msg::{DispatchRequest, DispatcherEvent},
 };
 use crate::{
@@ -22,7 +22,7 @@ impl Responder {
     pub(super) fn new(
         request: &DispatchRequest,
         reply: Reply<DispatcherEvent>,
-        around: &Around,
+        around: &CallContext,
     ) -> Self {
         let DispatchRequest { session, user, turn, call, .. } = request;
         let tool = around.registry.get(&call.name).ok().map(|tool| &tool.spec().name);

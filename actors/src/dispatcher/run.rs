@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use tracing::{error, info};
 
 use super::{
-    Around,
+    CallContext,
     authorize::AuthorizedCall,
     msg::CallEnd,
     permits::{self, NoPermit},
@@ -42,7 +42,7 @@ pub(super) enum Ran {
 pub(super) async fn run(
     authorized: AuthorizedCall,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
     early: &Recipient<CallEnd>,
 ) -> Ran {
     let checked = authorized.checked();
@@ -133,7 +133,7 @@ async fn in_transaction(
     authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
 ) -> Ran {
     let Due { arguments, running } = due;
     let checked = authorized.checked();
@@ -209,7 +209,7 @@ async fn end(
     lease: Lease,
     keep: Keep,
     steps: Vec<Write>,
-    around: &Around,
+    around: &CallContext,
 ) -> Result<(), StoreError> {
     if is_planted("the record is written behind the writes") {
         lease.end(keep, Vec::new()).await?;
@@ -223,7 +223,7 @@ async fn end(
     failpoint("run.committed").await.map_err(|_| StoreError::Silent)
 }
 
-async fn lease(authorized: &AuthorizedCall, around: &Around) -> Result<Lease, StoreError> {
+async fn lease(authorized: &AuthorizedCall, around: &CallContext) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
     let (request, tool) = (authorized.checked().request(), authorized.checked().tool());
     let call = CallKey { session: request.session.clone(), call: request.call.id };
@@ -238,7 +238,7 @@ async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
     record: &mut Record,
-    around: &Around,
+    around: &CallContext,
     early: &Recipient<CallEnd>,
 ) -> Ran {
     let checked = authorized.checked();
@@ -281,7 +281,7 @@ async fn beside(
 async fn call_beside(
     authorized: &AuthorizedCall,
     arguments: Value,
-    around: &Around,
+    around: &CallContext,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
     let (tool, limits) = (authorized.checked().tool(), &around.limits);
@@ -325,7 +325,7 @@ fn finished(
 }
 
 /// How long its handler may take, and how long it waits to begin.
-fn patience(authorized: &AuthorizedCall, around: &Around) -> Duration {
+fn patience(authorized: &AuthorizedCall, around: &CallContext) -> Duration {
     authorized.checked().tool().spec().timeout.unwrap_or(around.limits.tool_timeout)
 }
 

@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
-    context::{History, Wiring},
+    context::{History, RuntimeContext},
     lifecycle::slot::SlotGuard,
     lifecycle::state_cell::StateHolder,
     msg::{Asked, ClearError, Outgoing, SessionMsg, SessionView, TurnRefused},
@@ -38,15 +38,15 @@ impl Actor for SessionActor {
         me: ActorRef<SessionMsg>,
         snapshot: WakeSnapshot,
     ) -> Result<StateHolder, ActorProcessingErr> {
-        let WakeSnapshot { state, slot, wiring, chat, error, begins, unpublished } = snapshot;
+        let WakeSnapshot { state, slot, context, chat, error, begins, unpublished } = snapshot;
         slot.feed().begins_at(begins);
         for event in unpublished {
             slot.feed().republish(event);
         }
-        let (idle, runtime_closes) = (idle_alarm(&wiring, &me), wiring.closing.child_token());
+        let (idle, runtime_closes) = (idle_alarm(&context, &me), context.closing.child_token());
         let mut session = SessionState {
             slot: SlotGuard::new(slot, me.get_id()),
-            wiring,
+            context,
             chat,
             turn: None,
             lookups: 0,
@@ -146,7 +146,7 @@ impl SessionState {
     }
 
     pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
-        let max_bytes = self.wiring.around.limits.max_user_text_bytes;
+        let max_bytes = self.context.around.limits.max_user_text_bytes;
         let bytes = asked.text.len();
         let refused = if asked.text.trim().is_empty() {
             Some(TurnRefused::Empty)
@@ -170,7 +170,7 @@ impl SessionState {
         if self.turn.is_some() || self.is_clearing {
             return answer(began, Err(TurnRefused::Busy));
         }
-        let admission = &self.wiring.around.admission;
+        let admission = &self.context.around.admission;
         let place = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
             Ok(place) => place,
             Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
@@ -184,14 +184,14 @@ impl SessionState {
             at: message.at,
             options: options.clone(),
             text: hash,
-            max_stored_bytes: self.wiring.around.limits.max_stored_bytes_per_user as u64,
+            max_stored_bytes: self.context.around.limits.max_stored_bytes_per_user as u64,
         };
         self.error = None;
         self.turns_begun += 1;
         self.turn = Some(ActiveTurn {
             id,
             span: TurnSpan::begin(self.slot.session(), self.slot.user(), id, false),
-            core: Turn::new(self.wiring.around.limits.max_rounds, options.on_dismiss),
+            core: Turn::new(self.context.around.limits.max_rounds, options.on_dismiss),
             dismissal: self.dismissal(),
             cancelled: self.runtime_closes.child_token(),
             options,
@@ -221,7 +221,7 @@ impl SessionState {
         // The mark belongs to the turn that it follows; in an empty chat there is nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // Beginning anew, the user is asked anew: also where only the store remembers the chat.
-        let (slot, at) = (&self.slot, self.wiring.around.clock.now());
+        let (slot, at) = (&self.slot, self.context.around.clock.now());
         let revoke = Write::Revoke {
             session: slot.session().clone(),
             tool: None,
@@ -245,9 +245,9 @@ impl SessionState {
 
     /// Sleeps, if nothing has happened for long enough.
     fn idle(&mut self, me: &ActorRef<SessionMsg>) {
-        let rest = self.wiring.around.limits.session_idle;
+        let rest = self.context.around.limits.session_idle;
         if self.active_at.elapsed() < rest || !self.sleep(me) {
-            self.idle = idle_alarm(&self.wiring, me);
+            self.idle = idle_alarm(&self.context, me);
         }
     }
 
@@ -267,7 +267,7 @@ impl SessionState {
             self.idle_entry = None;
             return;
         }
-        let admission = &self.wiring.around.admission;
+        let admission = &self.context.around.admission;
         if admission.is_wanted(Bound::AwakeSessions, self.slot.user()) && self.sleep(me) {
             return;
         }
@@ -276,7 +276,7 @@ impl SessionState {
 
     fn may_sleep(&self) -> bool {
         let is_busy = self.turn.is_some() || self.is_clearing || self.lookups > 0;
-        self.wiring.history == History::Stored
+        self.context.history == History::Stored
             && !is_busy
             && !self.has_left
             && self.closing.is_none()
@@ -284,8 +284,8 @@ impl SessionState {
 }
 
 /// Looks later whether the session may sleep.
-fn idle_alarm(wiring: &Wiring, me: &ActorRef<SessionMsg>) -> Alarm {
+fn idle_alarm(context: &RuntimeContext, me: &ActorRef<SessionMsg>) -> Alarm {
     // One that may sleep at once does not look all the time while it is busy.
-    let rest = wiring.around.limits.session_idle.max(Duration::from_millis(1));
+    let rest = context.around.limits.session_idle.max(Duration::from_millis(1));
     Alarm::at(Instant::now() + rest, me, || SessionMsg::Idle)
 }

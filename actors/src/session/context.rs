@@ -1,4 +1,4 @@
-//! What every session of a runtime is wired to.
+//! Holds what all sessions of a runtime share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    dispatcher::{Around, DispatcherMsg},
+    dispatcher::{CallContext, DispatcherMsg},
     llm::ModelQueue,
     mailbox::Address,
     port::ChatModel,
@@ -15,9 +15,9 @@ use crate::{
     store::StoreHandle,
 };
 
-/// What every session of a runtime is wired to.
+/// Holds what all sessions of a runtime share.
 #[derive(Debug, Clone)]
-pub struct Wiring {
+pub struct RuntimeContext {
     /// Where messages and turns are stored.
     pub store: StoreHandle,
     /// Where the model is asked.
@@ -27,7 +27,7 @@ pub struct Wiring {
     /// Where calls go.
     pub dispatcher: Address<DispatcherMsg>,
     /// What surrounds calls: registry, bounds, clock.
-    pub around: Arc<Around>,
+    pub around: Arc<CallContext>,
     /// The tools, as the model is told of them.
     pub specs: Arc<[ToolSpec]>,
     /// The system text.

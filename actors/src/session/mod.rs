@@ -1,4 +1,22 @@
-//! SessionActor: one chat. Its turn is a pure state machine; its slot and its feed are what others touch.
+//! One chat: a session that sleeps in the store, and wakes as an actor while somebody uses it.
+//!
+//! The flow of a turn: a caller sends [`SessionMsg::Ask`] through the session's [`SessionSlot`]. A session that sleeps is
+//! loaded first (`lifecycle::wake`). The actor stores the user's message, and `turn::machine` decides input by input
+//! what comes next: ask the model, record the calls, dispatch them, end. `turn::effects` carries out each decision.
+//! What the store has taken is then published in the [`Feed`], and each [`Subscription`] reads it at its own pace.
+//!
+//! - `actor`, `msg`, `state`: the shell, what others may ask, and what an awake session holds.
+//! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
+//! - `events`: the feed, its readers, and the replay of what they missed from the store.
+//! - `lifecycle`: the registry, the slot, waking, idling, and what a lost actor hands over.
+//! - `transcript`, `prompt`: the entries and their order, and what the model reads of them.
+//!
+//! Invariants:
+//! - One actor at most appends to a transcript: a slot takes the state from a dead actor before it starts the next.
+//! - An entry or outcome is published only after the store has it. Only the end of a turn whose actor was lost is
+//!   published earlier, and its cursor is stored with it.
+//! - A round's calls are recorded before any of them begins.
+//! - The store is written in the order in which the actor decides.
 
 mod actor;
 mod context;
@@ -13,7 +31,7 @@ mod transcript;
 mod turn;
 
 pub use actor::SessionActor;
-pub use context::{History, Wiring};
+pub use context::{History, RuntimeContext};
 pub use events::{
     feed::{Durability, Feed},
     subscription::{StreamItem, Subscription},

@@ -6,7 +6,7 @@ use tokio::{runtime::Handle, sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    context::{History, Wiring},
+    context::{History, RuntimeContext},
     lifecycle::handover::{AbandonedTurn, Handover},
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
@@ -33,7 +33,7 @@ use crate::{
 pub struct WakeSnapshot {
     pub(crate) state: StateCell,
     pub(crate) slot: Arc<SessionSlot>,
-    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) chat: Chat,
     pub(crate) error: Option<String>,
     /// Where the story begins for those who have heard nothing of it.
@@ -60,7 +60,7 @@ pub struct Resumption {
 #[derive(Debug)]
 pub struct SessionState {
     pub(crate) slot: SlotGuard,
-    pub(crate) wiring: Arc<Wiring>,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) chat: Chat,
     pub(crate) turn: Option<ActiveTurn>,
     /// It has left its turn and its chat to its slot, and stops.
@@ -155,7 +155,7 @@ impl SessionState {
     /// Leaves what the next actor takes over. Nothing that this one does counts any more.
     pub(crate) fn leave(&mut self, turn: Option<AbandonedTurn>) {
         self.has_left = true;
-        let chat = match self.wiring.history {
+        let chat = match self.context.history {
             History::Stored => None,
             History::InMemory => Some(self.chat.leave()),
         };
@@ -166,7 +166,7 @@ impl SessionState {
 
     /// The store may have another end than one that is told now.
     pub(crate) fn is_end_on_its_way(&self, turn: &ActiveTurn) -> bool {
-        turn.is_ending && self.wiring.history == History::Stored
+        turn.is_ending && self.context.history == History::Stored
     }
 
     /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
@@ -184,8 +184,8 @@ impl SessionState {
     /// The turn was cut off in the middle. Subscribers hear at once that it is over, but for one of which they have heard
     /// nothing, and one whose end is on its way to the store already: that end is told when it is there.
     fn is_cut_off(&mut self, mut turn: ActiveTurn) {
-        let (slot, wiring) = (self.slot.clone(), self.wiring.clone());
-        let (at, locale) = (wiring.around.clock.now(), turn.options.locale);
+        let (slot, context) = (self.slot.clone(), self.context.clone());
+        let (at, locale) = (context.around.clock.now(), turn.options.locale);
         let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
         let is_published = turn.began.is_none() && !self.is_end_on_its_way(&turn);
         let published_behind = is_published.then(|| {
@@ -198,10 +198,10 @@ impl SessionState {
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
         // goes on with the turn.
         if Handle::try_current().is_ok() {
-            let tasks = wiring.tasks.clone();
+            let tasks = context.tasks.clone();
             drop(tasks.spawn(async move {
                 turn.abandon();
-                wake_again(&slot, &wiring);
+                wake_again(&slot, &context);
             }));
         }
     }
@@ -213,10 +213,10 @@ impl Drop for SessionState {
         if self.has_left {
             return;
         }
-        let is_closing = self.wiring.closing.is_cancelled();
+        let is_closing = self.context.closing.is_cancelled();
         match self.turn.take().filter(|turn| !turn.core.is_suspended()) {
             // The next start goes on with it.
-            Some(mut turn) if is_closing && self.wiring.history == History::Stored => {
+            Some(mut turn) if is_closing && self.context.history == History::Stored => {
                 turn.cancel_completion();
             }
             Some(turn) => self.is_cut_off(turn),
@@ -227,8 +227,8 @@ impl Drop for SessionState {
 }
 
 /// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
-pub(crate) fn wake_again(slot: &Arc<SessionSlot>, wiring: &Arc<Wiring>) {
+pub(crate) fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     if slot.wake() {
-        drop(wiring.tasks.spawn(open(slot.clone(), wiring.clone(), WakePolicy::WaitForRoom)));
+        drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     confirm::{ConfirmActor, ConfirmMsg},
-    dispatcher::{Around, DispatcherActor, DispatcherMsg},
+    dispatcher::{CallContext, DispatcherActor, DispatcherMsg},
     llm::{LlmActor, LlmMsg, ModelQueue},
     mailbox::{Address, answer},
     port::{ChatModel, Clock, Extensions, Occupied, Store, UserWeights},
@@ -36,7 +36,7 @@ impl Supervisor {
     ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
-    pub async fn start(children: Children) -> Result<Tree, StartError> {
+    pub async fn start(children: Children) -> Result<RuntimeHandles, StartError> {
         // In a task of its own: nobody could stop what a start that was dropped half-way has started.
         let starting = tokio::spawn(spawn(children));
         let tree = starting.await.map_err(|cause| StartError(cause.into()))??;
@@ -50,15 +50,15 @@ async fn spawn(children: Children) -> Result<Unclaimed, StartError> {
         .await
         .map_err(|cause| failed(cause.into()))?;
     let (reply, tree) = oneshot::channel();
-    supervisor.cast(SupervisorMsg::Tree { reply }).map_err(|cause| failed(cause.into()))?;
+    supervisor.cast(SupervisorMsg::Handles { reply }).map_err(|cause| failed(cause.into()))?;
     tree.await.map(|tree| Unclaimed(Some(tree))).map_err(|cause| failed(cause.into()))
 }
 
 /// A tree that nobody has taken yet. Dropped, it stops.
-struct Unclaimed(Option<Tree>);
+struct Unclaimed(Option<RuntimeHandles>);
 
 impl Unclaimed {
-    fn claim(mut self) -> Tree {
+    fn claim(mut self) -> RuntimeHandles {
         self.0.take().expect("a tree is claimed once, by value")
     }
 }
@@ -101,9 +101,9 @@ pub struct Children {
     pub writer_health: Arc<WriterHealth>,
 }
 
-/// Where the children are found.
+/// Holds the addresses of a runtime's actors.
 #[derive(Debug, Clone)]
-pub struct Tree {
+pub struct RuntimeHandles {
     /// The root itself: the parent of sessions. Stopping it stops all of them.
     pub supervisor: ActorCell,
     /// The one StoreActor.
@@ -119,7 +119,7 @@ pub struct Tree {
     /// The one StoreActor's address.
     pub store_actor: Address<StoreMsg>,
     /// What surrounds calls.
-    pub around: Arc<Around>,
+    pub around: Arc<CallContext>,
     /// Whether all of them live.
     pub health: watch::Receiver<Health>,
 }
@@ -140,10 +140,10 @@ pub enum Health {
 /// What others may ask of the [`Supervisor`].
 #[derive(Debug)]
 pub enum SupervisorMsg {
-    /// Where the children are found.
-    Tree {
+    /// Holds the addresses of a runtime's actors.
+    Handles {
         /// The addresses.
-        reply: oneshot::Sender<Tree>,
+        reply: oneshot::Sender<RuntimeHandles>,
     },
     /// Sent by the supervisor to itself when a child's delay is over.
     Start(Role),
@@ -187,7 +187,7 @@ impl Role {
 pub struct Supervising {
     children: Children,
     jobs: Jobs,
-    tree: Tree,
+    tree: RuntimeHandles,
     health: watch::Sender<Health>,
     restarts: Vec<(Role, Restarts)>,
 }
@@ -212,7 +212,7 @@ impl Actor for Supervisor {
             &children.limits,
         );
         let confirm = Address::new(children.start_confirm(&me).await?);
-        let around = Arc::new(Around::new(
+        let around = Arc::new(CallContext::new(
             children.registry.clone(),
             children.limits.clone(),
             store.clone(),
@@ -228,7 +228,7 @@ impl Actor for Supervisor {
         let Limits { max_restarts, restart_window, .. } = *children.limits;
         let restarts = Role::ALL
             .map(|role| (role, Restarts::new(role.policy(), max_restarts, restart_window)));
-        let tree = Tree {
+        let tree = RuntimeHandles {
             supervisor: me.get_cell(),
             store,
             llm,
@@ -249,7 +249,7 @@ impl Actor for Supervisor {
         state: &mut Supervising,
     ) -> Result<(), ActorProcessingErr> {
         match msg {
-            SupervisorMsg::Tree { reply } => answer(reply, state.tree.clone()),
+            SupervisorMsg::Handles { reply } => answer(reply, state.tree.clone()),
             SupervisorMsg::Start(role) => {
                 if let Err(cause) = state.start(role, &me).await {
                     error!(actor = role.name(), %cause, "failed to start an actor anew");
@@ -372,7 +372,7 @@ async fn start_llm(
 }
 
 async fn start_dispatcher(
-    around: &Arc<Around>,
+    around: &Arc<CallContext>,
     me: &ActorRef<SupervisorMsg>,
 ) -> Result<ActorRef<DispatcherMsg>, ActorProcessingErr> {
     Ok(DispatcherActor::spawn_linked(None, DispatcherActor, around.clone(), me.get_cell()).await?.0)

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 
-use super::Tree;
+use super::RuntimeHandles;
 use crate::session::SessionSlot;
 
 /// Shows the actors and the tasks of a runtime. The library hands this name on to no application: `madang-testing` builds
 /// what tests use on it.
 pub trait InspectRuntime {
     /// Returns the addresses of the actors.
-    fn inspect_actors(&self) -> &Tree;
+    fn inspect_actors(&self) -> &RuntimeHandles;
 
     /// Returns the calls and writes that run.
     fn inspect_tasks(&self) -> &TaskTracker;

@@ -7,5 +7,5 @@ mod restart;
 #[cfg(test)]
 mod tests;
 
-pub use actor::{Children, Health, StartError, Supervisor, SupervisorMsg, Tree};
+pub use actor::{Children, Health, RuntimeHandles, StartError, Supervisor, SupervisorMsg};
 pub use inspect::{InspectRuntime, InspectSession};

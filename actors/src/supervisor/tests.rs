@@ -13,7 +13,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Children, Health, Supervisor, Tree,
+    Children, Health, RuntimeHandles, Supervisor,
     exit::{ChildExit, child_exit},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     testing::{MemoryStore, ScriptedModel},
 };
 
-async fn tree(limits: Limits) -> Tree {
+async fn tree(limits: Limits) -> RuntimeHandles {
     let children = Children {
         model: Arc::new(ScriptedModel::new([])),
         weights: UserWeights::default(),
@@ -77,7 +77,7 @@ const AT_ONCE: Option<u128> = Some(0);
 /// Four restarts in the window, and what comes of a fifth death in it, for one part of the tree.
 async fn is_restarted<M: Message>(
     actor: &'static str,
-    address: impl Fn(&Tree) -> Address<M>,
+    address: impl Fn(&RuntimeHandles) -> Address<M>,
     delays: [Option<u128>; 4],
 ) {
     let limits = Limits { max_restarts: 4, ..Limits::default() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::going_on::{approved, asked, mailing};
 use crate::{
     dispatcher::{
-        Around, DispatchRequest,
+        CallContext, DispatchRequest,
         authorize::{NotAuthorized, authorize},
         check::check,
         record::{Finished, Record},
@@ -29,9 +29,9 @@ impl Clock for Stopped {
 }
 
 /// The same surroundings at this moment.
-fn stopped(test: &TestRuntime, at: Timestamp) -> Arc<Around> {
+fn stopped(test: &TestRuntime, at: Timestamp) -> Arc<CallContext> {
     let around = &*test.tree.around;
-    Arc::new(Around::new(
+    Arc::new(CallContext::new(
         around.registry.clone(),
         around.limits.clone(),
         around.store.clone(),
@@ -44,7 +44,7 @@ fn stopped(test: &TestRuntime, at: Timestamp) -> Arc<Around> {
 
 /// How a call with this row of the ledger ends without its handler, if it does.
 async fn ends_instead(
-    around: &Arc<Around>,
+    around: &Arc<CallContext>,
     call: &OneCall,
     row: &LedgerRow,
     change: impl FnOnce(&DispatchRequest),

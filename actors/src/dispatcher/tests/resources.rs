@@ -113,8 +113,8 @@ async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_n
     assert_eq!(kind(&last.end().await), "discarded, Committed", "it was to finish");
     assert_eq!(runs.count(), 2);
     // The call that was left has no end, as it should.
-    test.wiring.tasks.close();
-    in_time(test.wiring.tasks.wait()).await;
+    test.context.tasks.close();
+    in_time(test.context.tasks.wait()).await;
     assert_eq!(test.tree.around.permits.resources(), 0);
 }
 

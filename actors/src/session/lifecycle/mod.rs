@@ -1,4 +1,16 @@
 //! How a session comes into memory, stays there and leaves it.
+//!
+//! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session. The
+//! slot holds messages while the session wakes, and passes them to its actor while it is awake. `wake` loads the
+//! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor.
+//! `idle` orders the sessions that may be put to sleep for others. `handover` is what a lost actor leaves to the next.
+//!
+//! Invariants:
+//! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
+//! - No message is lost between asleep, waking and awake: the slot decides under its lock.
+//! - A state is taken from a dead actor exactly once (`state_cell`), and before another actor starts.
+//! - A session wakes only when all that an earlier actor began has ended in the store.
+//! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
 pub(crate) mod handover;
 pub(crate) mod idle;

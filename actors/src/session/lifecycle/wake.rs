@@ -13,7 +13,7 @@ use tokio::{
 use tracing::{debug, error};
 
 use crate::session::{
-    SessionActor, SessionMsg, SessionSlot, Wiring,
+    RuntimeContext, SessionActor, SessionMsg, SessionSlot,
     context::History,
     lifecycle::state_cell::StateCell,
     msg::{ClearError, DismissError, TurnRefused},
@@ -57,9 +57,9 @@ pub enum WakePolicy {
 }
 
 /// Wakes the session behind a slot. Whatever waits there is delivered, or told why not.
-pub async fn open(slot: Arc<SessionSlot>, wiring: Arc<Wiring>, policy: WakePolicy) {
+pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: WakePolicy) {
     let mut asleep = Asleep { slot, cause: Some(OpenError::Store(StoreError::Silent)) };
-    match start(&asleep.slot, &wiring, policy).await {
+    match start(&asleep.slot, &context, policy).await {
         Ok(()) => asleep.cause = None,
         Err(error) => {
             let session = asleep.slot.session();
@@ -79,22 +79,22 @@ pub async fn open(slot: Arc<SessionSlot>, wiring: Arc<Wiring>, policy: WakePolic
     let slot = asleep.slot.clone();
     drop(asleep);
     if is_worth_it {
-        try_later(slot, wiring);
+        try_later(slot, context);
     }
 }
 
 /// Subscribers were told that a turn is over, and wait to hear what its handlers did: where the store cannot be read or
 /// written now, it is tried again until it can, or the runtime shuts down.
-fn try_later(slot: Arc<SessionSlot>, wiring: Arc<Wiring>) {
-    let is_closing = wiring.closing.is_cancelled();
+fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
+    let is_closing = context.closing.is_cancelled();
     if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
         return;
     }
-    let (closing, patience) = (wiring.closing.clone(), wiring.around.limits.ask_timeout);
-    drop(wiring.tasks.clone().spawn(async move {
+    let (closing, patience) = (context.closing.clone(), context.around.limits.ask_timeout);
+    drop(context.tasks.clone().spawn(async move {
         drop(timeout(patience, closing.cancelled()).await);
         slot.is_retrying.store(false, Relaxed);
-        wake_again(&slot, &wiring);
+        wake_again(&slot, &context);
     }));
 }
 
@@ -102,11 +102,11 @@ fn try_later(slot: Arc<SessionSlot>, wiring: Arc<Wiring>) {
 /// where the runtime shuts down meanwhile, and nobody else wants a place.
 async fn admit(
     slot: &SessionSlot,
-    wiring: &Wiring,
+    context: &RuntimeContext,
     policy: WakePolicy,
 ) -> Result<Option<Permit>, OpenError> {
-    let (admission, user) = (&wiring.around.admission, slot.user());
-    let patience = wiring.around.limits.ask_timeout;
+    let (admission, user) = (&context.around.admission, slot.user());
+    let patience = context.around.limits.ask_timeout;
     let until = Instant::now() + patience;
     loop {
         let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {
@@ -123,7 +123,7 @@ async fn admit(
             tokio::select! {
                 biased;
                 permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
-                () = wiring.closing.cancelled() => return Ok(None),
+                () = context.closing.cancelled() => return Ok(None),
                 // One may have come to rest just before this one began to wait.
                 () = sleep(patience) => continue,
             }
@@ -155,26 +155,26 @@ impl Drop for Asleep {
 
 async fn start(
     slot: &Arc<SessionSlot>,
-    wiring: &Arc<Wiring>,
+    context: &Arc<RuntimeContext>,
     policy: WakePolicy,
 ) -> Result<(), OpenError> {
     let session = slot.session();
-    let awake = admit(slot, wiring, policy).await?;
+    let awake = admit(slot, context, policy).await?;
     // What an actor before this one began is still on its way to the store, with numbers of its own.
     slot.writes_ended().await;
     failpoint("opening.loads").await.map_err(unreadable)?;
-    let (mut stored, handover) = (load(session, wiring).await?, slot.handover());
+    let (mut stored, handover) = (load(session, context).await?, slot.handover());
     let mut seen_to = SeenTo::default();
     let abandoned = handover.turn.as_ref();
     let is_published = abandoned.is_some_and(|abandoned| abandoned.published_behind.is_some());
     // A runtime that shuts down leaves an open turn to the next, but for one that subscribers were told is over.
     if let Some(open) = stored.open_turn.take()
-        && (is_published || !wiring.closing.is_cancelled())
+        && (is_published || !context.closing.is_cancelled())
     {
-        let seen = see_to(open, &stored, abandoned, slot, wiring).await;
+        let seen = see_to(open, &stored, abandoned, slot, context).await;
         seen_to = seen.map_err(OpenError::Store)?;
         failpoint("opening.seen_to").await.map_err(unreadable)?;
-        stored = load(session, wiring).await?;
+        stored = load(session, context).await?;
     }
     let SeenTo { mut resumption, has_ended, news } = seen_to;
     let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
@@ -195,13 +195,13 @@ async fn start(
     // Whoever has listened all the time hears what is stored behind what was told, whoever wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
     let unpublished =
-        slot.unpublished(wiring.store.store(), &wiring.around.limits, after, to).await;
+        slot.unpublished(context.store.store(), &context.around.limits, after, to).await;
     let mut unpublished = unpublished.map_err(OpenError::Store)?;
     let error = last_error(&unpublished).or(handover.error);
     if let Some(resumption) = &mut resumption {
         resumption.news = std::mem::take(&mut unpublished);
     }
-    let chat = match wiring.history {
+    let chat = match context.history {
         History::Stored => Chat::load(stored.messages, last_seq, awaited),
         History::InMemory => Chat::recall(handover.chat, stored.messages, last_seq),
     };
@@ -209,33 +209,33 @@ async fn start(
     let snapshot = WakeSnapshot {
         state: state.clone(),
         slot: slot.clone(),
-        wiring: wiring.clone(),
+        context: context.clone(),
         chat,
         error,
         begins,
         unpublished,
     };
     let (actor, _) =
-        SessionActor::spawn_linked(None, SessionActor, snapshot, wiring.supervisor.clone())
+        SessionActor::spawn_linked(None, SessionActor, snapshot, context.supervisor.clone())
             .await
             .map_err(|cause| {
-            debug!(%session, %cause, "failed to start a session's actor");
-            OpenError::Closed
-        })?;
-    stands(slot, wiring, actor, state, (awake, resumption.map(SessionMsg::Resume)));
+                debug!(%session, %cause, "failed to start a session's actor");
+                OpenError::Closed
+            })?;
+    stands(slot, context, actor, state, (awake, resumption.map(SessionMsg::Resume)));
     Ok(())
 }
 
 /// Puts an actor behind the slot. Where it is dead already another comes, for nobody else goes on with what it had to.
 pub(crate) fn stands(
     slot: &Arc<SessionSlot>,
-    wiring: &Arc<Wiring>,
+    context: &Arc<RuntimeContext>,
     actor: ActorRef<SessionMsg>,
     state: StateCell,
     (awake, first): (Option<Permit>, Option<SessionMsg>),
 ) {
     if !slot.woke(actor, state, awake, first) {
-        wake_again(slot, wiring);
+        wake_again(slot, context);
     }
 }
 
@@ -247,8 +247,8 @@ fn last_error(events: &[SessionEvent]) -> Option<String> {
     })
 }
 
-async fn load(session: &SessionId, wiring: &Wiring) -> Result<StoredSession, OpenError> {
-    let stored = wiring.store.store().session(session).await;
+async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSession, OpenError> {
+    let stored = context.store.store().session(session).await;
     stored.map_err(OpenError::Store)?.ok_or(OpenError::Unknown)
 }
 

@@ -237,9 +237,9 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
             let left = vec![started, Write::Message { session, message }];
             yard.tree.store.write(left).await.unwrap();
             assert!(slot.wake());
-            drop(yard.wiring.tasks.spawn(open(
+            drop(yard.context.tasks.spawn(open(
                 slot.clone(),
-                yard.wiring.clone(),
+                yard.context.clone(),
                 WakePolicy::WaitForRoom,
             )));
             slots.push(slot);
@@ -251,7 +251,7 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
             completion.say("Hello.");
         }
         held(&yard, Bound::RunningTurns, 0).await;
-        yard.wiring.tasks.close();
+        yard.context.tasks.close();
         for slot in &slots {
             assert_eq!(yard.state(slot).await.messages.len(), 2, "the question and its answer");
         }

@@ -160,7 +160,7 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
         let _end = asks_to_finish(&yard, &slot).await;
         script.next().await.finish(calling("", &["one", "two", "two"]));
         in_time(gate.arrived(1)).await;
-        let closed = yard.wiring.closing.clone();
+        let closed = yard.context.closing.clone();
         if is_asked_to_close {
             let (reply, closes) = oneshot::channel();
             closed.cancel();

@@ -26,7 +26,7 @@ async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     let end = yard.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "mail"]));
     in_time(gate.arrived(1)).await;
-    yard.wiring.closing.cancel();
+    yard.context.closing.cancel();
     let closes = closes(&slot);
     gate.open();
     in_time(closes).await.expect("it ends in order");

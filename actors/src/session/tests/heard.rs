@@ -117,14 +117,14 @@ impl Scene {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         loop {
-            self.yard.wiring.tasks.close();
-            self.yard.wiring.tasks.wait().await;
+            self.yard.context.tasks.close();
+            self.yard.context.tasks.wait().await;
             let mut is_at_rest = true;
             for slot in &self.slots {
                 self.wake(slot).await;
                 is_at_rest &= self.stored(slot).await.open_turn.is_none();
             }
-            if is_at_rest && self.yard.wiring.tasks.is_empty() {
+            if is_at_rest && self.yard.context.tasks.is_empty() {
                 break;
             }
         }

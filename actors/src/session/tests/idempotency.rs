@@ -166,7 +166,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
         let (asked, began, ended) = asked(&yard, "1", "go");
         let asked = Box::new(asked);
         if closes {
-            yard.wiring.closing.cancel();
+            yard.context.closing.cancel();
         }
         let said = SessionMsg::Submitted { asked, found: Ok(Some(open)), turns_begun: 1 };
         slot.awake().unwrap().cast(said).unwrap();

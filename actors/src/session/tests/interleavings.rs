@@ -54,8 +54,8 @@ impl Scene {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         // Late handlers too, whose real end changes what a session that wakes meanwhile has read.
-        self.yard.wiring.tasks.close();
-        in_time(self.yard.wiring.tasks.wait()).await;
+        self.yard.context.tasks.close();
+        in_time(self.yard.context.tasks.wait()).await;
         for slot in &self.slots {
             while let Some(session) = slot.awake() {
                 session.kill();

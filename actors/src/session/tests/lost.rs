@@ -13,7 +13,7 @@ use crate::{
         TurnError, TurnId, TurnOptions,
     },
     session::{
-        History, SessionMsg, SessionSlot, TurnEnd, TurnRefused, Wiring,
+        History, RuntimeContext, SessionMsg, SessionSlot, TurnEnd, TurnRefused,
         lifecycle::handover::Handover,
     },
     test_runtime::{TestRuntime, in_time},
@@ -97,7 +97,8 @@ async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervi
     let (mut yard, mut script) = by_hand([tool]).await;
     let gate = Gate::new();
     let (late, _) = Late::spawn(None, Late, gate.clone()).await.unwrap();
-    yard.wiring = Arc::new(Wiring { supervisor: late.get_cell(), ..(*yard.wiring).clone() });
+    yard.context =
+        Arc::new(RuntimeContext { supervisor: late.get_cell(), ..(*yard.context).clone() });
     let slot = yard.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = yard.ask(&slot, "go").await.unwrap();
@@ -294,7 +295,7 @@ async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_t
     let mut probe = Probe::new(slot.feed().subscribe());
     let end = yard.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
-    yard.wiring.closing.cancel();
+    yard.context.closing.cancel();
     killed(&slot).await;
     in_time(asleep(&slot)).await;
     in_time(completion.cancelled()).await;
@@ -330,7 +331,7 @@ async fn a_turn_that_was_told_to_be_over_is_over_also_where_the_runtime_closes_b
     in_time(gate.arrived(1)).await;
     killed(&slot).await;
     probe.until_turns_ended(1).await;
-    yard.wiring.closing.cancel();
+    yard.context.closing.cancel();
     gate.open();
     in_time(yard.sessions.close()).await;
     yard.at_rest().await;

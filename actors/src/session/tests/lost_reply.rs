@@ -16,7 +16,7 @@ use crate::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, SessionId, Timestamp, TurnEnding,
         TurnId, TurnOptions, Usage,
     },
-    session::{Wiring, turn::lost_reply::Sign},
+    session::{RuntimeContext, turn::lost_reply::Sign},
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{FakeTool, Gate, Probe},
 };
@@ -67,7 +67,7 @@ impl Actor for Loses {
 }
 
 fn by_way_of(yard: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
-    yard.wiring = Arc::new(Wiring { dispatcher, ..(*yard.wiring).clone() });
+    yard.context = Arc::new(RuntimeContext { dispatcher, ..(*yard.context).clone() });
 }
 
 /// An address at which nobody is.

@@ -27,7 +27,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::json;
 use tokio::{runtime::Handle, sync::oneshot};
 
-use super::{History, Sent, SessionMsg, SessionSlot, TurnRefused, Wiring};
+use super::{History, RuntimeContext, Sent, SessionMsg, SessionSlot, TurnRefused};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -112,7 +112,7 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
     assert!(matches!(slot.send(first), Sent::WakeIt));
     assert!(matches!(slot.send(second), Sent::Delivered));
     assert!(matches!(slot.send(third), Sent::Full(SessionMsg::State { .. }, _)));
-    super::open(slot.clone(), yard.wiring.clone(), super::WakePolicy::RefuseIfFull).await;
+    super::open(slot.clone(), yard.context.clone(), super::WakePolicy::RefuseIfFull).await;
     in_time(heard_first).await.unwrap().unwrap();
     in_time(heard_second).await.unwrap().unwrap();
 }
@@ -152,8 +152,9 @@ async fn what_a_model_had_no_room_for_is_told_with_its_number() {
 async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
     let (mut yard, mut script) = by_hand([FakeTool::read("look")]).await;
     let (dispatcher, _) = Quick::spawn(None, Quick, ()).await.unwrap();
-    let wiring = Wiring { dispatcher: Address::new(dispatcher), ..(*yard.wiring).clone() };
-    yard.wiring = Arc::new(wiring);
+    let context =
+        RuntimeContext { dispatcher: Address::new(dispatcher), ..(*yard.context).clone() };
+    yard.context = Arc::new(context);
     let slot = yard.slot("s").await;
     let end = yard.ask(&slot, "hi").await.unwrap();
     let paused = yard.store.pause().await;
@@ -358,7 +359,7 @@ async fn what_a_session_writes_is_waited_for_and_takes_no_task() {
         }
         yard.tree.store.waiting().await.unwrap();
         assert_eq!(tasks() - before, 1, "the writer");
-        assert_eq!(yard.wiring.tasks.len(), 3, "and both are waited for");
+        assert_eq!(yard.context.tasks.len(), 3, "and both are waited for");
         drop(paused);
     };
     let asks = (yard.ask(&slots[0], "hi"), yard.ask(&slots[1], "hi"));
@@ -401,7 +402,7 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
 async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
     let (yard, _script) = by_hand([]).await;
     let slot = yard.slot("s").await;
-    yard.wiring.closing.cancel();
+    yard.context.closing.cancel();
     assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
     in_time(yard.sessions.close()).await;
     yard.at_rest().await;

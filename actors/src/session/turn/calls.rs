@@ -40,7 +40,7 @@ impl SessionState {
             let content = Content::Model { text: text.into(), ending: Ending::Complete };
             self.message(turn, content)
         });
-        let (session, at) = (self.slot.session().clone(), self.wiring.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(me, at, wanted)?;
             Some(DispatchRequest { beyond: self.beyond(index), ..request })
@@ -76,7 +76,7 @@ impl SessionState {
         wanted: WantedCall,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let WantedCall { name, arguments } = wanted.bounded(&self.wiring.around.limits);
+        let WantedCall { name, arguments } = wanted.bounded(&self.context.around.limits);
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments };
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }
@@ -91,7 +91,7 @@ impl SessionState {
     ) -> DispatchRequest {
         let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
         // A chat in memory ends with its process: nobody goes on with what it leaves.
-        let leave = match self.wiring.history {
+        let leave = match self.context.history {
             History::Stored => self.runtime_closes.clone(),
             History::InMemory => CancellationToken::new(),
         };
@@ -114,7 +114,7 @@ impl SessionState {
             leave,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
-            late: self.slot.late(turn.id, *locale, self.wiring.around.clock.clone()),
+            late: self.slot.late(turn.id, *locale, self.context.around.clock.clone()),
         }
     }
 
@@ -133,7 +133,7 @@ impl SessionState {
         });
         let reply = self.reply(me, &request);
         // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
-        drop(self.wiring.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
+        drop(self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
     /// Where the end of a call goes. Until it has, the session does not wake anew.
@@ -151,15 +151,15 @@ impl SessionState {
         if self.beyond(index).is_some() {
             return Sharing::Shared;
         }
-        let tool = self.wiring.around.registry.get(tool);
+        let tool = self.context.around.registry.get(tool);
         let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
     /// How many calls are taken from a completion, where this one is not among them: it is recorded and told as an error.
     pub(crate) fn beyond(&self, index: u64) -> Option<usize> {
-        let max = if self.wiring.model.info().has_parallel_calls {
-            self.wiring.around.limits.max_calls_per_completion
+        let max = if self.context.model.info().has_parallel_calls {
+            self.context.around.limits.max_calls_per_completion
         } else {
             1
         };

@@ -22,7 +22,7 @@ impl SessionState {
     /// That of a turn that goes on or begins. A chat in memory ends with its process: nobody goes on with what it leaves,
     /// so none of its calls begins once the runtime ends.
     pub(crate) fn dismissal(&self) -> Dismissal {
-        Dismissal::new(match self.wiring.history {
+        Dismissal::new(match self.context.history {
             History::Stored => CancellationToken::new(),
             History::InMemory => self.runtime_closes.child_token(),
         })
@@ -51,7 +51,7 @@ impl SessionState {
     /// Stores what happens to the turn that runs, unless its end is on the way to the store.
     pub(crate) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
         let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
-        let (session, at) = (self.slot.session().clone(), self.wiring.around.clock.now());
+        let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
         let step = Write::Turn { session, turn: turn.id, at, step };
         self.store(me, [step], Outgoing::default());
     }
@@ -60,7 +60,7 @@ impl SessionState {
     /// those that run end first. A chat in memory ends with its process, and so does its turn.
     pub(crate) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
-        match self.wiring.history {
+        match self.context.history {
             History::Stored => {
                 self.on(me, TurnInput::Suspended);
                 self.slot.feed().silence();

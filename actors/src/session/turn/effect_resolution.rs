@@ -1,6 +1,6 @@
 //! A person resolves what a call did whose effect is unknown (spec, section 7.4).
 
-use crate::session::{SessionSlot, Wiring};
+use crate::session::{RuntimeContext, SessionSlot};
 use crate::{
     failpoint::{failpoint, is_planted},
     ledger::Transition,
@@ -41,13 +41,13 @@ pub enum ResolveError {
 /// [`ResolveError`] says why not.
 pub async fn resolve(
     slot: &SessionSlot,
-    wiring: &Wiring,
+    context: &RuntimeContext,
     locale: Locale,
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), ResolveError> {
-    let (session, user, around) = (slot.session(), slot.user(), &wiring.around);
-    let row = row(wiring, call).await?.ok_or(ResolveError::UnknownCall(call))?;
+    let (session, user, around) = (slot.session(), slot.user(), &context.around);
+    let row = row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
     // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
     may_resolve(&row, session, user, around.is_running(call))?;
     let (at, by) = (around.clock.now(), ResolvedBy::Person { user: user.clone() });
@@ -56,9 +56,9 @@ pub async fn resolve(
     let transition = Transition::Resolved { resolution, by: by.clone() };
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
-    if let Err(cause) = write(wiring, step).await {
+    if let Err(cause) = write(context, step).await {
         // Somebody was first, or the answer was lost: only the ledger knows.
-        let found = self::row(wiring, call).await?.ok_or(ResolveError::UnknownCall(call))?;
+        let found = self::row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
         stands(&found, resolution, &by, at, cause)?;
     }
     slot.found_out(turn, at, locale, ResolvedCall { call, name, resolution, by });
@@ -102,14 +102,14 @@ pub(crate) fn stands(
     }
 }
 
-async fn row(wiring: &Wiring, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
+async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
     let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
     failpoint("resolving.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
-    let rows = wiring.store.store().calls(&filter).await;
+    let rows = context.store.store().calls(&filter).await;
     Ok(rows.map_err(ResolveError::Store)?.pop())
 }
 
-async fn write(wiring: &Wiring, step: Write) -> Result<(), StoreError> {
-    wiring.store.write(vec![step]).await?;
+async fn write(context: &RuntimeContext, step: Write) -> Result<(), StoreError> {
+    context.store.write(vec![step]).await?;
     failpoint("resolving.written").await.map_err(|_| StoreError::Silent)
 }

@@ -66,7 +66,7 @@ impl SessionState {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };
             outgoing.messages.push(self.message(end.turn, left_out));
         }
-        if self.chat.should_suggest_clear(self.wiring.around.limits.suggest_clear_after) {
+        if self.chat.should_suggest_clear(self.context.around.limits.suggest_clear_after) {
             outgoing
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
@@ -74,7 +74,7 @@ impl SessionState {
         // A turn ends when all that it began has been shown, so its end stands behind that and what it says with it.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
-        let at = self.wiring.around.clock.now();
+        let at = self.context.around.clock.now();
         let ended = end.write(self.slot.session(), at, behind);
         outgoing.end = Some((end, at));
         self.store(me, [ended], outgoing);
@@ -84,14 +84,14 @@ impl SessionState {
         let Some(turn) = self.turn.as_mut() else { return };
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some((id, cancel.clone()));
-        let (slot, around) = (&self.slot, &self.wiring.around);
+        let (slot, around) = (&self.slot, &self.context.around);
         let request = CompletionRequest {
             id,
             session: slot.session().clone(),
             user: slot.user().clone(),
-            system: self.wiring.system.clone(),
-            messages: self.chat.prompt(&self.wiring.specs, turn.options.locale, &around.limits),
-            tools: self.wiring.specs.clone(),
+            system: self.context.system.clone(),
+            messages: self.chat.prompt(&self.context.specs, turn.options.locale, &around.limits),
+            tools: self.context.specs.clone(),
             locale: turn.options.locale,
             max_tokens: around.limits.max_completion_tokens,
         };
@@ -105,7 +105,7 @@ impl SessionState {
         let reply = Reply::new(Recipient::actor(me.clone()), lost);
         // If the model's actor is gone, the reply is lost, and says so.
         let (request, span) = (Box::new(request), turn.span.span().clone());
-        self.wiring.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
+        self.context.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
     }
 
     pub(crate) fn cancel_completion(&mut self) {
@@ -174,7 +174,7 @@ impl SessionState {
                 };
                 let request = running.request.clone();
                 let reply = self.reply(me, &request);
-                drop(self.wiring.tasks.spawn(recover(request, self.wiring.clone(), reply)));
+                drop(self.context.tasks.spawn(recover(request, self.context.clone(), reply)));
             }
         }
     }

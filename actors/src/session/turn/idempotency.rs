@@ -25,10 +25,10 @@ impl SessionState {
         }
         self.lookups += 1;
         let turns_begun = self.turns_begun;
-        let (me, slot, wiring) = (me.clone(), self.slot.clone(), self.wiring.clone());
-        drop(self.wiring.tasks.spawn(async move {
+        let (me, slot, context) = (me.clone(), self.slot.clone(), self.context.clone());
+        drop(self.context.tasks.spawn(async move {
             let found = match failpoint("submitting.finds").await {
-                Ok(()) => wiring.store.store().submitted(slot.session(), &key).await,
+                Ok(()) => context.store.store().submitted(slot.session(), &key).await,
                 Err(failed) => Err(failed.into()),
             };
             let asked = Box::new(asked);

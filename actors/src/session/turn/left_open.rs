@@ -3,7 +3,7 @@
 use tracing::info;
 
 use crate::session::{
-    SessionSlot, Wiring,
+    RuntimeContext, SessionSlot,
     context::History,
     lifecycle::handover::AbandonedTurn,
     msg::TurnEnd,
@@ -36,14 +36,14 @@ pub(crate) async fn see_to(
     stored: &StoredSession,
     abandoned: Option<&AbandonedTurn>,
     slot: &SessionSlot,
-    wiring: &Wiring,
+    context: &RuntimeContext,
 ) -> Result<SeenTo, StoreError> {
-    let (session, around) = (slot.session(), &wiring.around);
+    let (session, around) = (slot.session(), &context.around);
     let filter =
         LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
     failpoint("opening.sees_to").await?;
-    let calls = wiring.store.store().calls(&filter).await?;
-    let messages = match wiring.history {
+    let calls = context.store.store().calls(&filter).await?;
+    let messages = match context.history {
         History::Stored => &*stored.messages,
         History::InMemory => &[],
     };
@@ -63,7 +63,7 @@ pub(crate) async fn see_to(
                 biased;
                 place = around.admission.wait(Bound::RunningTurns, slot.user()) => Some(place),
                 // It is left to the next start.
-                () = wiring.closing.cancelled() => return Ok(SeenTo::default()),
+                () = context.closing.cancelled() => return Ok(SeenTo::default()),
             }
         }
     };
@@ -83,7 +83,7 @@ pub(crate) async fn see_to(
     // What took its process with it again and again would do it in every turn that reads it.
     let is_left_out = plan.turn == Fate::Ends(Reason::TooOften);
     let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
-    let is_kept = wiring.history == History::Stored;
+    let is_kept = context.history == History::Stored;
     for (_, notice) in notices.into_iter().filter(|(is_due, _)| *is_due && is_kept) {
         last += 1;
         news.push(last);
@@ -104,13 +104,13 @@ pub(crate) async fn see_to(
                 }
             };
             writes.push(end.write(session, at, published_behind.unwrap_or(last)));
-            wiring.store.write(writes).await?;
+            context.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             Ok(SeenTo { resumption: None, has_ended: true, news })
         }
         (Fate::GoesOn { .. }, None) => Ok(SeenTo::default()),
         (Fate::GoesOn { again, stops_loop }, Some(place)) => {
-            wiring.store.write(writes).await?;
+            context.store.write(writes).await?;
             info!(%session, turn = %open.turn, calls = again.len(), "a turn that was left open goes on");
             let of = |call| rest.iter().find(|row| row.call == call).cloned();
             let calls: Vec<LedgerRow> = again.into_iter().filter_map(of).collect();

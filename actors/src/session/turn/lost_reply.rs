@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::sleep;
 use tracing::warn;
 
-use crate::session::Wiring;
+use crate::session::RuntimeContext;
 use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost},
     ledger::CallState,
@@ -21,13 +21,13 @@ use crate::{
 /// whatever they had not yet committed. Where a commit is on its way all the same, the ledger refuses the second run.
 pub(crate) async fn recover(
     request: Arc<DispatchRequest>,
-    wiring: Arc<Wiring>,
+    context: Arc<RuntimeContext>,
     mut reply: Reply<DispatcherEvent>,
 ) {
     let call = request.call.id;
     warn!(%call, "the reply about a call was lost");
     let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
-    let row = wiring.store.store().calls(&filter).await.map(|mut rows| rows.pop());
+    let row = context.store.store().calls(&filter).await.map(|mut rows| rows.pop());
     // What the ledger has was let in before: its place is waited for, and it is not proposed again.
     let ledger_row = match &row {
         Ok(row) => row.clone().map(Box::new),
@@ -36,14 +36,14 @@ pub(crate) async fn recover(
     let request = Arc::new(DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) });
     let has_not_begun = row.is_ok_and(|row| row.is_none_or(|row| row.state == CallState::Proposed));
     if has_not_begun {
-        let gone = wiring.dispatcher.actor();
+        let gone = context.dispatcher.actor();
         let again = DispatcherMsg::Dispatch { request: request.clone(), reply };
-        let Err(back) = wiring.dispatcher.send(again) else { return };
-        let wait = wiring.around.limits.ask_timeout;
+        let Err(back) = context.dispatcher.send(again) else { return };
+        let wait = context.around.limits.ask_timeout;
         let came_back = tokio::select! {
             biased;
-            _ = wiring.dispatcher.after(&gone) => true,
-            () = wiring.dispatcher.restart_limit_reached() => false,
+            _ = context.dispatcher.after(&gone) => true,
+            () = context.dispatcher.restart_limit_reached() => false,
             () = sleep(wait) => false,
         };
         match back {
@@ -52,7 +52,7 @@ pub(crate) async fn recover(
             Some(_) | None => return,
         }
     }
-    let end = end_lost(&wiring.around, request, &Fault::REPLY_LOST).await;
+    let end = end_lost(&context.around, request, &Fault::REPLY_LOST).await;
     reply.send(DispatcherEvent::Ended(end));
 }
 

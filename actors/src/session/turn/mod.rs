@@ -1,4 +1,18 @@
 //! One turn of a session: from the stored user message to its end.
+//!
+//! `machine` and `recovery` are pure: the one takes an input and gives effects, the other takes what is stored of an open
+//! turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
+//!
+//! - `effects` asks the model and hears of calls; `calls` records and dispatches them; `persist` writes, and publishes
+//!   what came back; `dismissal` stops a turn or suspends it; `idempotency` finds the turn of a key.
+//! - `left_open` carries out a recovery plan in one write, before the session wakes; `resumption` goes on from there.
+//! - `lost_reply` asks the ledger what became of a call whose reply was lost.
+//! - `effect_resolution` records what a person says that a call with an unknown effect did.
+//!
+//! Invariants:
+//! - A turn ends exactly once, after all calls that it began have their outcome in the store.
+//! - A call whose handler was recorded as begun is never dispatched again.
+//! - A dismissal keeps what has been written, and lets nothing begin that has not begun.
 
 pub(crate) mod calls;
 pub(crate) mod dismissal;

@@ -42,7 +42,7 @@ impl SessionState {
             session: session.clone(),
             message: message.clone(),
         };
-        let messages = match self.wiring.history {
+        let messages = match self.context.history {
             History::Stored => &*outgoing.messages,
             History::InMemory => &[],
         };
@@ -57,10 +57,10 @@ impl SessionState {
             result: Err(StoreError::Silent),
             sign: Sign::of(&writes),
             begun: Some(self.slot.begins()),
-            store: self.wiring.store.store().clone(),
-            running: self.wiring.tasks.token(),
+            store: self.context.store.store().clone(),
+            running: self.context.tasks.token(),
         };
-        self.wiring.store.begin_write_for(report, writes);
+        self.context.store.begin_write_for(report, writes);
     }
 
     pub(crate) fn stored(
@@ -119,7 +119,7 @@ impl SessionState {
         self.leave(abandoned);
         // Whoever comes from now on wakes the next actor, and is not lost with this one.
         self.slot.died(me.get_id());
-        wake_again(&self.slot, &self.wiring);
+        wake_again(&self.slot, &self.context);
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
@@ -128,7 +128,7 @@ impl SessionState {
 
     fn abandoned(&mut self, mut turn: ActiveTurn, cause: &StoreError) -> AbandonedTurn {
         turn.abandon();
-        let (at, locale) = (self.wiring.around.clock.now(), turn.options.locale);
+        let (at, locale) = (self.context.around.clock.now(), turn.options.locale);
         let end = self.failed(&turn, TurnError::Store);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         let published_behind = match turn.began.take() {
@@ -153,7 +153,7 @@ impl SessionState {
         if !matches!(cause, StoreError::TooMuchStored) {
             return TurnRefused::Store(cause.clone());
         }
-        let refusal = LimitExceeded::of_stored_bytes(&self.wiring.around.limits);
+        let refusal = LimitExceeded::of_stored_bytes(&self.context.around.limits);
         refused(&refusal);
         TurnRefused::Overloaded(refusal)
     }
@@ -223,13 +223,13 @@ impl SessionState {
 
     pub(crate) fn publish(&self, kind: EventKind) {
         if let Some(turn) = &self.turn {
-            let at = self.wiring.around.clock.now();
+            let at = self.context.around.clock.now();
             self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
         }
     }
 
     pub(crate) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
-        ChatMessage { seq: self.chat.reserve(), turn, at: self.wiring.around.clock.now(), content }
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.context.around.clock.now(), content }
     }
 }
 
