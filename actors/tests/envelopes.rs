@@ -1,4 +1,4 @@
-//! What the model reads of an outcome is bounded, whole where it must be, and free of metadata (spec, section 2).
+//! What the model reads of an outcome is bounded, whole where it must be, and free of metadata.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

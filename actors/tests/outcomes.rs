@@ -1,4 +1,4 @@
-//! Outcomes say what happened, in each form that is read by somebody (spec, sections 2 and 4; seed 004, section 5).
+//! Outcomes say what happened, in each form that is read by somebody.
 
 use madang_actors::protocol::{CancelReason, ToolOutcome};
 use serde_json::{Value, json};

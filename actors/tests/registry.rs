@@ -1,4 +1,4 @@
-//! The registry keeps its word: registration, lookup, subsets, exports (seed 003, section 3; seed 004, section 5).
+//! The registry keeps its word: registration, lookup, subsets, exports.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! A registered tool used by itself: described, validated, called, and never a panic (seed 004, section 5).
+//! A registered tool used by itself: described, validated, called, and never a panic.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

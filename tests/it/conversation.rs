@@ -1,4 +1,4 @@
-//! A turn is a loop of completions and calls that ends in one way (spec 3), and the cases of seed 001.
+//! A turn is a loop of completions and calls that ends in one way.
 
 use expect_test::expect;
 use madang::{Asker, Completion, Confirm, Decision, Locale, ModelError, TurnOptions, TurnRefused};

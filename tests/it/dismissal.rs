@@ -1,5 +1,5 @@
 //! Closing the screen cancels the model and open questions; a handler that has begun commits and its result is
-//! discarded (spec 2).
+//! discarded.
 
 use expect_test::expect;
 use madang::{

@@ -1,4 +1,4 @@
-//! Every call ends in exactly one outcome: each row of the dispatch table (spec 2), and the cases of seed 000.
+//! Every call ends in exactly one outcome: each row of the dispatch table.
 
 use std::time::Duration;
 

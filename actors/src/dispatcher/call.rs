@@ -1,7 +1,7 @@
 //! One running call: a CallActor, linked to nobody, that supervises its Run. Exactly one supervision event ends it.
 //!
 //! ractor's supervision turns a panic into an event; so a handler's panic becomes a `ToolErr`, and no stop or kill of
-//! dispatcher, session or supervisor can cut a handler off (facts, section 1).
+//! dispatcher, session or supervisor can cut a handler off.
 
 use std::sync::Arc;
 

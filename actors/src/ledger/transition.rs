@@ -1,4 +1,4 @@
-//! The states of a tool call and the only ways from one to the next (spec, section 7.1).
+//! The states of a tool call and the only ways from one to the next.
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         None
     }
 
-    /// Slow work before the transaction is taken, for transactional tools (spec 7.2). Its result is handed to `call`.
+    /// Slow work before the transaction is taken, for transactional tools. Its result is handed to `call`.
     /// Past the tool's timeout its future is dropped, so it must leave no effect behind.
     fn prepare<'a>(
         &'a self,

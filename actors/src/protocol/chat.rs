@@ -61,10 +61,10 @@ pub enum Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
-    /// More than eight user turns since the last clearing (seed 001).
+    /// More than eight user turns since the last clearing.
     SuggestClear,
     /// A call of a tool outside the store was cut off by the end of its process: nobody but a person can find out
-    /// whether it took effect (spec, section 7.4).
+    /// whether it took effect.
     EffectUnknown,
     /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
     TurnLeftOut,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
-/// What a model is asked. `tool_choice` is always `auto` (seed 001).
+/// What a model is asked. `tool_choice` is always `auto`: the model decides whether it calls a tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompletionRequest {
     /// Names the completion.

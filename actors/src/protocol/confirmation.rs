@@ -18,7 +18,7 @@ pub enum Asker {
     Person,
 }
 
-/// What dismissing the screen means for the turn that runs (spec, section 2). In both, a handler that has begun commits
+/// What dismissing the screen means for the turn that runs. In both, a handler that has begun commits
 /// its writes and its result is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

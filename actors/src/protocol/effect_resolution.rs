@@ -1,4 +1,4 @@
-//! What becomes known of a call whose effect was unknown (spec, section 7.4).
+//! What becomes known of a call whose effect was unknown.
 
 use std::sync::Arc;
 

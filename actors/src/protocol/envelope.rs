@@ -1,11 +1,11 @@
-//! What the model reads of an outcome: bounded JSON without metadata (spec, section 2).
+//! What the model reads of an outcome: bounded JSON without metadata.
 
 use serde_json::{Value, json};
 
 use super::{CallRecord, EffectResolution, Locale, Text, ToolOutcome, ToolSpec, cut::cut};
 
 /// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
-/// whether it took effect (spec, section 7.3). Where the user changed the arguments it says to what, and where an
+/// whether it took effect. Where the user changed the arguments it says to what, and where an
 /// unknown effect became known, what it was: the outcome still says that nobody can tell. Where the `tool` takes an `offset`
 /// and its list was cut, `nextOffset` says where the next part begins.
 #[must_use]

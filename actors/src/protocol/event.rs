@@ -225,7 +225,7 @@ pub enum TurnEnding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum TurnError {
-    /// The model asked for tools in every round (seed 001).
+    /// The model asked for tools in every round.
     TooManyRounds,
     /// The model failed.
     Model {

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Rounds in a turn: a chain of search, query and add takes three, the answer a fourth (seed 001, MAX_TURNS).
+    /// Rounds in a turn: a chain of search, query and add takes three, the answer a fourth.
     pub max_rounds: u32,
     /// Calls taken from one completion of a model family that asks for several at once: more is a model gone astray.
     pub max_calls_per_completion: usize,
@@ -14,15 +14,15 @@ pub struct Limits {
     pub max_completion_tokens: u32,
     /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
     pub max_user_text_bytes: usize,
-    /// Bytes of a call's raw arguments (spec 2).
+    /// Bytes of a call's raw arguments.
     pub max_arguments_bytes: usize,
-    /// Levels of a call's arguments: deeper values overflow the validator's stack (spec 2). Never more than
+    /// Levels of a call's arguments: deeper values overflow the validator's stack. Never more than
     /// [`MAX_LEVELS`](super::MAX_LEVELS), beyond which no value can be stored and read again.
     pub max_arguments_depth: usize,
     /// Bytes of a call's result, as JSON: the longest arguments may come back, with what they led to. Its depth is bounded by
     /// [`MAX_LEVELS`](super::MAX_LEVELS).
     pub max_outcome_bytes: usize,
-    /// Bytes of an envelope: what a small model can read again and again (spec 2, our decision).
+    /// Bytes of an envelope: what a small model can read again and again.
     pub max_envelope_bytes: usize,
     /// Steps that checking a call's arguments may take: some 0.2 s. Alternatives inside alternatives double the steps
     /// with each level.
@@ -34,7 +34,7 @@ pub struct Limits {
     /// How long a handler outside the transaction may take before its asker is told `timeout`. Only one that was lent a
     /// connection to read is cut off then: others may be at work elsewhere.
     pub tool_timeout: Duration,
-    /// How long a transactional handler may hold the writer's transaction: others wait behind it (spec 7.2).
+    /// How long a transactional handler may hold the writer's transaction: others wait behind it.
     pub transaction_deadline: Duration,
     /// How long a person may think about a question: a coffee break.
     pub confirmation_timeout: Duration,
@@ -82,7 +82,7 @@ pub struct Limits {
     pub first_token_timeout: Duration,
     /// How long a completion may take from its asking to its end, the wait in the queue included.
     pub completion_timeout: Duration,
-    /// Jobs in one commit of the store: the gain of a larger group is small (facts, section 3).
+    /// Jobs in one commit of the store: the gain of a larger group is small.
     pub max_batch_jobs: usize,
     /// How long a batch may take jobs before it commits: what has been written waits no longer for its answer.
     pub batch_closes_after: Duration,
@@ -107,7 +107,7 @@ pub struct Limits {
     pub max_resumes: u32,
     /// Interrupted sessions that are resumed at once after a start: fewer than completions may wait for a model.
     pub max_resuming_sessions: usize,
-    /// User turns after which clearing is suggested (seed 001).
+    /// User turns after which clearing is suggested.
     pub suggest_clear_after: u32,
     /// Restarts of one actor within `restart_window` before the runtime reports itself unhealthy.
     pub max_restarts: usize,

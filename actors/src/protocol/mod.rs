@@ -1,4 +1,4 @@
-//! The vocabulary: plain data that every actor and every port speaks (spec, section 1). No async, no clock, no ids made in secret.
+//! The vocabulary: plain data that every actor and every port speaks. No async, no clock, no ids made in secret.
 
 mod approval;
 mod chat;

@@ -1,4 +1,4 @@
-//! The end of a tool call: exactly one of ok, error, cancelled (spec, section 2).
+//! The end of a tool call: exactly one of ok, error, cancelled.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// What a tool says beside its result to whoever runs the loop; never sent to the model.
 pub type Metadata = Map<String, Value>;
 
-/// The metadata flag that ends the turn after the round (spec, section 3).
+/// The metadata flag that ends the turn after the round.
 const STOP_LOOP: &str = "stop_loop";
 
 /// How a tool call ended. Immutable; `with_metadata` gives a new one.
@@ -148,7 +148,7 @@ impl ToolOutcome {
         }
     }
 
-    /// The tool asked for the turn to end after this round (seed 004).
+    /// The tool asked for the turn to end after this round.
     #[must_use]
     pub fn stops_loop(&self) -> bool {
         self.metadata().get(STOP_LOOP) == Some(&Value::Bool(true))
@@ -169,7 +169,7 @@ impl ToolOutcome {
         }
     }
 
-    /// The form of seed 004: `{success, output, error, metadata}`, and `cancelled`.
+    /// The form for applications: `{success, output, error, metadata}`, and `cancelled`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let (output, error, cancelled) = match self {

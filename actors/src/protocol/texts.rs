@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bound, Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Locale, Notice};
 
-/// What went wrong inside a call, as far as the model and the user are told: a type, never a message (seed 000).
+/// What went wrong inside a call, as far as the model and the user are told: a type, never a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fault(Cow<'static, str>);
@@ -82,9 +82,9 @@ pub enum Text<'a> {
     EndUnknown,
     /// What is stored of a call cannot be read.
     Unreadable,
-    /// More rounds were asked for than are allowed (seed 001).
+    /// More rounds were asked for than are allowed.
     TooManyRounds,
-    /// The model failed (seed 001).
+    /// The model failed.
     ModelFailed(&'a str),
     /// The model answered without so many messages, the oldest.
     MessagesLeftOut(u32),

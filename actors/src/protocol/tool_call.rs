@@ -119,7 +119,7 @@ pub struct CallRecord {
 }
 
 impl CallRecord {
-    /// The tool asked for the turn to end after this round (seed 004).
+    /// The tool asked for the turn to end after this round.
     #[must_use]
     pub fn stops_loop(&self) -> bool {
         self.outcome.as_ref().is_some_and(ToolOutcome::stops_loop)

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a tool may do to the world (spec, section 2). Unannotated means `Destructive`.
+/// What a tool may do to the world. Unannotated means `Destructive` (decision 0004).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPolicy {

@@ -61,7 +61,7 @@ pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
 }
 
 /// What the model reads of a chat: the entries since the last clearing, without notices. The outcome of a call whose
-/// result was discarded is replaced by whether it took effect (spec, section 7.3).
+/// result was discarded is replaced by whether it took effect.
 #[must_use]
 pub fn prompt(
     messages: &[ChatMessage],

@@ -219,7 +219,7 @@ impl TurnEnd {
     }
 }
 
-/// What a screen shows (spec, section 3).
+/// What a screen shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionView {
     /// The entries since the last clearing, in order.

@@ -1,5 +1,4 @@
-//! Nothing that must be confirmed runs unasked, twice, late or changed, and everybody is told the same about it (spec 2
-//! and 7).
+//! Nothing that must be confirmed runs unasked, twice, late or changed, and everybody is told the same about it.
 
 mod answers;
 mod ends;

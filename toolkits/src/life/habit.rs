@@ -86,7 +86,7 @@ impl Origin {
     }
 }
 
-/// The three origin columns before the rule R8 of seed 002 has looked at them.
+/// The three origin columns before the rule R8, one origin for each habit, has looked at them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OriginColumns {
     /// The id of a protocol.

@@ -1,4 +1,4 @@
-//! The life toolkit on a real database, through the runtime: seed 000's calls by name, and the decisions of seed 002.
+//! The life toolkit on a real database, through the runtime: each call by name, and the rules of habits.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A person resolves what a call did whose effect is unknown (spec, section 7.4).
+//! A person resolves what a call did whose effect is unknown.
 
 use crate::session::{RuntimeContext, SessionSlot};
 use crate::{

@@ -1,4 +1,4 @@
-//! One turn as a pure state machine: what came in, what is to be done (spec, section 3).
+//! One turn as a pure state machine: what came in, what is to be done.
 
 use std::collections::{BTreeSet, VecDeque};
 

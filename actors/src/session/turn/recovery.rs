@@ -1,4 +1,4 @@
-//! What becomes of a turn that was left open: pure, from what is stored to what is to be done (spec, section 7.4).
+//! What becomes of a turn that was left open: pure, from what is stored to what is to be done.
 
 use crate::{
     ledger::CallState,

@@ -1,4 +1,4 @@
-//! R8 of seed 002: a habit comes from exactly one of protocol, break protocol and diet pattern.
+//! R8: a habit comes from exactly one of protocol, break protocol and diet pattern.
 use super::{
     super::habit::{Origin, OriginColumns},
     Violation,

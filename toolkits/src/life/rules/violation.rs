@@ -23,7 +23,7 @@ pub enum Violation {
         /// The wording of our list that was found.
         found: &'static str,
     },
-    /// R8 of seed 002: not exactly one of protocol, break protocol and diet pattern.
+    /// R8: not exactly one of protocol, break protocol and diet pattern.
     Origin,
     /// R5: the day has an entry with another value.
     Duplicate {

@@ -1,4 +1,4 @@
-//! The notes toolkit on a real database, through the runtime: seed 003's checks by name, and what spec section 6 adds.
+//! The notes toolkit on a real database, through the runtime: each check by name.
 
 mod seed;
 mod standing;
