@@ -8,7 +8,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use madang::{Limits, Store, store::SqliteStore};
+use madang::{
+    Limits,
+    store::{SqliteStore, Store},
+};
 use madang_actors::store::{Keep, StoreHandle};
 use madang_testing::lone_store;
 use sqlx::SqliteConnection;

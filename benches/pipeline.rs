@@ -16,9 +16,11 @@ use std::{fmt::Debug, str::FromStr, sync::Arc, time::Duration};
 
 use cpu_time::ProcessTime;
 use madang::{
-    ChatModel, EffectPolicy, Runtime, Store, TurnEnding,
-    store::SqliteStore,
-    tool::{self, NoArguments, Tool, ToolContext, ToolResult},
+    Runtime,
+    event::TurnEnding,
+    model::ChatModel,
+    store::{SqliteStore, Store},
+    tool::{self, EffectPolicy, NoArguments, Tool, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};

@@ -8,9 +8,10 @@ mod heap;
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
 use madang::{
-    Bound, EffectPolicy, Limits, Runtime, Session, TurnRefused,
+    Limits, Runtime, Session,
+    error::{Bound, TurnRefused},
     store::SqliteStore,
-    tool::{self, NoArguments, ToolContext, ToolResult},
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};

@@ -10,8 +10,13 @@ mod notes;
 use std::sync::Arc;
 
 use madang::{
-    CallId, CallResult, ChatMessage, Content, Digest, Effect, Ending, Limits, SessionId, Store,
-    Timestamp, ToolOutcome, TurnEnding, TurnId, TurnOptions, Usage, UserId, store::SqliteStore,
+    CallId, Limits, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    approval::Digest,
+    event::{ChatMessage, Content, Ending, TurnEnding},
+    ledger::{CallResult, Effect},
+    model::Usage,
+    store::{SqliteStore, Store},
+    tool::ToolOutcome,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},

@@ -7,9 +7,10 @@ mod notes;
 
 use cpu_time::ProcessTime;
 use madang::{
-    EffectPolicy, Runtime, Store, TurnEnding,
-    store::SqliteStore,
-    tool::{self, NoArguments, Tool, ToolContext, ToolResult},
+    Runtime,
+    event::TurnEnding,
+    store::{SqliteStore, Store},
+    tool::{self, EffectPolicy, NoArguments, Tool, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};

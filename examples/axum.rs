@@ -8,7 +8,7 @@ use std::{error::Error, time::Duration};
 use axum::http::{Request, StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body::Body, extract::Path, extract::State, routing::post};
-use madang::{LimitExceeded, Limits, Runtime};
+use madang::{Limits, Runtime, error::LimitExceeded};
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use tower::ServiceExt as _;
 

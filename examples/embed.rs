@@ -5,7 +5,9 @@
 use std::error::Error;
 
 use madang::{
-    Decision, EventKind, Runtime, StreamItem,
+    Runtime,
+    approval::Decision,
+    event::{EventKind, StreamItem},
     tool::{self, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};

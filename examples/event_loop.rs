@@ -5,7 +5,11 @@
 
 use std::{error::Error, sync::Arc, sync::mpsc as event_loop, thread};
 
-use madang::{Decision, EventKind, Locale, Question, Runtime, SessionEvent, StreamItem};
+use madang::{
+    Locale, Runtime,
+    approval::{Decision, Question},
+    event::{EventKind, SessionEvent, StreamItem},
+};
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::sync::mpsc;

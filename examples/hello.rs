@@ -2,12 +2,12 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
-use madang::{Runtime, block_on, model, model::Completion, store::SqliteStore};
+use madang::{Runtime, block_on, model, store::SqliteStore};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     block_on(async {
         let parrot = model::from_fn("parrot", async |request, _| {
-            Ok(Completion::text(format!("You said: {}", request.last_user_text())))
+            Ok(model::Completion::text(format!("You said: {}", request.last_user_text())))
         });
         let store = SqliteStore::in_memory([]).await?;
         let runtime = Runtime::builder().model(parrot).store(store).start().await?;

@@ -17,7 +17,7 @@ use madang_actors::{
 };
 use tracing::warn;
 
-use crate::{BuildError, Runtime, runtime, telemetry, time_zone::TimeZones};
+use crate::{Runtime, error::BuildError, runtime, telemetry, time_zone::TimeZones};
 
 /// Puts a [`Runtime`] together: at least a model and a store.
 #[derive(Default)]

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use uuid::Uuid;
 
-use crate::{Runtime, SessionError};
+use crate::{Runtime, error::SessionError};
 
 /// A tool call that no model asked for: an application's own, or a person's on the command line.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use madang_actors::{
 use tokio::{sync::oneshot, time::timeout};
 use uuid::Uuid;
 
-use crate::{Runtime, SessionError};
+use crate::{Runtime, error::SessionError};
 
 /// The place of a call.
 #[derive(Debug)]

@@ -1,15 +1,21 @@
-//! Why a runtime could not be built, a session not be opened, a shutdown not be finished.
+//! What can go wrong, one type for each thing that is asked for. Errors of models, stores and audits stand with those:
+//! [`ModelError`](crate::model::ModelError), [`StoreError`], [`AuditError`](crate::ledger::AuditError).
 
 use std::{sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{ConnectionType, StoreError},
-    protocol::{InvalidId, LimitError, LimitExceeded, SessionId},
+    protocol::{LimitError, SessionId},
     registry::RegistryError,
     supervisor::StartError,
 };
 
-use crate::UnknownTimeZone;
+pub use madang_actors::{
+    protocol::{AnswerError, Bound, InvalidId, LimitExceeded, Scope, TurnError},
+    session::{ClearError, DismissError, ResolveError, TurnRefused},
+};
+
+pub use crate::time_zone::UnknownTimeZone;
 
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +93,29 @@ pub enum SessionError {
     #[error("a bound was reached")]
     Overloaded(#[source] LimitExceeded),
     /// The session's actor died, or the runtime has shut down.
+    #[error("the session is closed")]
+    Closed,
+}
+
+/// Why a turn has no text. What its tools did stands in the ledger all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// The turn ended with an error, after which the session goes on.
+    #[error("the turn failed: {text}")]
+    Failed {
+        /// What went wrong.
+        error: TurnError,
+        /// The same in the turn's language, for a person.
+        text: String,
+    },
+    /// The turn was dismissed.
+    #[error("the turn was dismissed")]
+    Dismissed,
+    /// The turn has ended, or goes on, but its text could not be read from the store.
+    #[error("the text of the turn could not be read from the store")]
+    NotRead,
+    /// The session's actor died, or the runtime was shut down and left the turn to the next start.
     #[error("the session is closed")]
     Closed,
 }

@@ -1,15 +1,47 @@
-//! Madang (마당): an embeddable, actor-based runtime for many concurrent chats in which a language model calls tools.
+//! Madang (마당) is an embeddable runtime for many concurrent chats in which a language model calls tools.
 //!
-//! Its promise: what a tool did is never lost, never done twice, never done unasked, and never misreported.
+//! **What a tool did is never lost, never done twice, never done unasked, and never misreported**, whatever the model, the
+//! user, the network or the process does.
 //!
-//! A [`Runtime`] is built from a model, a store and tools; [`Session`] is one chat of one user. Everything that a
-//! session does is told to its subscribers as [`SessionEvent`]s.
+//! ```
+//! # #[cfg(feature = "sqlite")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use madang::{Runtime, block_on, model::{self, Completion}, store::SqliteStore};
+//!
+//! block_on(async {
+//!     let parrot = model::from_fn("parrot", async |request, _| {
+//!         Ok(Completion::text(format!("You said: {}", request.last_user_text())))
+//!     });
+//!     let store = SqliteStore::in_memory([]).await?;
+//!     let runtime = Runtime::builder().model(parrot).store(store).start().await?;
+//!     let session = runtime.session("kim", "chat-1").await?;
+//!     let text = session.send("Good day!").await?.text().await?;
+//!     assert_eq!(text, "You said: Good day!");
+//!     Ok(runtime.shutdown().await?)
+//! })?
+//! # }
+//! # #[cfg(not(feature = "sqlite"))]
+//! # fn main() {}
+//! ```
+//!
+//! # The life of a turn
+//!
+//! 1. [`Session::send`] stores the user's text and begins a [`Turn`]. From then on the turn ends in exactly one way.
+//! 2. The model ([`model`]) streams text and asks for tools ([`tool`]). Each call is looked up and its arguments are checked.
+//! 3. A destructive call waits for a person ([`approval`]). A yes is bound to the arguments that were shown.
+//! 4. The handler runs in the transaction in which its call is recorded ([`ledger`], [`store`]): both are there, or neither.
+//! 5. The outcome goes to the model, and to every subscriber as an [`event`]. The model answers, and the turn ends.
+//!
+//! A turn that a crash cut off goes on after the next start. [`error`] has what can go wrong.
 
+pub mod approval;
 mod block_on;
 mod builder;
 mod call;
 mod call_place;
-mod error;
+pub mod error;
+pub mod event;
+pub mod ledger;
 pub mod model;
 mod resume;
 mod runtime;
@@ -23,37 +55,20 @@ mod turn;
 
 pub use block_on::block_on;
 pub use builder::Builder;
-pub use call::{Call, CallReport, Confirm};
-pub use error::{BuildError, SessionError, ShutdownError};
+pub use call::{Call, CallReport};
 pub use madang_actors::{
-    ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
-    port::{
-        AuditError, Audited, ChatModel, Clock, Damaged, Deltas, Forget, ForgetError, Forgotten,
-        LedgerFilter, LedgerRow, ModelError, ModelInfo, Owner, SessionLedger, Store, StoreError,
-        SystemClock, Unconstrained, UserWeights,
-    },
+    port::{Clock, SystemClock},
     protocol::{
-        Answer, AnswerError, Approval, Asker, Bound, Breach, CallId, CallRecord, CallResult,
-        CancelReason, ChatMessage, Completion, CompletionDelta, CompletionRequest, ConfirmationEnd,
-        Content, Decision, Digest, Effect, EffectPolicy, EffectResolution, Ending, EventCursor,
-        EventKind, FinishReason, Grant, IdempotencyKey, InvalidCursor, InvalidId, LimitExceeded,
-        Limits, Locale, Notice, OnDismiss, Problem, PromptMessage, Question, ResolvedBy,
-        ResolvedCall, Scope, SessionEvent, SessionId, Shown, Text, Timestamp, ToolCancelled,
-        ToolErr, ToolOk, ToolOutcome, ToolSpec, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
-        UserId, WantedCall, call_envelope, editable, envelope, plain, quoted, quoted_up_to,
+        CallId, IdempotencyKey, Limits, Locale, OnDismiss, SessionId, Timestamp, TurnId,
+        TurnOptions, UserId,
     },
-    registry::{Problems, ToolRegistry},
-    session::{
-        ClearError, DismissError, History, ResolveError, SessionView, StreamItem, Subscription,
-        TurnEnd, TurnRefused,
-    },
+    session::{History, SessionView, TurnEnd},
     supervisor::Health,
 };
 pub use runtime::Runtime;
 pub use session::Session;
-pub use time_zone::UnknownTimeZone;
 pub use transaction::{TransactionError, TransactionFn};
-pub use turn::{ReplyError, Turn, TurnEvents};
+pub use turn::{Turn, TurnEvents};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -19,7 +19,9 @@ use madang_actors::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    BuildError, Builder, Session, SessionError, ShutdownError, resume::Interrupted,
+    Builder, Session,
+    error::{BuildError, SessionError, ShutdownError},
+    resume::Interrupted,
     time_zone::TimeZones,
 };
 

@@ -17,7 +17,8 @@ use madang_actors::{
 use tokio::sync::oneshot;
 
 use crate::{
-    SessionError, Turn, UnknownTimeZone,
+    Turn,
+    error::{SessionError, UnknownTimeZone},
     runtime::{Delivery, Inner},
 };
 
@@ -156,14 +157,14 @@ impl Session {
     }
 
     /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
-    /// it from there. A reader that is too slow is told so ([`StreamItem::Lagged`](crate::StreamItem::Lagged)), and then reads what it
+    /// it from there. A reader that is too slow is told so ([`StreamItem::Lagged`](crate::event::StreamItem::Lagged)), and then reads what it
     /// missed from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.slot.subscribe(self.store(), &self.runtime.limits)
     }
 
-    /// Reads on behind the cursor of the last event that was read ([`SessionEvent::cursor`](crate::SessionEvent::cursor)),
+    /// Reads on behind the cursor of the last event that was read ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)),
     /// also after the session has slept or the process has ended: first what the store keeps, then what happens.
     /// [`EventCursor::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
     /// order; what only told how things went is told again as far as it is in memory.
@@ -246,7 +247,7 @@ impl Session {
     }
 
     /// Records what its user has found out about a call whose effect was unknown. From then on the model reads it with the
-    /// call, subscribers hear [`EventKind::ToolCallResolved`](crate::EventKind), and the ledger says who resolved it.
+    /// call, subscribers hear [`EventKind::ToolCallResolved`](crate::event::EventKind), and the ledger says who resolved it.
     ///
     /// It cannot be taken back, and exactly one resolution wins: once a call is resolved, by a person or by the late end of
     /// its handler, everybody else hears [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.

@@ -10,13 +10,16 @@ use std::{
 
 use futures_core::Stream;
 use madang_actors::{
-    protocol::{EventCursor, EventKind, TurnEnding, TurnError, TurnId},
+    protocol::{EventCursor, EventKind, TurnEnding, TurnId},
     session::{SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::ReusableBoxFuture;
 
-use crate::{SessionError, runtime::Inner};
+use crate::{
+    error::{ReplyError, SessionError},
+    runtime::Inner,
+};
 
 /// Separates what the model says before a tool call from what it says after it.
 const BETWEEN_MESSAGES: &str = "\n\n";
@@ -127,29 +130,6 @@ impl Turn {
         });
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
     }
-}
-
-/// Why a turn has no text. What its tools did stands in the ledger all the same.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplyError {
-    /// The turn ended with an error, after which the session goes on.
-    #[error("the turn failed: {text}")]
-    Failed {
-        /// What went wrong.
-        error: TurnError,
-        /// The same in the turn's language, for a person.
-        text: String,
-    },
-    /// The turn was dismissed.
-    #[error("the turn was dismissed")]
-    Dismissed,
-    /// The turn has ended, or goes on, but its text could not be read from the store.
-    #[error("the text of the turn could not be read from the store")]
-    NotRead,
-    /// The session's actor died, or the runtime was shut down and left the turn to the next start.
-    #[error("the session is closed")]
-    Closed,
 }
 
 /// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without

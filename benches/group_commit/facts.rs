@@ -5,7 +5,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use madang::{ChatMessage, Content, SessionId, Store, Timestamp, TurnId, TurnOptions, UserId};
+use madang::{
+    SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    event::{ChatMessage, Content},
+    store::Store,
+};
 use madang_actors::{ledger::text_digest, port::Write};
 use uuid::Uuid;
 

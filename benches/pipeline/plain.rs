@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use madang::{
-    Bound, CallId, CallRecord, CallResult, ChatMessage, ChatModel, Clock, Completion,
-    CompletionRequest, Content, Deltas, Effect, Ending, EventKind, Limits, Locale, SessionId,
-    Store, SystemClock, Timestamp, ToolOutcome, ToolRegistry, ToolSpec, TurnEnding, TurnId,
-    TurnOptions, Usage, UserId,
-    tool::{Access, Tool, ToolContext},
+    CallId, Clock, Limits, Locale, SessionId, SystemClock, Timestamp, TurnId, TurnOptions, UserId,
+    error::Bound,
+    event::{ChatMessage, Content, Ending, EventKind, TurnEnding},
+    ledger::{CallRecord, CallResult, Effect},
+    model::{ChatModel, Completion, CompletionRequest, Deltas, Usage},
+    store::Store,
+    tool::{Access, Tool, ToolContext, ToolOutcome, ToolRegistry, ToolSpec},
 };
 use madang_actors::{
     admission::Admission,

@@ -6,9 +6,9 @@
 use std::error::Error;
 
 use madang::{
-    EffectPolicy, Runtime, TransactionError,
+    Runtime, TransactionError,
     store::{SqliteStore, savepoint},
-    tool::{self, ToolContext, ToolResult},
+    tool::{self, EffectPolicy, ToolContext, ToolResult},
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;

@@ -8,9 +8,12 @@
 use std::{collections::BTreeMap, error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, Locale, ModelError, PromptMessage, SessionId,
-    ToolSpec, UserId,
-    model::llama::{LlamaModel, LlamaOptions},
+    Locale, SessionId, UserId,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, ModelError, PromptMessage,
+        llama::{LlamaModel, LlamaOptions},
+    },
+    tool::ToolSpec,
 };
 use madang_actors::protocol::CompletionId;
 use madang_toolkits::life;

@@ -15,7 +15,7 @@ use madang_testing::MemoryStore;
 
 /// Lends connections that read a database which another process holds, for a runtime whose tools only read. What the
 /// runtime itself stores, its ledger included, is in memory and ends with it, so a runtime over it takes no tool that does
-/// anything: [`BuildError::Writes`](madang::BuildError::Writes).
+/// anything: [`BuildError::Writes`](madang::error::BuildError::Writes).
 #[derive(Debug)]
 pub(crate) struct Beside {
     database: SqliteStore,
@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
     use madang::{
-        EffectPolicy, Runtime,
-        tool::{self, NoArguments, ToolContext, ToolResult},
+        Runtime,
+        tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
     };
     use madang_testing::ScriptedModel;
 

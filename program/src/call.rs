@@ -2,7 +2,12 @@
 
 use std::pin::pin;
 
-use madang::{Call, CallReport, Confirm, EffectPolicy, Runtime, SessionError, ShutdownError};
+use madang::{
+    Call, CallReport, Runtime,
+    approval::Confirm,
+    error::{SessionError, ShutdownError},
+    tool::EffectPolicy,
+};
 use madang_testing::ScriptedModel;
 
 use crate::{
@@ -152,8 +157,11 @@ mod tests {
     };
 
     use madang::{
-        CallResult, CancelReason, Decision, Effect, LedgerFilter, Store as _, ToolOutcome, UserId,
-        tool::{self, ToolContext, ToolResult},
+        UserId,
+        approval::Decision,
+        ledger::{CallResult, Effect, LedgerFilter},
+        store::Store as _,
+        tool::{self, CancelReason, ToolContext, ToolOutcome, ToolResult},
     };
     use madang_testing::MemoryStore;
     use schemars::JsonSchema;

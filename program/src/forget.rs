@@ -6,8 +6,9 @@ use std::{
 };
 
 use madang::{
-    Clock as _, Forget as Order, Forgotten, Locale, Store as _, SystemClock, UserId,
-    store::SqliteStore,
+    Clock as _, Locale, SystemClock, UserId,
+    ledger::{Forget as Order, Forgotten},
+    store::{SqliteStore, Store as _},
 };
 use serde_json::json;
 

@@ -1,6 +1,10 @@
 //! `madang ledger`: the recorded tool calls, read beside the holder of the database.
 
-use madang::{LedgerFilter, SessionId, Store, StoreError, store::SealKeyFile};
+use madang::{
+    SessionId,
+    ledger::LedgerFilter,
+    store::{SealKeyFile, Store, StoreError},
+};
 use serde_json::json;
 
 use crate::{args::Ledger, failure::Failure, output, setup, verify};

@@ -14,7 +14,7 @@ use madang::model::{
     child::{ChildModel, ChildOptions},
     llama::{LlamaModel, LlamaOptions},
 };
-use madang::{Builder, ChatModel, Locale};
+use madang::{Builder, Locale, model::ChatModel};
 use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]

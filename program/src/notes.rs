@@ -53,7 +53,7 @@ pub(crate) use files::{Mirror, clear, run};
 
 #[cfg(unix)]
 mod files {
-    use madang::Store as _;
+    use madang::store::Store as _;
     use madang_toolkits::notes::mirror::{self, MirrorError, Report, sync, workspace_beside};
     use serde_json::json;
 

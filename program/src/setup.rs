@@ -6,7 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use madang::{Builder, EffectPolicy, Locale, Runtime, Store, ToolRegistry, store::SqliteStore};
+use madang::{
+    Builder, Locale, Runtime,
+    store::{SqliteStore, Store},
+    tool::{EffectPolicy, ToolRegistry},
+};
 use madang_toolkits::{life, notes};
 use tempfile::TempDir;
 

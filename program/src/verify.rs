@@ -1,6 +1,10 @@
 //! `madang ledger --verify`: whether the ledger is what was written, and what the file alone cannot tell.
 
-use madang::{Audited, ErasedChain, SessionId, Store as _, store::SqliteStore};
+use madang::{
+    SessionId,
+    ledger::{Audited, ErasedChain},
+    store::{SqliteStore, Store as _},
+};
 use serde_json::json;
 
 use crate::{

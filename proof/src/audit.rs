@@ -6,7 +6,12 @@ use std::{
     path::Path,
 };
 
-use madang::{Effect, LedgerFilter, LedgerRow, SessionId, Store, StoreError, ToolOutcome};
+use madang::{
+    SessionId,
+    ledger::{Effect, LedgerFilter, LedgerRow},
+    store::{Store, StoreError},
+    tool::ToolOutcome,
+};
 use madang_actors::ledger::{Transition, verify};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 

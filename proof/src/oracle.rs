@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use madang::{CallRecord, Effect, TurnId};
+use madang::{
+    TurnId,
+    ledger::{CallRecord, Effect},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

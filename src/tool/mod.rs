@@ -56,7 +56,8 @@ pub use madang_actors::{
         ToolResult,
     },
     protocol::{
-        EffectPolicy, Fault, Locale, SpecError, Timestamp, ToolErr, ToolOk, ToolOutcome, ToolSpec,
+        Breach, CancelReason, EffectPolicy, Fault, Locale, Problem, SpecError, Timestamp,
+        ToolCancelled, ToolErr, ToolOk, ToolOutcome, ToolSpec, WantedCall, call_envelope, envelope,
     },
     registry::{
         CallError, CheckedArguments, DuplicateTool, Execution, OtherEffect, Problems,

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use madang::{Effect, LedgerFilter, LedgerRow, Runtime, Store, store::SqliteStore};
+use madang::{
+    Runtime,
+    ledger::{Effect, LedgerFilter, LedgerRow},
+    store::{SqliteStore, Store},
+};
 use madang_actors::ledger::{Transition, verify};
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::Value;

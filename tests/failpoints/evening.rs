@@ -3,8 +3,10 @@
 use std::{fs, path::Path, pin::pin, sync::Arc, time::Duration};
 
 use madang::{
-    Asker, Builder, CallRecord, CallResult, Decision, Effect, EffectResolution, EventKind,
-    IdempotencyKey, Limits, Runtime, Session, SessionId, StreamItem, Turn, TurnOptions,
+    Builder, IdempotencyKey, Limits, Runtime, Session, SessionId, Turn, TurnOptions,
+    approval::{Asker, Decision},
+    event::{EventKind, StreamItem},
+    ledger::{CallRecord, CallResult, Effect, EffectResolution},
     store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};

@@ -11,10 +11,7 @@ use std::{
     time::Duration,
 };
 
-use madang::{
-    EffectPolicy,
-    tool::{self, Tool, ToolContext, ToolFault, ToolResult},
-};
+use madang::tool::{self, EffectPolicy, Tool, ToolContext, ToolFault, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

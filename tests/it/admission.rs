@@ -1,8 +1,10 @@
 //! Nobody is let in beyond the bounds, and whoever is not hears which one it was.
 
 use madang::{
-    Bound, Confirm, Decision, DismissError, Effect, LedgerFilter, Limits, Scope, SessionError,
-    TurnRefused,
+    Limits,
+    approval::{Confirm, Decision},
+    error::{Bound, DismissError, Scope, SessionError, TurnRefused},
+    ledger::{Effect, LedgerFilter},
 };
 use madang_testing::{RuntimeHooks as _, ScriptedModel};
 use serde_json::json;

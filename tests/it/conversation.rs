@@ -1,7 +1,12 @@
 //! A turn is a loop of completions and calls that ends in one way.
 
 use expect_test::expect;
-use madang::{Asker, Completion, Confirm, Decision, Locale, ModelError, TurnOptions, TurnRefused};
+use madang::{
+    Locale, TurnOptions,
+    approval::{Asker, Confirm, Decision},
+    error::TurnRefused,
+    model::{Completion, ModelError},
+};
 use madang_actors::protocol::FinishReason;
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
@@ -182,7 +187,7 @@ async fn a_tool_may_end_the_turn() {
     let test = TestRuntime::new(ScriptedModel::new([call("stop")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
     let end = session.send("stop").await.unwrap().ended().await.unwrap();
-    assert_eq!((end.ending, end.error), (madang::TurnEnding::Stopped, None));
+    assert_eq!((end.ending, end.error), (madang::event::TurnEnding::Stopped, None));
     test.shutdown().await;
 }
 
@@ -330,8 +335,9 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
         .messages
         .iter()
         .filter_map(|message| match message {
-            madang::PromptMessage::ToolCall { name, .. } => Some(name.to_string()),
-            madang::PromptMessage::User { .. } | madang::PromptMessage::Model { .. } => None,
+            madang::model::PromptMessage::ToolCall { name, .. } => Some(name.to_string()),
+            madang::model::PromptMessage::User { .. }
+            | madang::model::PromptMessage::Model { .. } => None,
         })
         .collect();
     assert_eq!(names, ["slow_read", "search", "note"]);
@@ -357,7 +363,10 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
         .unwrap();
     let session = runtime.session("kim", "s").await.unwrap();
     assert_eq!(session.state().await.unwrap().messages, before);
-    assert!(matches!(runtime.session("lee", "s").await, Err(madang::SessionError::Foreign(_))));
+    assert!(matches!(
+        runtime.session("lee", "s").await,
+        Err(madang::error::SessionError::Foreign(_))
+    ));
     runtime.shutdown().await.unwrap();
 }
 
@@ -368,13 +377,13 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save a").await.unwrap();
     let question = probe.question().await;
-    let foreign = madang::Answer {
+    let foreign = madang::approval::Answer {
         call: question.call,
         digest: question.digest,
         decision: Decision::Approve,
         user: madang::UserId::new("lee").unwrap(),
     };
-    assert_eq!(test.runtime.answer(foreign).await, Err(madang::AnswerError::NotYours));
+    assert_eq!(test.runtime.answer(foreign).await, Err(madang::error::AnswerError::NotYours));
     let answers = tokio::join!(
         session.answer(&question, Decision::Approve),
         session.answer(&question, Decision::Approve)
@@ -387,17 +396,17 @@ async fn a_confirmation_by_another_user_or_a_second_one_does_not_count() {
     test.shutdown().await;
 }
 
-fn call_to(name: &str, arguments: &serde_json::Value) -> madang::WantedCall {
+fn call_to(name: &str, arguments: &serde_json::Value) -> madang::tool::WantedCall {
     crate::support::wanted(name, arguments)
 }
 
-fn completion_of(call: madang::WantedCall) -> madang::Completion {
-    madang::Completion { tool_calls: vec![call], ..madang::Completion::default() }
+fn completion_of(call: madang::tool::WantedCall) -> madang::model::Completion {
+    madang::model::Completion { tool_calls: vec![call], ..madang::model::Completion::default() }
 }
 
-fn last_envelope(request: &madang::CompletionRequest) -> String {
+fn last_envelope(request: &madang::model::CompletionRequest) -> String {
     match request.messages.last() {
-        Some(madang::PromptMessage::ToolCall { envelope, .. }) => envelope.to_string(),
+        Some(madang::model::PromptMessage::ToolCall { envelope, .. }) => envelope.to_string(),
         other => panic!("the model is told the result of its call, not {other:?}"),
     }
 }

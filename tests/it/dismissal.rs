@@ -3,8 +3,11 @@
 
 use expect_test::expect;
 use madang::{
-    Asker, Completion, Effect, LedgerFilter, OnDismiss, PromptMessage, Session, Turn, TurnEnding,
-    TurnOptions,
+    OnDismiss, Session, Turn, TurnOptions,
+    approval::Asker,
+    event::TurnEnding,
+    ledger::{Effect, LedgerFilter},
+    model::{Completion, PromptMessage},
 };
 use madang_testing::{HandScript, Probe, model_pair};
 use serde_json::json;
@@ -79,8 +82,8 @@ async fn dismissed_while_a_question_is_open_the_call_is_cancelled_as_dismissed()
         call save {"name":"a"} -> {"status":"cancelled","reason":"dismissed"} effect None
         turn ended Dismissed"#]]
     .assert_eq(&scene.probe.lines());
-    let late = scene.session.answer(&question, madang::Decision::Approve).await;
-    assert_eq!(late, Err(madang::AnswerError::NotOpen));
+    let late = scene.session.answer(&question, madang::approval::Decision::Approve).await;
+    assert_eq!(late, Err(madang::error::AnswerError::NotOpen));
     assert!(scene.test.rows().is_empty());
     scene.test.shutdown().await;
 }
@@ -227,6 +230,6 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
 #[tokio::test]
 async fn without_a_turn_there_is_nothing_to_dismiss() {
     let scene = Scene::new().await;
-    assert_eq!(scene.session.dismiss().await, Err(madang::DismissError::NoTurn));
+    assert_eq!(scene.session.dismiss().await, Err(madang::error::DismissError::NoTurn));
     scene.test.shutdown().await;
 }

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use madang::{CallResult, Confirm, Decision, Effect, LedgerFilter, Limits, Text};
+use madang::{
+    Limits,
+    approval::{Confirm, Decision},
+    event::Text,
+    ledger::{CallResult, Effect, LedgerFilter},
+};
 use madang_testing::{RuntimeHooks as _, ScriptedModel};
 use serde_json::{Value, json};
 

@@ -6,8 +6,10 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, ToolSpec,
-    Unconstrained,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, Unconstrained,
+    },
+    tool::ToolSpec,
 };
 use madang_actors::port::BoxFuture;
 use madang_testing::ScriptedModel;

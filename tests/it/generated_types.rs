@@ -7,10 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use madang::{
-    Breach, ToolRegistry,
-    tool::{self, Tool, ToolContext, ToolResult},
-};
+use madang::tool::{self, Breach, Tool, ToolContext, ToolRegistry, ToolResult};
 use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

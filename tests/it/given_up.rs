@@ -4,8 +4,14 @@
 use std::time::Duration;
 
 use madang::{
-    AnswerError, CancelReason, Completion, Confirm, Decision, EventKind, Health, LedgerFilter,
-    Limits, StoreError, ToolOutcome, TurnEnding, TurnError, TurnRefused,
+    Health, Limits,
+    approval::{Confirm, Decision},
+    error::{AnswerError, TurnError, TurnRefused},
+    event::{EventKind, TurnEnding},
+    ledger::LedgerFilter,
+    model::Completion,
+    store::StoreError,
+    tool::{CancelReason, ToolOutcome},
 };
 use madang_testing::{HandScript, Probe, RuntimeHooks as _, model_pair};
 use serde_json::json;

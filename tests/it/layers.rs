@@ -17,6 +17,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("store", &["error"]),
     ("time_zone", &[]),
     ("block_on", &[]),
+    ("event", &[]),
+    ("ledger", &[]),
+    ("approval", &["call"]),
     // The runtime's own files know one another.
     (
         "runtime",

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use madang::{Asker, BuildError, EffectPolicy, Limits, Runtime, TurnOptions, TurnRefused};
+use madang::{
+    Limits, Runtime, TurnOptions,
+    approval::Asker,
+    error::{BuildError, TurnRefused},
+    tool::EffectPolicy,
+};
 use madang_actors::supervisor::Health;
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;

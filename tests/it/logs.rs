@@ -9,7 +9,9 @@ use std::{
 };
 
 use madang::{
-    Confirm, Decision, Limits, Runtime, TurnRefused,
+    Limits, Runtime,
+    approval::{Confirm, Decision},
+    error::TurnRefused,
     tool::{self, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryStore, ScriptedModel};

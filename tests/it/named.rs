@@ -1,8 +1,11 @@
 //! A call without a model in a session that is named: it stands behind the last entry, and the session sleeps meanwhile.
 
 use madang::{
-    Call, CallReport, Confirm, Content, EventKind, Limits, SessionError, SessionId, Store as _,
-    StreamItem, TurnEnding, UserId,
+    Call, CallReport, Limits, SessionId, UserId,
+    approval::Confirm,
+    error::SessionError,
+    event::{Content, EventKind, StreamItem, TurnEnding},
+    store::Store as _,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use serde_json::json;

@@ -1,8 +1,11 @@
 //! One runtime at a time has a store: what one runs, another would call unknown.
 
 use madang::{
-    BuildError, Call, Effect, EffectPolicy, Runtime, Store,
-    tool::{self, NoArguments, ToolContext, ToolResult},
+    Call, Runtime,
+    error::BuildError,
+    ledger::Effect,
+    store::Store,
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryStore, ScriptedModel};
 use std::sync::Arc;

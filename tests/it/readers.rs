@@ -2,7 +2,9 @@
 #![cfg(feature = "sqlite")]
 
 use madang::{
-    EventCursor, EventKind, Limits, Runtime, Session, StreamItem, Subscription, store::SqliteStore,
+    Limits, Runtime, Session,
+    event::{EventCursor, EventKind, StreamItem, Subscription},
+    store::SqliteStore,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 

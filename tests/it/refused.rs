@@ -11,10 +11,12 @@ use std::{
 };
 
 use madang::{
-    Call, Decision, EffectPolicy, EventKind, Limits, Runtime, StoreError, StreamItem, TurnRefused,
-    UserId,
-    store::SqliteStore,
-    tool::{self, Tool, ToolContext, ToolResult},
+    Call, Limits, Runtime, UserId,
+    approval::Decision,
+    error::TurnRefused,
+    event::{EventKind, StreamItem},
+    store::{SqliteStore, StoreError},
+    tool::{self, EffectPolicy, Tool, ToolContext, ToolResult},
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;

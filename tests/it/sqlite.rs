@@ -4,10 +4,11 @@
 use std::{sync::LazyLock, time::Duration};
 
 use madang::{
-    Call, CallReport, Confirm, Effect, EffectPolicy, LedgerFilter, Limits, Runtime,
-    TransactionError,
+    Call, CallReport, Limits, Runtime, TransactionError,
+    approval::Confirm,
+    ledger::{Effect, LedgerFilter},
     store::{SqliteStore, savepoint},
-    tool::{self, NoArguments, ToolContext, ToolFault, ToolResult},
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolFault, ToolResult},
 };
 use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use schemars::JsonSchema;

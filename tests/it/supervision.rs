@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use madang::{
-    Asker, Completion, Confirm, Decision, Health, Limits, Runtime, TurnEnding, TurnError,
-    TurnOptions,
+    Health, Limits, Runtime, TurnOptions,
+    approval::{Asker, Confirm, Decision},
+    error::TurnError,
+    event::TurnEnding,
+    model::Completion,
 };
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;

@@ -8,9 +8,13 @@ use std::{
 };
 
 use madang::{
-    Call, CallReport, ChatModel, Confirm, EffectPolicy, Limits, Locale, Runtime, ToolOutcome,
-    ToolSpec, UserId, WantedCall,
-    tool::{self, Tool, ToolContext, ToolFault, ToolResult},
+    Call, CallReport, Limits, Locale, Runtime, UserId,
+    approval::Confirm,
+    model::ChatModel,
+    tool::{
+        self, EffectPolicy, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult, ToolSpec,
+        WantedCall,
+    },
 };
 use madang_testing::{
     MemoryConnection, MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel,

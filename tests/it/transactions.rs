@@ -3,7 +3,7 @@
 
 use std::{io, time::Duration};
 
-use madang::{Confirm, Limits, StoreError, TransactionError};
+use madang::{Limits, TransactionError, approval::Confirm, store::StoreError};
 use madang_testing::{MemoryConnection, RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinSet, time::Instant};

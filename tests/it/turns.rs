@@ -4,8 +4,11 @@ use std::{future::Future, pin::Pin, task};
 
 use futures_core::Stream;
 use madang::{
-    Asker, Completion, EventKind, IdempotencyKey, Limits, Locale, OnDismiss, ReplyError, Session,
-    SessionError, StreamItem, Turn, TurnEnding, TurnError, TurnEvents, TurnOptions,
+    IdempotencyKey, Limits, Locale, OnDismiss, Session, Turn, TurnEvents, TurnOptions,
+    approval::Asker,
+    error::{ReplyError, SessionError, TurnError},
+    event::{EventKind, StreamItem, TurnEnding},
+    model::Completion,
 };
 use madang_testing::{HandScript, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::json;
@@ -222,7 +225,7 @@ async fn session_until_free(session: &Session, text: &str) -> Turn {
         loop {
             match session.send(text).await {
                 Ok(turn) => return turn,
-                Err(madang::TurnRefused::Busy) => tokio::task::yield_now().await,
+                Err(madang::error::TurnRefused::Busy) => tokio::task::yield_now().await,
                 Err(refused) => panic!("{refused}"),
             }
         }

@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use madang::{
-    Call, Confirm, Decision, EffectPolicy, Runtime, UserId,
+    Call, Runtime, UserId,
+    approval::{Confirm, Decision},
     store::SqliteStore,
-    tool::{self, NoArguments, ToolContext, ToolResult},
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use madang_toolkits::life;

@@ -5,7 +5,10 @@
 
 use std::{path::Path, time::Duration};
 
-use madang::{Call, Runtime, Store, UserId, store::SqliteStore};
+use madang::{
+    Call, Runtime, UserId,
+    store::{SqliteStore, Store},
+};
 use madang_testing::ScriptedModel;
 use madang_toolkits::notes::{self, NotesRepository, block::NewBlock, repository::MadePage};
 use serde_json::json;
@@ -161,7 +164,7 @@ async fn dispatch(store: &SqliteStore, (page, block): (&str, &str), rounds: usiz
             let report = runtime.dispatch(call).await.unwrap();
             times.push(begun.elapsed());
             assert!(
-                report.outcome().is_some_and(madang::ToolOutcome::is_ok),
+                report.outcome().is_some_and(madang::tool::ToolOutcome::is_ok),
                 "{}",
                 report.envelope
             );

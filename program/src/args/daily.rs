@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args as Options, ValueEnum};
-use madang::{Decision, Digest, Locale, SessionId, UserId};
+use madang::{
+    Locale, SessionId, UserId,
+    approval::{Decision, Digest},
+};
 
 use super::shared::{
     Database, ModelChoice, Person, Toolkits, Tuning, Zone, or_usual, session, user,

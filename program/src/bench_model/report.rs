@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use madang::{TurnEnd, TurnEnding, TurnError};
+use madang::{TurnEnd, error::TurnError, event::TurnEnding};
 use serde::Serialize;
 
 use super::measures::Values;

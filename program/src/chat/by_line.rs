@@ -1,6 +1,12 @@
 //! Answers to a question that take a line: a no with a message to the model, a yes with other arguments.
 
-use madang::{AnswerError, Decision, Limits, Problems, Question, Text as LibraryText, editable};
+use madang::{
+    Limits,
+    approval::{Decision, Question},
+    error::AnswerError,
+    event::{Text as LibraryText, editable},
+    tool::Problems,
+};
 
 use super::{editor::Typed, screen::Screen, talk::Talk, typed_json};
 use crate::{failure::Failure, signals::Asked, texts::Text};
@@ -63,7 +69,7 @@ impl Line {
                     Ok(arguments) => Decision::Edit { arguments },
                     Err(error) => {
                         let (line_number, column) = (error.line(), error.column());
-                        let breach = madang::Breach::NotJson { line: line_number, column };
+                        let breach = madang::tool::Breach::NotJson { line: line_number, column };
                         screen.say(&LibraryText::Breach(&breach).in_locale(locale));
                         initial = line;
                         continue;

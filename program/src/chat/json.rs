@@ -1,6 +1,6 @@
 //! Events as JSON lines: the library's own event type, as it serialises itself.
 
-use madang::{Locale, StreamItem};
+use madang::{Locale, event::StreamItem};
 
 use super::screen::Screen;
 use crate::{failure::Failure, output, texts::Text};

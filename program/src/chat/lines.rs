@@ -1,6 +1,9 @@
 //! A chat without a terminal: each line of standard input is a turn.
 
-use madang::{EventKind, Limits, Locale, Notice, StreamItem, plain};
+use madang::{
+    Limits, Locale,
+    event::{EventKind, Notice, StreamItem, plain},
+};
 use unicode_width::UnicodeWidthChar as _;
 
 use super::{

@@ -20,7 +20,7 @@ mod wrap;
 
 use std::io::{self, IsTerminal};
 
-use madang::{Asker, Runtime, Session, SessionError, SessionId, TurnOptions};
+use madang::{Runtime, Session, SessionId, TurnOptions, approval::Asker, error::SessionError};
 use uuid::Uuid;
 
 use crate::{

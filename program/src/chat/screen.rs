@@ -1,6 +1,6 @@
 //! Where a chat is shown.
 
-use madang::StreamItem;
+use madang::event::StreamItem;
 
 use super::{asking::Part, editor::Editor};
 use crate::failure::Failure;

@@ -1,7 +1,11 @@
 //! A tool call in one line, in words: how it ended, what it did or why it did not, and which tool it was.
 
 use madang::{
-    Approval, CallRecord, Effect, Locale, Text as LibraryText, ToolOutcome, plain, quoted,
+    Locale,
+    approval::Approval,
+    event::{Text as LibraryText, plain, quoted},
+    ledger::{CallRecord, Effect},
+    tool::ToolOutcome,
 };
 use serde_json::Value;
 
@@ -80,7 +84,7 @@ pub(super) fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
-    use madang::{CallId, CallResult, CancelReason, Timestamp};
+    use madang::{CallId, Timestamp, ledger::CallResult, tool::CancelReason};
     use serde_json::json;
 
     use super::*;

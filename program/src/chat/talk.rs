@@ -3,8 +3,10 @@
 use std::pin::pin;
 
 use madang::{
-    Bound, Decision, EventKind, LimitExceeded, Question, Session, StreamItem, Subscription, Turn,
-    TurnOptions, TurnRefused,
+    Session, Turn, TurnOptions,
+    approval::{Decision, Question},
+    error::{Bound, LimitExceeded, TurnRefused},
+    event::{EventKind, StreamItem, Subscription},
 };
 
 use super::{

@@ -5,8 +5,14 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    ConfirmationEnd, Content, Decision, EffectResolution, Ending, EventKind, LedgerRow, Locale,
-    Notice, ResolveError, StreamItem, Text as LibraryText, TurnEnding, plain, quoted,
+    Locale,
+    approval::Decision,
+    error::ResolveError,
+    event::{
+        ConfirmationEnd, Content, Ending, EventKind, Notice, StreamItem, Text as LibraryText,
+        TurnEnding, plain, quoted,
+    },
+    ledger::{EffectResolution, LedgerRow},
 };
 
 use super::{

@@ -1,6 +1,6 @@
 //! What a tool gave, in words for a person: one line for each tool, in both languages.
 
-use madang::{Locale, quoted_up_to};
+use madang::{Locale, event::quoted_up_to};
 use serde_json::Value;
 
 use crate::texts::Text;
@@ -106,7 +106,7 @@ fn content(data: &Value) -> Option<String> {
 }
 
 fn day(data: &Value) -> Option<String> {
-    Some(madang::plain(data.get("date")?.as_str()?).into_owned())
+    Some(madang::event::plain(data.get("date")?.as_str()?).into_owned())
 }
 
 fn days(count: u64) -> String {

@@ -4,7 +4,10 @@
 
 use std::collections::HashMap;
 
-use madang::{Completion, PromptMessage, WantedCall};
+use madang::{
+    model::{Completion, PromptMessage},
+    tool::WantedCall,
+};
 use uuid::{Builder, Uuid};
 
 /// How an id is written, in characters.
@@ -103,7 +106,10 @@ fn replaced(text: &str, mut other: impl FnMut(Uuid) -> Uuid) -> String {
 
 #[cfg(test)]
 mod tests {
-    use madang::{CallId, FinishReason, Usage};
+    use madang::{
+        CallId,
+        model::{FinishReason, Usage},
+    };
 
     use super::*;
 

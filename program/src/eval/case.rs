@@ -1,6 +1,6 @@
 //! The form of a case: what is there before, what the user says, and what must come of it.
 
-use madang::Decision;
+use madang::approval::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use madang::{EffectPolicy, ToolRegistry};
+use madang::tool::{EffectPolicy, ToolRegistry};
 use madang_testing::ScriptedModel;
 use serde_json::Value;
 

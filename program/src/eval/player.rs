@@ -7,8 +7,11 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-    PromptMessage, ToolSpec, Unconstrained, Usage, WantedCall, tool::BoxFuture,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+        PromptMessage, Unconstrained, Usage,
+    },
+    tool::{BoxFuture, ToolSpec, WantedCall},
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

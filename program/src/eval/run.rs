@@ -6,8 +6,12 @@ use std::sync::{
 };
 
 use madang::{
-    Asker, CallRecord, ChatModel, Clock, Confirm, Decision, Ending, EventKind, Limits, Locale,
-    Runtime, Session, StreamItem, Timestamp, ToolOutcome, TurnEnding, TurnOptions, UserId,
+    Clock, Limits, Locale, Runtime, Session, Timestamp, TurnOptions, UserId,
+    approval::{Asker, Confirm, Decision},
+    event::{Ending, EventKind, StreamItem, TurnEnding},
+    ledger::CallRecord,
+    model::ChatModel,
+    tool::ToolOutcome,
 };
 use serde_json::Value;
 

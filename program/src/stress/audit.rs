@@ -5,7 +5,11 @@ use std::{
     ops::RangeInclusive,
 };
 
-use madang::{CallId, CallResult, Effect, LedgerRow, TurnEnding};
+use madang::{
+    CallId,
+    event::TurnEnding,
+    ledger::{CallResult, Effect, LedgerRow},
+};
 use tokio::time::Instant;
 
 use super::{

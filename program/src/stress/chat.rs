@@ -4,9 +4,10 @@ use std::{ops::Range, pin::pin, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use madang::{
-    AnswerError, Asker, CallId, Decision, DismissError, EventKind, IdempotencyKey, LimitExceeded,
-    Question, Session, SessionEvent, SessionId, StreamItem, Subscription, Turn, TurnEnding, TurnId,
-    TurnOptions, TurnRefused,
+    CallId, IdempotencyKey, Session, SessionId, Turn, TurnId, TurnOptions,
+    approval::{Asker, Decision, Question},
+    error::{AnswerError, DismissError, LimitExceeded, TurnRefused},
+    event::{EventKind, SessionEvent, StreamItem, Subscription, TurnEnding},
 };
 use madang_testing::SessionHooks as _;
 use tokio::time::{Instant, sleep, timeout};

@@ -1,8 +1,11 @@
 //! The scripted model of a run: it reads the plan in the user's last text and asks for what has not come back yet.
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-    PromptMessage, Usage, WantedCall, tool::BoxFuture,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+        PromptMessage, Usage,
+    },
+    tool::{BoxFuture, WantedCall},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,12 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use madang::{CallId, CallRecord, Effect, SessionId, ToolOutcome, TurnEnding, TurnId};
+use madang::{
+    CallId, SessionId, TurnId,
+    event::TurnEnding,
+    ledger::{CallRecord, Effect},
+    tool::ToolOutcome,
+};
 use tokio::time::Instant;
 
 use super::plan::{Act, Reply, TurnPlan};

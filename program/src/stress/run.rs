@@ -13,7 +13,9 @@ use std::{
 
 use fastrand::Rng;
 use indicatif::ProgressBar;
-use madang::{Builder, Limits, Runtime, Session, SessionError, store::SqliteStore, tool::Tool};
+use madang::{
+    Builder, Limits, Runtime, Session, error::SessionError, store::SqliteStore, tool::Tool,
+};
 use madang_testing::{MemoryStore, RuntimeHooks as _};
 use madang_toolkits::life;
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};

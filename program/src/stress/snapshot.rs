@@ -2,7 +2,11 @@
 
 use std::{collections::HashMap, path::Path};
 
-use madang::{CallId, LedgerFilter, LedgerRow, Store, store::SqliteStore};
+use madang::{
+    CallId,
+    ledger::{LedgerFilter, LedgerRow},
+    store::{SqliteStore, Store},
+};
 use madang_testing::MemoryStore;
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
@@ -67,6 +71,6 @@ async fn effects(path: &Path) -> sqlx::Result<HashMap<String, u32>> {
     Ok(rows.into_iter().collect())
 }
 
-fn unreadable(cause: madang::StoreError) -> Failure {
+fn unreadable(cause: madang::store::StoreError) -> Failure {
     Failure::of_store("failed to read the ledger of the run", cause)
 }

@@ -2,11 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use madang::{
-    EffectPolicy, ToolOutcome, ToolSpec,
-    tool::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult,
-    },
+use madang::tool::{
+    Access, BoxFuture, ConnectionType, EffectPolicy, Need, Prepared, Tool, ToolContext, ToolFault,
+    ToolOutcome, ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
 

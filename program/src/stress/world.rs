@@ -12,8 +12,11 @@ use std::{
 
 use clap::ValueEnum;
 use madang::{
-    CallId, EffectPolicy, Locale, Problem, ToolOutcome, ToolSpec,
-    tool::{Access, BoxFuture, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult},
+    CallId, Locale,
+    tool::{
+        Access, BoxFuture, EffectPolicy, Need, Prepared, Problem, Tool, ToolContext, ToolFault,
+        ToolOutcome, ToolResult, ToolSpec,
+    },
 };
 use madang_testing::MemoryConnection;
 use serde_json::{Value, json};

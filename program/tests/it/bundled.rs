@@ -1,7 +1,11 @@
 //! The bundled model, for real: it finds protocols, adds habits when the person says yes, and tells the truth.
 
 use madang::{
-    Call, Confirm, Content, Decision, Locale, Runtime, model::llama::LlamaModel, store::SqliteStore,
+    Call, Locale, Runtime,
+    approval::{Confirm, Decision},
+    event::Content,
+    model::llama::LlamaModel,
+    store::SqliteStore,
 };
 use madang_testing::Probe;
 use madang_toolkits::life::{self, catalogue::Catalogue};
@@ -21,7 +25,7 @@ async fn runtime() -> Runtime {
 }
 
 /// The last thing that the model said.
-fn last_words(messages: &[madang::ChatMessage]) -> String {
+fn last_words(messages: &[madang::event::ChatMessage]) -> String {
     let said = messages.iter().rev().find_map(|message| match &message.content {
         Content::Model { text, .. } => Some(text.to_string()),
         Content::User { .. } | Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => {

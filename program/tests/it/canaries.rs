@@ -4,7 +4,8 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use madang::{
-    ChatModel as _, CompletionRequest, Deltas, ModelError, ToolSpec, model::llama::LlamaModel,
+    model::{ChatModel as _, CompletionRequest, Deltas, ModelError, llama::LlamaModel},
+    tool::ToolSpec,
 };
 use madang_actors::protocol::{CallId, CompletionId, Locale, PromptMessage, SessionId, UserId};
 use madang_toolkits::life;

@@ -1,7 +1,8 @@
 //! A chat with a model whose chat template is refused.
 
 use madang::{
-    Content, Runtime, TurnEnding,
+    Runtime,
+    event::{Content, TurnEnding},
     model::llama::{LlamaModel, LlamaOptions},
     store::SqliteStore,
 };

@@ -10,9 +10,10 @@ use std::{
 };
 
 use madang::{
-    Call, CallReport, Confirm, Decision, Effect, LedgerFilter, Runtime, ToolOutcome, ToolSpec,
-    UserId,
-    tool::{self, EffectPolicy, Tool, ToolContext, ToolResult},
+    Call, CallReport, Runtime, UserId,
+    approval::{Confirm, Decision},
+    ledger::{Effect, LedgerFilter},
+    tool::{self, EffectPolicy, Tool, ToolContext, ToolOutcome, ToolResult, ToolSpec},
 };
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedModel};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! What a tool gave, through the envelope: bounded, valid, whole where it must be, and without metadata.
 
-use madang::{ToolOutcome, envelope};
+use madang::tool::{ToolOutcome, envelope};
 use serde_json::{Map, Value, json};
 
 /// The smallest bound in which a hint has its place.

@@ -1,7 +1,8 @@
 //! A model that asks for the same twice.
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, tool::BoxFuture,
+    model::{ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo},
+    tool::BoxFuture,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -9,8 +9,11 @@ use std::{
 };
 
 use madang::{
-    CancelReason, Content, Effect, LedgerFilter, LedgerRow, SessionId, Store, ToolOutcome, UserId,
-    tool::BoxFuture,
+    SessionId, UserId,
+    event::Content,
+    ledger::{Effect, LedgerFilter, LedgerRow},
+    store::Store,
+    tool::{BoxFuture, CancelReason, ToolOutcome},
 };
 use madang_actors::{
     ledger::Transition,

@@ -206,7 +206,7 @@ async fn chat(runtime: TestRuntime, trial: Trial, number: u64) {
 async fn after_cut(folder: &Path, oracle: &Oracle) -> Findings {
     match open(folder).await {
         Ok(store) => {
-            madang::Store::close(&store).await;
+            madang::store::Store::close(&store).await;
             audit(folder, oracle, Moment::AfterDeath).await
         }
         Err(error) => {

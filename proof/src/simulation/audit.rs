@@ -6,9 +6,12 @@ use std::{
 };
 
 use madang::{
-    Approval, CallId, CancelReason, ConfirmationEnd, Content, Decision, Effect, EventKind,
-    LedgerFilter, LedgerRow, SessionId, Store, StoreError, Timestamp, ToolOutcome, TurnEnding,
-    TurnId,
+    CallId, SessionId, Timestamp, TurnId,
+    approval::{Approval, Decision},
+    event::{ConfirmationEnd, Content, EventKind, TurnEnding},
+    ledger::{Effect, LedgerFilter, LedgerRow},
+    store::{Store, StoreError},
+    tool::{CancelReason, ToolOutcome},
 };
 use madang_actors::{
     ledger::{CallState, Link, Transition, verify},
@@ -183,7 +186,7 @@ impl Facts {
             }
             let may_be = |answered: &Answered| {
                 let is_unknown = answered.told.as_ref().is_none_or(|told| match told {
-                    Ok(()) | Err(madang::AnswerError::NotKnown) => true,
+                    Ok(()) | Err(madang::error::AnswerError::NotKnown) => true,
                     Err(_) => false,
                 });
                 is_unknown && Some(&answered.decision) == counted.as_ref()

@@ -7,8 +7,9 @@ use std::{
 };
 
 use madang::{
-    CallRecord, ChatMessage, Content, Effect, EventCursor, EventKind, SessionEvent, Timestamp,
-    TurnId,
+    Timestamp, TurnId,
+    event::{ChatMessage, Content, EventCursor, EventKind, SessionEvent},
+    ledger::{CallRecord, Effect},
 };
 
 use super::{audit::Session, clock::MORNING};

@@ -3,8 +3,10 @@
 use std::panic::resume_unwind;
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-    WantedCall, tool::BoxFuture,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
+    },
+    tool::{BoxFuture, WantedCall},
 };
 use tokio_util::sync::CancellationToken;
 

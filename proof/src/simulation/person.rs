@@ -3,9 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Answer, AnswerError, Asker, ClearError, Decision, Digest, DismissError, EventCursor, EventKind,
-    IdempotencyKey, OnDismiss, Question, Session, SessionError, StreamItem, TurnId, TurnOptions,
-    UserId,
+    IdempotencyKey, OnDismiss, Session, TurnId, TurnOptions, UserId,
+    approval::{Answer, Asker, Decision, Digest, Question},
+    error::{AnswerError, ClearError, DismissError, SessionError},
+    event::{EventCursor, EventKind, StreamItem},
 };
 use serde_json::json;
 use tokio::time::sleep;

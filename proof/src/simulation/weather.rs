@@ -3,7 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use madang::{
-    IdempotencyKey, LedgerFilter, LedgerRow, SessionId, Store, StoreError, UserId, tool::BoxFuture,
+    IdempotencyKey, SessionId, UserId,
+    ledger::{LedgerFilter, LedgerRow},
+    store::{Store, StoreError},
+    tool::BoxFuture,
 };
 use madang_actors::{
     ledger::Transition,

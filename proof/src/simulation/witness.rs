@@ -7,8 +7,13 @@ use std::{
 };
 
 use madang::{
-    AnswerError, CallId, Decision, EventCursor, EventKind, ModelError, Question, SessionEvent,
-    StoreError, Timestamp, TurnEnding, TurnError, TurnId, TurnRefused, UserId, tool::ToolContext,
+    CallId, Timestamp, TurnId, UserId,
+    approval::{Decision, Question},
+    error::{AnswerError, TurnError, TurnRefused},
+    event::{EventCursor, EventKind, SessionEvent, TurnEnding},
+    model::ModelError,
+    store::StoreError,
+    tool::ToolContext,
 };
 use serde_json::Value;
 

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, future::Future, pin::pin, sync::Arc, time::Duration};
 
-use madang::{Bound, BuildError, Clock as _, Limits, Runtime, Store as _, TurnId};
+use madang::{
+    Clock as _, Limits, Runtime, TurnId,
+    error::{Bound, BuildError},
+    store::Store as _,
+};
 use madang_testing::{MemoryStore, RuntimeHooks as _, SessionHooks as _, SteppedStore};
 use tokio::{
     task::JoinSet,

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Decision, DismissError, EventKind, Question, Session, SessionError, StreamItem,
-    Subscription, TurnId, TurnRefused,
+    Session, TurnId,
+    approval::{Decision, Question},
+    error::{AnswerError, DismissError, SessionError, TurnRefused},
+    event::{EventKind, StreamItem, Subscription},
 };
 
 use super::{TestRuntime, plan::TurnPlan, point::Point};

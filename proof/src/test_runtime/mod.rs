@@ -9,7 +9,7 @@ mod tools;
 
 use std::{path::Path, sync::Arc};
 
-use madang::{BuildError, Limits, Runtime, store::SqliteStore};
+use madang::{Limits, Runtime, error::BuildError, store::SqliteStore};
 use madang_testing::SteppedStore;
 
 use crate::oracle::Line;
@@ -78,8 +78,8 @@ impl TestRuntime {
     /// Ends the runtime in order.
     ///
     /// # Errors
-    /// [`madang::ShutdownError`] if something was still running.
-    pub async fn shutdown(&self) -> Result<(), madang::ShutdownError> {
+    /// [`madang::error::ShutdownError`] if something was still running.
+    pub async fn shutdown(&self) -> Result<(), madang::error::ShutdownError> {
         self.runtime.shutdown().await?;
         (self.say)(Line::Done);
         Ok(())

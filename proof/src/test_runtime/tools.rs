@@ -9,7 +9,7 @@ use std::{
 };
 
 use madang::{
-    Effect,
+    ledger::Effect,
     tool::{self, EffectPolicy, Tool, ToolContext, ToolFault, ToolResult},
 };
 use schemars::JsonSchema;

@@ -6,9 +6,15 @@ use std::{
 };
 
 use madang::{
-    Asker, ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, EventKind, Health,
-    LedgerFilter, Limits, ModelError, ModelInfo, PromptMessage, Runtime, Session, SessionEvent,
-    ToolOutcome, TurnError, TurnId, TurnOptions, WantedCall,
+    Health, Limits, Runtime, Session, TurnId, TurnOptions,
+    approval::{Asker, Decision},
+    error::TurnError,
+    event::{EventKind, SessionEvent},
+    ledger::{Effect, LedgerFilter},
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, PromptMessage,
+    },
+    tool::{ToolOutcome, WantedCall},
 };
 use madang_actors::{
     confirm::ConfirmMsg, dispatcher::DispatcherMsg, failpoint, llm::LlmMsg, port::BoxFuture,
@@ -152,7 +158,7 @@ impl Scene {
         stage: Stage,
         probe: &mut Probe,
         mut paused: Option<madang_testing::Paused>,
-    ) -> (Option<madang::Question>, Option<madang_testing::Paused>) {
+    ) -> (Option<madang::approval::Question>, Option<madang_testing::Paused>) {
         let mut question = None;
         match stage {
             Stage::Idle => {

@@ -9,10 +9,12 @@ use std::{
 };
 
 use madang::{
-    Call, Effect, EffectPolicy, LedgerFilter, Limits, Runtime, Session, Store, Turn, TurnEnding,
-    TurnRefused,
-    store::SqliteStore,
-    tool::{self, NoArguments, ToolContext, ToolResult},
+    Call, Limits, Runtime, Session, Turn,
+    error::TurnRefused,
+    event::TurnEnding,
+    ledger::{Effect, LedgerFilter},
+    store::{SqliteStore, Store},
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
 use madang_actors::ledger::verify;
 use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};

@@ -7,9 +7,12 @@ mod fixture;
 use std::time::Duration;
 
 use madang::{
-    AnswerError, Call, ClearError, Confirm, Decision, DismissError, Effect, EffectResolution,
-    EventCursor, EventKind, IdempotencyKey, LedgerFilter, Limits, ResolveError, Runtime, Store,
-    StreamItem, TurnEnding, TurnOptions, TurnRefused, store::SqliteStore,
+    Call, IdempotencyKey, Limits, Runtime, TurnOptions,
+    approval::{Confirm, Decision},
+    error::{AnswerError, ClearError, DismissError, ResolveError, TurnRefused},
+    event::{EventCursor, EventKind, StreamItem, TurnEnding},
+    ledger::{Effect, EffectResolution, LedgerFilter},
+    store::{SqliteStore, Store},
 };
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use sqlx::SqliteConnection;

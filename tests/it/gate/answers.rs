@@ -3,7 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    AnswerError, Approval, Breach, ConfirmationEnd, Decision, Effect, Limits, Problem, ToolOutcome,
+    Limits,
+    approval::{Approval, Decision},
+    error::AnswerError,
+    event::ConfirmationEnd,
+    ledger::Effect,
+    tool::{Breach, Problem, ToolOutcome},
 };
 use madang_testing::MemoryStore;
 use serde_json::json;
@@ -97,7 +102,7 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
             [] => {
                 assert_eq!(
                     row.outcome,
-                    Some(ToolOutcome::cancelled(madang::CancelReason::Dismissed))
+                    Some(ToolOutcome::cancelled(madang::tool::CancelReason::Dismissed))
                 );
                 assert!(!is_saved("row") && !is_saved("edit"));
             }

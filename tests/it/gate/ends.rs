@@ -4,8 +4,11 @@
 use std::{collections::HashSet, time::Duration};
 
 use madang::{
-    Asker, CallRecord, CancelReason, ConfirmationEnd, Decision, Effect, Limits, Locale, Text,
-    ToolOutcome, TurnOptions, call_envelope,
+    Limits, Locale, TurnOptions,
+    approval::{Asker, Decision},
+    event::{ConfirmationEnd, Text},
+    ledger::{CallRecord, Effect},
+    tool::{CancelReason, ToolOutcome, call_envelope},
 };
 use madang_testing::MemoryStore;
 use serde_json::{Value, json};

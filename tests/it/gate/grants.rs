@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use madang::{Approval, Asker, Decision, History, Limits, OnDismiss, Session, TurnOptions};
+use madang::{
+    History, Limits, OnDismiss, Session, TurnOptions,
+    approval::{Approval, Asker, Decision},
+};
 use madang_testing::{MemoryStore, Probe};
 use serde_json::json;
 
@@ -252,7 +255,7 @@ async fn it_covers_a_turn_in_which_nobody_can_be_asked_but_not_one_that_was_dism
     let completion = gate.script.next().await;
     gate.session.dismiss().await.unwrap();
     let call = crate::support::wanted("save", &named("d"));
-    completion.finish(madang::Completion { tool_calls: vec![call], ..Default::default() });
+    completion.finish(madang::model::Completion { tool_calls: vec![call], ..Default::default() });
     let (_, envelope) = gate.told(turn).await;
     assert_eq!(
         envelope,
@@ -283,7 +286,7 @@ async fn of_a_revocation_and_a_call_at_once_one_comes_first() {
     gate.shutdown().await;
 }
 
-async fn wait_for_question(session: &Session) -> madang::Question {
+async fn wait_for_question(session: &Session) -> madang::approval::Question {
     loop {
         if let Some(question) = session.state().await.unwrap().question {
             return question;

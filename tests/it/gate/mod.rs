@@ -13,10 +13,12 @@ use std::{
 };
 
 use madang::{
-    Clock, Completion, ConfirmationEnd, Content, EventKind, History, LedgerFilter, LedgerRow,
-    Limits, Locale, PromptMessage, Question, Runtime, Session, SystemClock, Timestamp, ToolOutcome,
-    Turn, TurnOptions,
-    tool::{self, Resource, ToolContext, ToolResult},
+    Clock, History, Limits, Locale, Runtime, Session, SystemClock, Timestamp, Turn, TurnOptions,
+    approval::Question,
+    event::{ConfirmationEnd, Content, EventKind},
+    ledger::{LedgerFilter, LedgerRow},
+    model::{Completion, PromptMessage},
+    tool::{self, Resource, ToolContext, ToolOutcome, ToolResult},
 };
 use madang_testing::{
     HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, RuntimeHooks as _, model_pair,
@@ -179,7 +181,7 @@ impl Gate {
     }
 
     /// The last call as the transcript has it.
-    async fn entry(&self) -> madang::CallRecord {
+    async fn entry(&self) -> madang::ledger::CallRecord {
         let messages = self.session.state().await.unwrap().messages;
         let calls = messages.into_iter().filter_map(|message| match message.content {
             Content::ToolCall(record) => Some(*record),

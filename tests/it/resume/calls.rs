@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use madang::{Call, CallResult, Confirm, Decision, Effect, EventKind, Locale, TurnEnding, UserId};
+use madang::{
+    Call, Locale, UserId,
+    approval::{Confirm, Decision},
+    event::{EventKind, TurnEnding},
+    ledger::{CallResult, Effect},
+};
 use madang_testing::Probe;
 
 use super::life::{World, ask, effects, read};
@@ -53,7 +58,7 @@ fn a_handler_outside_the_store_that_was_cut_off_goes_to_the_person_and_is_not_ru
         // Who opens the chat later sees it too.
         let messages = session.state().await.unwrap().messages;
         let notices = messages.iter().filter(|message| {
-            matches!(message.content, madang::Content::Notice { notice: madang::Notice::EffectUnknown })
+            matches!(message.content, madang::event::Content::Notice { notice: madang::event::Notice::EffectUnknown })
         });
         assert_eq!(notices.count(), 1);
         assert_eq!(effects(&life.ledger().await)["slow_mail"], Some(Effect::Unknown));
@@ -166,7 +171,9 @@ fn of_several_calls_those_that_ended_stay_and_those_that_had_not_begun_go_on_und
         completion.say("Done.");
         probe.until_turns_ended(1).await;
         let after = life.ledger().await;
-        let ids = |rows: &[madang::LedgerRow]| rows.iter().map(|row| row.call).collect::<Vec<_>>();
+        let ids = |rows: &[madang::ledger::LedgerRow]| {
+            rows.iter().map(|row| row.call).collect::<Vec<_>>()
+        };
         assert_eq!(ids(&after), ids(&before));
         let ends: Vec<_> = after.iter().map(|row| row.effect.unwrap()).collect();
         use Effect::{Committed, None, Unknown};

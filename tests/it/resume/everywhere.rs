@@ -8,8 +8,13 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionRequest, Decision, Deltas, Effect, ModelError, ModelInfo,
-    PromptMessage, SessionId, Store,
+    SessionId,
+    approval::Decision,
+    ledger::Effect,
+    model::{
+        ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo, PromptMessage,
+    },
+    store::Store,
 };
 use madang_actors::{
     ledger::{CallState, verify},
@@ -166,12 +171,11 @@ fn check(world: &World, life: &mut Life, image: usize) {
             .messages
             .iter()
             .filter_map(|message| match &message.content {
-                madang::Content::User { text } | madang::Content::Model { text, .. } => {
-                    Some(text.to_string())
-                }
-                madang::Content::ToolCall(_)
-                | madang::Content::Notice { .. }
-                | madang::Content::Cleared => None,
+                madang::event::Content::User { text }
+                | madang::event::Content::Model { text, .. } => Some(text.to_string()),
+                madang::event::Content::ToolCall(_)
+                | madang::event::Content::Notice { .. }
+                | madang::event::Content::Cleared => None,
             })
             .collect();
         assert_eq!(said, ["go", "Let me see.", "Done."], "after commit {image}");

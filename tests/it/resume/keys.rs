@@ -1,6 +1,9 @@
 //! The idempotency key of a turn: a repeated submit is harmless, before and after a crash.
 
-use madang::{Asker, IdempotencyKey, Session, Turn, TurnEnding, TurnOptions, TurnRefused};
+use madang::{
+    IdempotencyKey, Session, Turn, TurnOptions, approval::Asker, error::TurnRefused,
+    event::TurnEnding,
+};
 
 use super::life::{World, read};
 

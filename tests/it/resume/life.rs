@@ -12,11 +12,13 @@ use std::{
 };
 
 use madang::{
-    Asker, CallId, ChatModel, Clock, Completion, CompletionRequest, Effect, EffectPolicy, History,
-    LedgerFilter, LedgerRow, Limits, Locale, PromptMessage, Runtime, Session, SessionId, Store,
-    SystemClock, Timestamp, Turn, TurnOptions,
-    store::SqliteStore,
-    tool::{self, ToolContext, ToolResult, TypedTool},
+    CallId, Clock, History, Limits, Locale, Runtime, Session, SessionId, SystemClock, Timestamp,
+    Turn, TurnOptions,
+    approval::Asker,
+    ledger::{Effect, LedgerFilter, LedgerRow},
+    model::{ChatModel, Completion, CompletionRequest, PromptMessage},
+    store::{SqliteStore, Store},
+    tool::{self, EffectPolicy, ToolContext, ToolResult, TypedTool},
 };
 use madang_testing::{HandCompletion, HandScript, Probe, RuntimeHooks as _, model_pair};
 use schemars::JsonSchema;

@@ -4,8 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use madang::{
-    AnswerError, Asker, Call, Completion, Confirm, Decision, Effect, Locale, Question, Store,
-    TurnOptions, UserId,
+    Call, Locale, TurnOptions, UserId,
+    approval::{Asker, Confirm, Decision, Question},
+    error::AnswerError,
+    ledger::Effect,
+    model::Completion,
+    store::Store,
 };
 use madang_actors::ledger::{CallState, Transition, digest, schema_digest};
 use serde_json::json;

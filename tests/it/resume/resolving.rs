@@ -3,7 +3,12 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use madang::{Effect, EffectResolution, ResolveError, ResolvedBy, SessionId, Store as _, UserId};
+use madang::{
+    SessionId, UserId,
+    error::ResolveError,
+    ledger::{Effect, EffectResolution, ResolvedBy},
+    store::Store as _,
+};
 use madang_testing::Probe;
 
 use super::life::{Life, World, ask, read};

@@ -4,10 +4,13 @@ use std::{path::Path, sync::Arc};
 
 use expect_test::expect;
 use madang::{
-    Approval, AuditError, Completion, Decision, Digest, EffectPolicy, Grant, Seal, SealError,
-    SealKey, SealKeys, SessionError, SessionId, Store as _, Timestamp, UserId,
-    store::{OpenError, SqliteStore},
-    tool::{self, ToolContext, ToolResult},
+    SessionId, Timestamp, UserId,
+    approval::{Approval, Decision, Digest, Grant},
+    error::SessionError,
+    ledger::{AuditError, Seal, SealError, SealKey, SealKeys},
+    model::Completion,
+    store::{OpenError, SqliteStore, Store as _},
+    tool::{self, EffectPolicy, ToolContext, ToolResult},
 };
 use madang_actors::ledger::{CallState, Salt, Transition, next_hash};
 use schemars::JsonSchema;
@@ -174,7 +177,7 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
     let mut others = life.run(async |life| {
         let call = |user: &str| {
             let call = madang::Call::new(UserId::new(user).unwrap(), "slow_send", r#"{"to":"x"}"#);
-            call.confirm(madang::Confirm::Always(Decision::Approve))
+            call.confirm(madang::approval::Confirm::Always(Decision::Approve))
         };
         let (runtime, first) = (life.runtime.clone(), call("lee"));
         tokio::spawn(async move { runtime.dispatch(first).await });

@@ -3,7 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use expect_test::expect;
-use madang::{Decision, Effect, SessionError, SessionId, Store, TurnRefused};
+use madang::{
+    SessionId,
+    approval::Decision,
+    error::{SessionError, TurnRefused},
+    ledger::Effect,
+    store::Store,
+};
 
 use super::life::{World, ask, effects, read};
 

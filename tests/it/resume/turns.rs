@@ -1,7 +1,12 @@
 //! The turn: its model is asked again, from where the chat was, and not for ever.
 
 use expect_test::expect;
-use madang::{Completion, History, Store, TurnEnding, Usage};
+use madang::{
+    History,
+    event::TurnEnding,
+    model::{Completion, Usage},
+    store::Store,
+};
 use madang_testing::Probe;
 
 use super::life::{World, ask, read};
@@ -34,7 +39,7 @@ fn an_unfinished_completion_is_asked_again_and_the_turn_ends_as_if_nothing_had_b
         let mut probe = Probe::new(session.subscribe());
         let state = session.state().await.unwrap();
         assert!(state.is_streaming && state.messages.len() == 1);
-        assert!(matches!(session.send("more").await, Err(madang::TurnRefused::Busy)));
+        assert!(matches!(session.send("more").await, Err(madang::error::TurnRefused::Busy)));
         let turn = session.turn().await.unwrap().expect("the turn goes on");
         completion.say("Hello.");
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);

@@ -5,7 +5,11 @@ mod watchers;
 
 use expect_test::expect;
 use madang::{
-    Call, Completion, Confirm, Decision, FinishReason, Limits, TurnEnding, TurnRefused, Usage,
+    Call, Limits,
+    approval::{Confirm, Decision},
+    error::TurnRefused,
+    event::TurnEnding,
+    model::{Completion, FinishReason, Usage},
     telemetry::{METRICS, MetricKind, describe},
 };
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel, model_pair};

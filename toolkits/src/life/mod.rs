@@ -28,7 +28,7 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::Forget::tables).
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables).
 pub const FORGET: [&str; 2] = [
     "DELETE FROM life_entries WHERE habit_id IN (SELECT id FROM life_habits WHERE user_id = $1)",
     "DELETE FROM life_habits WHERE user_id = $1",

@@ -1,5 +1,5 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang::{quoted, tool::Locale};
+use madang::{event::quoted, tool::Locale};
 
 use super::{
     habit::{HabitId, HabitType, TrackerValue},

@@ -1,7 +1,10 @@
 //! What changed, for a screen: read after the commit, in the order of the commits.
 use std::collections::VecDeque;
 
-use madang::{SessionId, Store, StoreError, UserId};
+use madang::{
+    SessionId, UserId,
+    store::{Store, StoreError},
+};
 use sqlx::SqliteConnection;
 use tokio::sync::watch;
 

@@ -34,7 +34,7 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::Forget::tables). The words of
+/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables). The words of
 /// what was deleted stand in the indexes of words until those are tidied.
 pub const FORGET: [&str; 10] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",

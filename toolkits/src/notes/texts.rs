@@ -1,5 +1,8 @@
 //! Every sentence of the toolkit that a person may see, in Korean and English.
-use madang::{quoted, quoted_up_to, tool::Locale};
+use madang::{
+    event::{quoted, quoted_up_to},
+    tool::Locale,
+};
 
 use super::{
     block::MAX_CONTENT_CHARS,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use madang::ToolRegistry;
+use madang::tool::ToolRegistry;
 use madang_toolkits::{life, notes};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use madang::{
-    Call, Confirm, Decision, Limits, Locale, Runtime, SessionId, UserId, store::SqliteStore,
+    Call, Limits, Locale, Runtime, SessionId, UserId,
+    approval::{Confirm, Decision},
+    store::SqliteStore,
 };
 use madang_testing::ScriptedModel;
 use madang_toolkits::{life, notes};

@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, fs};
 
 use madang::{
-    Clock as _, Completion, Decision, Forget, LedgerFilter, Locale, Runtime, Session, Store as _,
-    SystemClock, UserId, store::SqliteStore,
+    Clock as _, Locale, Runtime, Session, SystemClock, UserId,
+    approval::Decision,
+    ledger::{Forget, LedgerFilter},
+    model::Completion,
+    store::{SqliteStore, Store as _},
 };
 use madang_testing::{HandScript, Probe, model_pair};
 use madang_toolkits::{life, notes};

@@ -6,12 +6,14 @@ use std::{
 };
 
 use madang::{
-    Call, Confirm, Decision, EffectPolicy, LedgerFilter, Limits, Runtime, ToolOutcome, ToolSpec,
-    TurnEnding, UserId,
+    Call, Limits, Runtime, UserId,
+    approval::{Confirm, Decision},
+    event::TurnEnding,
+    ledger::LedgerFilter,
     store::SqliteStore,
-    tool::{self, NoArguments, Tool, ToolContext, ToolResult},
+    tool::{self, EffectPolicy, NoArguments, Tool, ToolContext, ToolOutcome, ToolResult, ToolSpec},
 };
-use madang::{Store, tool::BoxFuture};
+use madang::{store::Store, tool::BoxFuture};
 use madang_actors::protocol::{dismantle, is_deeper};
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel, hostile};
 use serde_json::{Value, json};
@@ -103,7 +105,7 @@ async fn is_readable(path: &Path, calls: usize) {
             .await
             .unwrap()
             .unwrap()
-            .audit(None, Some(madang::Store::keys(&store)))
+            .audit(None, Some(madang::store::Store::keys(&store)))
             .unwrap();
     }
     runtime.shutdown().await.unwrap();

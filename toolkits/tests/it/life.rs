@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use madang::{
-    Asker, Call, CallReport, ChatModel, Confirm, Decision, EventKind, LedgerFilter, Locale,
-    Runtime, TurnOptions, UserId, store::SqliteStore,
+    Call, CallReport, Locale, Runtime, TurnOptions, UserId,
+    approval::{Asker, Confirm, Decision},
+    event::EventKind,
+    ledger::LedgerFilter,
+    model::ChatModel,
+    store::SqliteStore,
 };
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use madang_toolkits::life;

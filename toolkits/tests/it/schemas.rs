@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use madang::{
-    Breach, ToolRegistry,
-    tool::{self, Tool, ToolContext, ToolResult},
-};
+use madang::tool::{self, Breach, Tool, ToolContext, ToolRegistry, ToolResult};
 use madang_toolkits::{life, notes};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -197,11 +194,11 @@ fn what_a_handlers_type_accepts_its_schema_accepts_but_for_lengths_and_bounds() 
     }
     #[derive(Debug)]
     struct Loose {
-        spec: madang::ToolSpec,
+        spec: madang::tool::ToolSpec,
         tool: Arc<dyn Tool>,
     }
     impl Tool for Loose {
-        fn spec(&self) -> &madang::ToolSpec {
+        fn spec(&self) -> &madang::tool::ToolSpec {
             &self.spec
         }
         fn call<'a>(
@@ -210,14 +207,14 @@ fn what_a_handlers_type_accepts_its_schema_accepts_but_for_lengths_and_bounds() 
             prepared: madang::tool::Prepared,
             ctx: &'a ToolContext,
             access: madang::tool::Access<'a>,
-        ) -> madang::tool::BoxFuture<'a, ToolResult<madang::ToolOutcome>> {
+        ) -> madang::tool::BoxFuture<'a, ToolResult<madang::tool::ToolOutcome>> {
             self.tool.call(arguments, prepared, ctx, access)
         }
     }
     let mut compared = 0;
     for tool in tools() {
         let spec = tool.spec();
-        let loose = madang::ToolSpec::new(
+        let loose = madang::tool::ToolSpec::new(
             spec.name.clone(),
             spec.description.clone(),
             loosened(&spec.parameters),

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use madang::{
-    Call, Clock, Confirm, Decision, Locale, Runtime, SessionError, Timestamp, ToolOutcome,
-    TurnOptions, TurnRefused, UserId, store::SqliteStore,
+    Call, Clock, Locale, Runtime, Timestamp, TurnOptions, UserId,
+    approval::{Confirm, Decision},
+    error::{SessionError, TurnRefused},
+    store::SqliteStore,
+    tool::ToolOutcome,
 };
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use madang_toolkits::life;
@@ -107,7 +110,7 @@ async fn what_a_turn_or_a_call_names_goes_before_what_the_user_has() {
         session.send_with("log it", options).await.unwrap().ended().await.unwrap();
         let state = session.state().await.unwrap();
         let told = state.messages.iter().rev().find_map(|message| {
-            let madang::Content::ToolCall(record) = &message.content else { return None };
+            let madang::event::Content::ToolCall(record) = &message.content else { return None };
             Some(data(record.outcome.as_ref()))
         });
         assert_eq!(told.unwrap()["date"], today, "{zone:?}");
@@ -139,5 +142,5 @@ async fn a_zone_that_is_not_known_is_refused_and_never_taken_for_another() {
         .time_zone("Mars/Olympus")
         .start()
         .await;
-    assert!(matches!(refused, Err(madang::BuildError::TimeZone(_))));
+    assert!(matches!(refused, Err(madang::error::BuildError::TimeZone(_))));
 }

@@ -1,7 +1,7 @@
 //! TOOLS.md says what the registry says. `UPDATE_EXPECT=1 cargo test tools_md` writes it anew.
 
 use expect_test::expect_file;
-use madang::{ToolRegistry, tool::tools_markdown};
+use madang::tool::{ToolRegistry, tools_markdown};
 use madang_toolkits::{life, notes};
 
 #[test]

@@ -4,7 +4,7 @@ mod attention;
 mod keyboard;
 mod pause;
 
-use madang::Question;
+use madang::approval::Question;
 use tokio::time::{Instant, sleep_until};
 
 use attention::{Attention, Step};

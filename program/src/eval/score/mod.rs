@@ -1,6 +1,6 @@
 //! What a case is worth: pure, from what was expected and what was seen.
 
-use madang::ToolOutcome;
+use madang::tool::ToolOutcome;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-use madang::CancelReason;
+use madang::tool::CancelReason;
 use serde_json::json;
 
 use super::*;

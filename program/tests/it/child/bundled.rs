@@ -7,14 +7,17 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, EventKind, ModelError,
-    ModelInfo, PromptMessage, Runtime, StreamItem, ToolSpec, TurnEnding, TurnError,
+    Runtime,
+    error::TurnError,
+    event::{EventKind, StreamItem, TurnEnding},
     model::{
+        ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, ModelError, ModelInfo,
+        PromptMessage,
         child::{ChildModel, ChildOptions},
         llama::LlamaModel,
     },
     store::SqliteStore,
-    tool::BoxFuture,
+    tool::{BoxFuture, ToolSpec},
 };
 use madang_actors::protocol::{SessionId, UserId};
 use madang_toolkits::life;

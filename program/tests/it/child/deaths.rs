@@ -12,9 +12,12 @@ use std::{
 };
 
 use madang::{
-    ChatModel as _, Completion, CompletionDelta, Deltas, Ending, EventKind, ModelError, Session,
-    StreamItem,
-    model::child::{ChildModel, ChildOptions, ChildStats},
+    Session,
+    event::{Ending, EventKind, StreamItem},
+    model::{
+        ChatModel as _, Completion, CompletionDelta, Deltas, ModelError,
+        child::{ChildModel, ChildOptions, ChildStats},
+    },
 };
 use tokio::{
     task::JoinSet,

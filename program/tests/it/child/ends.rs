@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use madang::{
+use madang::model::{
     ModelError,
-    model::child::{ChildError, ChildModel, ChildOptions},
+    child::{ChildError, ChildModel, ChildOptions},
 };
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -166,9 +166,9 @@ async fn a_model_that_hangs_is_dropped_within_its_bound() {
         let begins = std::sync::Arc::clone(&began);
         let model = std::sync::Arc::clone(&fixture.model);
         let asked = tokio::spawn(async move {
-            let deltas = madang::Deltas::new(move |_| begins.notify_one());
+            let deltas = madang::model::Deltas::new(move |_| begins.notify_one());
             let request = super::request(format!("say a;{how}"));
-            madang::ChatModel::complete(&*model, request, deltas, Default::default()).await
+            madang::model::ChatModel::complete(&*model, request, deltas, Default::default()).await
         });
         began.notified().await;
         asked.abort();

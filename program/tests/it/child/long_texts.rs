@@ -8,9 +8,9 @@ mod corpus;
 
 use std::sync::Arc;
 
-use madang::{
+use madang::model::{
     ChatModel as _, Completion, CompletionRequest, Deltas, ModelError, PromptMessage,
-    model::child::{ChildModel, ChildOptions},
+    child::{ChildModel, ChildOptions},
 };
 use tokio_util::sync::CancellationToken;
 

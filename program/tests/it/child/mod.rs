@@ -25,9 +25,9 @@ use std::{
     time::Duration,
 };
 
-use madang::{
+use madang::model::{
     ChatModel, Completion, Deltas, ModelError,
-    model::child::{ChildModel, ChildOptions, ChildStats},
+    child::{ChildModel, ChildOptions, ChildStats},
 };
 use tokio_util::sync::CancellationToken;
 

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write};
 
-use madang::{ChatModel as _, model::child::ChildOptions};
+use madang::model::{ChatModel as _, child::ChildOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{kind, load, words};

@@ -10,10 +10,12 @@ use std::{
 };
 
 use madang::{
-    ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, FinishReason, ModelError,
-    ModelInfo, PromptMessage, Usage, WantedCall,
-    model::child::{ChildOptions, Report, Served, serve},
-    tool::BoxFuture,
+    model::{
+        ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, FinishReason,
+        ModelError, ModelInfo, PromptMessage, Usage,
+        child::{ChildOptions, Report, Served, serve},
+    },
+    tool::{BoxFuture, WantedCall},
 };
 use madang_actors::protocol::{CompletionId, Locale, SessionId, UserId};
 use rustix::process::{Signal, getpid, kill_process};
@@ -93,8 +95,8 @@ impl ChatModel for StandIn {
         })
     }
 
-    fn unconstrained(&self, tools: &[madang::ToolSpec]) -> Vec<madang::Unconstrained> {
-        let part = |tool: &madang::ToolSpec| madang::Unconstrained {
+    fn unconstrained(&self, tools: &[madang::tool::ToolSpec]) -> Vec<madang::model::Unconstrained> {
+        let part = |tool: &madang::tool::ToolSpec| madang::model::Unconstrained {
             tool: tool.name.clone(),
             place: "/properties".to_owned(),
             keyword: "pattern".to_owned(),
@@ -211,7 +213,7 @@ pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
         user: UserId::new("kim").unwrap(),
         system: Some("Be there.".into()),
         messages: Arc::new(vec![PromptMessage::User { text: steps.into().into() }]),
-        tools: Arc::new([madang::ToolSpec::new("look", "Looks.", parameters)]),
+        tools: Arc::new([madang::tool::ToolSpec::new("look", "Looks.", parameters)]),
         locale: Locale::Ko,
         max_tokens: 16,
     }

@@ -35,7 +35,7 @@ fn a_turn_is_told_in_the_vocabulary_of_the_library() {
     );
     for (place, event) in (1..).zip(ended.events()) {
         assert_eq!(event["seq"], json!(place));
-        let event: madang::SessionEvent = serde_json::from_value(event).unwrap();
+        let event: madang::event::SessionEvent = serde_json::from_value(event).unwrap();
         assert!(event.at.millis() > 0);
     }
     let [search, add] = &ended.of_type("tool_call_ended")[..] else { panic!("{ended:?}") };

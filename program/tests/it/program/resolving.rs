@@ -3,8 +3,11 @@
 use std::fs;
 
 use madang::{
-    CallId, CallResult, Effect, SessionId, Store, Timestamp, ToolOutcome, TurnEnding, TurnId,
-    TurnOptions, UserId, store::SqliteStore,
+    CallId, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    event::TurnEnding,
+    ledger::{CallResult, Effect},
+    store::{SqliteStore, Store},
+    tool::ToolOutcome,
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition, text_digest},

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use madang::{IdempotencyKey, LedgerFilter, SealKeys, Store, StoreError};
+use madang::{
+    IdempotencyKey,
+    ledger::{LedgerFilter, SealKeys},
+    store::{Store, StoreError},
+};
 use madang_actors::{
     ledger::verify,
     port::{Transaction, Write},

@@ -1,9 +1,13 @@
 //! What can be done to a store, drawn from so few names that everything meets everything.
 
 use madang::{
-    Approval, CallId, CallResult, CancelReason, ChatMessage, Content, Digest, Effect,
-    EffectResolution, Ending, IdempotencyKey, Notice, ResolvedBy, SessionId, Timestamp,
-    ToolOutcome, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
+    CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    approval::{Approval, Digest},
+    error::TurnError,
+    event::{ChatMessage, Content, Ending, Notice, TurnEnding},
+    ledger::{CallResult, Effect, EffectResolution, ResolvedBy},
+    model::Usage,
+    tool::{CancelReason, ToolOutcome},
 };
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},

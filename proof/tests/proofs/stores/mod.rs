@@ -7,7 +7,10 @@ mod facts;
 
 use std::cell::RefCell;
 
-use madang::{Store, store::SqliteStore, tool::BoxFuture};
+use madang::{
+    store::{SqliteStore, Store},
+    tool::BoxFuture,
+};
 use madang_actors::port::Transaction;
 use madang_testing::{MemoryStore, StepResult, SteppedStore, Steps};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};

@@ -1,6 +1,6 @@
 //! `correct_tracker_entry`: corrects what was recorded for a day of a habit.
 use madang::{
-    quoted,
+    event::quoted,
     tool::{Locale, Tool},
 };
 use schemars::JsonSchema;

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 use madang::{
-    CallId, Clock, SessionId, UserId, envelope,
-    tool::{Access, EffectPolicy, Need, Prepared, Timestamp, ToolOutcome},
+    CallId, Clock, SessionId, UserId,
+    tool::{Access, EffectPolicy, Need, Prepared, Timestamp, ToolOutcome, envelope},
 };
 use serde_json::{Value, json};
 use sqlx::Connection;

@@ -1,5 +1,5 @@
 //! What the store says of the files of pages that are gone.
-use madang::Store;
+use madang::store::Store;
 
 use super::{
     super::{page::PageId, repository::NotesError},

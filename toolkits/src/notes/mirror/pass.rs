@@ -160,7 +160,7 @@ impl Pass {
     }
 
     async fn lines_of(&self, entry: &Entry) -> Result<Vec<Line>, MirrorError> {
-        use madang::Store;
+        use madang::store::Store;
         let mut reader = self.marks.store.reader().await?;
         let db = super::marks::read_on(&mut *reader)?;
         let mut notes = NotesRepository::new(db, &self.marks.user);

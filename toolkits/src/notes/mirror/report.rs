@@ -1,7 +1,7 @@
 //! What the mirror did, and why it could not.
 use std::{collections::BTreeMap, io, path::PathBuf};
 
-use madang::StoreError;
+use madang::store::StoreError;
 
 use super::super::repository::NotesError;
 

@@ -5,7 +5,10 @@ mod standing;
 mod verdicts;
 
 use madang::{
-    Call, CallReport, ChatModel, Confirm, Decision, Locale, Runtime, UserId, store::SqliteStore,
+    Call, CallReport, Locale, Runtime, UserId,
+    approval::{Confirm, Decision},
+    model::ChatModel,
+    store::SqliteStore,
 };
 use madang_testing::ScriptedModel;
 use madang_toolkits::notes;

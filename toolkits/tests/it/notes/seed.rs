@@ -1,6 +1,6 @@
 //! Seed 003: the daily note (1 and 2), the checks of types (4) and the ways an error takes (5).
 
-use madang::ToolRegistry;
+use madang::tool::ToolRegistry;
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use madang_toolkits::notes;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{Asker, EventKind, TurnOptions};
+use madang::{TurnOptions, approval::Asker, event::EventKind};
 use madang_testing::{Probe, ScriptedCompletion, ScriptedModel};
 use madang_toolkits::notes::{Change, Changes, NotesRepository, block::BlockId, page::PageId};
 use serde_json::json;

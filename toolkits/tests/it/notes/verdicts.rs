@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use madang::SystemClock;
 use madang::{
-    CallId, SessionId, ToolOutcome, ToolRegistry,
-    tool::{Access, Need, ToolContext},
+    CallId, SessionId,
+    tool::{Access, Need, ToolContext, ToolOutcome, ToolRegistry},
 };
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};

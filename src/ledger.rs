@@ -1,0 +1,13 @@
+//! The record of every tool call: what was asked, who approved it, and what it did.
+//!
+//! [`Runtime::ledger`](crate::Runtime::ledger) gives the [`LedgerRow`]s that a [`LedgerFilter`] selects. The steps of a
+//! session's calls form a chain of hashes; approvals are sealed with [`SealKeys`].
+
+pub use madang_actors::{
+    ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
+    port::{
+        AuditError, Audited, Damaged, Forget, ForgetError, Forgotten, LedgerFilter, LedgerRow,
+        Owner, SessionLedger,
+    },
+    protocol::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
+};
