@@ -134,6 +134,10 @@ impl Person {
         }
         witness.told().asks[place].told = Some(told);
         if visit.is_repeated {
+            if told == Began::No {
+                // From here on the second submit may begin it, also where the process dies before that says so.
+                witness.told().asks[place].told = Some(Began::Perhaps);
+            }
             let told = self.again(&text, options.clone(), told).await;
             witness.told().asks[place].told = Some(told);
         }
