@@ -12,7 +12,7 @@ const SEEDS: std::ops::Range<u64> = 0..6;
 const TURNS: u64 = 60;
 
 /// Seeds within which each mistake must show.
-const MISTAKEN_SEEDS: u64 = 12;
+const MISTAKEN_SEEDS: u64 = 60;
 
 /// The seed, what is wrong, and the end of the trace.
 fn report(run: &Simulation, figures: &SimulationReport) -> String {
