@@ -37,7 +37,62 @@ pub struct Findings {
     pub stuck: BTreeSet<String>,
 }
 
+/// A kind of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counter {
+    /// [`Findings::lost`].
+    Lost,
+    /// [`Findings::doubled`].
+    Doubled,
+    /// [`Findings::unasked`].
+    Unasked,
+    /// [`Findings::misreported`].
+    Misreported,
+    /// [`Findings::damaged`].
+    Damaged,
+    /// [`Findings::stuck`].
+    Stuck,
+}
+
+impl Counter {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Lost, Self::Doubled, Self::Unasked, Self::Misreported, Self::Damaged, Self::Stuck];
+
+    /// Its name in `docs/proof.md` and in figures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Doubled => "doubled",
+            Self::Unasked => "unasked",
+            Self::Misreported => "misreported",
+            Self::Damaged => "damaged",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
 impl Findings {
+    /// Gives what was found of one kind.
+    #[must_use]
+    pub const fn of(&self, counter: Counter) -> &BTreeSet<String> {
+        match counter {
+            Counter::Lost => &self.lost,
+            Counter::Doubled => &self.doubled,
+            Counter::Unasked => &self.unasked,
+            Counter::Misreported => &self.misreported,
+            Counter::Damaged => &self.damaged,
+            Counter::Stuck => &self.stuck,
+        }
+    }
+
+    /// Gives the kinds of which something was found.
+    #[must_use]
+    pub fn raised(&self) -> BTreeSet<Counter> {
+        Counter::ALL.into_iter().filter(|counter| !self.of(*counter).is_empty()).collect()
+    }
+
     /// Adds what was found elsewhere.
     pub fn add(&mut self, other: Self) {
         self.lost.extend(other.lost);

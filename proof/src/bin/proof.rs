@@ -12,7 +12,7 @@ use std::{
 };
 
 use madang_proof::{
-    audit::Findings,
+    audit::{Counter, Findings},
     fuzz::{Hunt, Target},
     kill::{self, Campaign, Orders},
     mistakes::Mistake,
@@ -252,36 +252,18 @@ fn simulation(dose: Dose) -> Findings {
 }
 
 fn counts(findings: &Findings) -> String {
-    let Findings { lost, doubled, unasked, misreported, damaged, stuck } = findings;
-    format!(
-        "{} lost, {} doubled, {} unasked, {} misreported, {} damaged, {} stuck",
-        lost.len(),
-        doubled.len(),
-        unasked.len(),
-        misreported.len(),
-        damaged.len(),
-        stuck.len()
-    )
+    let count = |counter: Counter| format!("{} {}", findings.of(counter).len(), counter.name());
+    Counter::ALL.map(count).join(", ")
 }
 
 /// The first of each kind, in words.
 fn sentences(findings: &Findings) -> Vec<String> {
     const SHOWN: usize = 20;
-    let Findings { lost, doubled, unasked, misreported, damaged, stuck } = findings;
-    let shown = |(name, all): (&str, &BTreeSet<String>)| {
-        all.iter().take(SHOWN).map(|what| format!("{name}: {what}")).collect::<Vec<_>>()
+    let shown = |counter: Counter| {
+        let all = findings.of(counter).iter().take(SHOWN);
+        all.map(move |what| format!("{}: {what}", counter.name()))
     };
-    [
-        ("lost", lost),
-        ("doubled", doubled),
-        ("unasked", unasked),
-        ("misreported", misreported),
-        ("damaged", damaged),
-        ("stuck", stuck),
-    ]
-    .into_iter()
-    .flat_map(shown)
-    .collect()
+    Counter::ALL.into_iter().flat_map(shown).collect()
 }
 
 /// Says now and then how far it is, and at once what is wrong.

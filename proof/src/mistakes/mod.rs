@@ -12,8 +12,10 @@ pub(crate) use model::MistakenModel;
 pub(crate) use store::MistakenSteps;
 pub(crate) use tool::tools;
 
+use crate::audit::Counter;
+
 macro_rules! mistakes {
-    ($($mistake:ident $name:literal $what:literal;)*) => {
+    ($($mistake:ident $name:literal [$($counter:ident),+] $what:literal;)*) => {
         /// A mistake outside of the runtime.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Mistake {
@@ -35,48 +37,54 @@ macro_rules! mistakes {
             pub const fn what(self) -> &'static str {
                 match self { $(Self::$mistake => $what,)* }
             }
+
+            /// The counters that it must raise.
+            #[must_use]
+            pub const fn raises(self) -> &'static [Counter] {
+                match self { $(Self::$mistake => &[$(Counter::$counter),+],)* }
+            }
         }
     };
 }
 
 mistakes! {
-    StoreLosesCommits "store-loses-commits" "The store drops a commit and acknowledges it.";
-    StoreCommitsLate "store-commits-late" "The store acknowledges a commit before it happens.";
-    StoreAppliesTwice "store-applies-twice" "The store applies what tools wrote twice.";
-    StoreKeepsUndone "store-keeps-undone" "The store keeps a part that was undone.";
-    StoreUndoesKept "store-undoes-kept" "The store undoes a part that was kept.";
-    StoreHidesRefusals "store-hides-refusals" "The store acknowledges a write that it refused.";
-    StoreForgetsApprovals "store-forgets-approvals" "The store does not write that a call was approved.";
-    StoreForgetsDenials "store-forgets-denials" "The store writes a denial as an expiry.";
-    StoreForgetsRevocations "store-forgets-revocations" "The store does not write that a standing approval ended.";
-    StoreForgetsTurnEnds "store-forgets-turn-ends" "The store does not write that a turn ended.";
-    StoreForgetsCallEnds "store-forgets-call-ends" "The store does not write that a call ended.";
-    StoreForgetsAnswers "store-forgets-answers" "The store does not write what the model answered.";
-    StoreForgetsKeys "store-forgets-keys" "The store forgets under which key a turn was submitted.";
-    StoreForgetsOpenTurns "store-forgets-open-turns" "The store does not tell that a turn is open.";
-    StoreForgetsOpenCalls "store-forgets-open-calls" "The store does not tell which calls are open.";
-    StoreTurnsEffectsRound "store-turns-effects-round" "The store writes that a call took no effect where it did.";
-    StoreCallsUnknownNone "store-calls-unknown-none" "The store writes that a call took no effect where that is unknown.";
-    StoreChangesOutcomes "store-changes-outcomes" "The store writes an error where a call succeeded.";
-    StoreChangesTexts "store-changes-texts" "The store changes what the user typed.";
-    StoreSwapsOwners "store-swaps-owners" "The store tells that a session belongs to another user.";
-    StoreReadsOldTranscripts "store-reads-old-transcripts" "The store gives a transcript without its last entries.";
-    StoreBreaksOrder "store-breaks-order" "The store gives the entries of a transcript in another order.";
-    StoreSkipsEntries "store-skips-entries" "The store leaves entries out of a transcript.";
-    StoreRepeatsEntries "store-repeats-entries" "The store gives entries of a transcript twice.";
-    ToolActsTwice "tool-acts-twice" "A tool carries its effect out twice.";
-    ToolDoesNothing "tool-does-nothing" "A tool says that it succeeded and does nothing.";
-    ToolActsAfterItsEnd "tool-acts-after-its-end" "A tool says that it failed and acts later.";
-    ToolSwapsArguments "tool-swaps-arguments" "A tool acts on other arguments than those that were approved.";
-    ToolHidesFailures "tool-hides-failures" "A tool says that it succeeded where it failed.";
-    ToolNeverAsks "tool-never-asks" "A destructive tool says that it need not ask.";
-    ToolCallsItselfHarmless "tool-calls-itself-harmless" "A destructive tool is described as one that only writes.";
-    ToolWritesAsReader "tool-writes-as-reader" "A tool that only reads sends a letter.";
-    ToolSignsForAnother "tool-signs-for-another" "A tool leaves the id of another call with its effect.";
-    ModelRepeatsCalls "model-repeats-calls" "The model asks for each call twice.";
-    ClockRunsAhead "clock-runs-ahead" "The clock is an hour ahead.";
-    ClockStands "clock-stands" "The clock stands.";
-    FrontEndSaysYes "front-end-says-yes" "The front end approves whatever the person decided.";
-    FrontEndSubmitsTwice "front-end-submits-twice" "The front end submits a text twice without a key.";
-    FrontEndMissesEvents "front-end-misses-events" "The front end goes on behind events that nobody has read.";
+    StoreLosesCommits "store-loses-commits" [Lost] "The store drops a commit and acknowledges it.";
+    StoreCommitsLate "store-commits-late" [Lost] "The store acknowledges a commit before it happens.";
+    StoreAppliesTwice "store-applies-twice" [Doubled] "The store applies what tools wrote twice.";
+    StoreKeepsUndone "store-keeps-undone" [Misreported] "The store keeps a part that was undone.";
+    StoreUndoesKept "store-undoes-kept" [Lost] "The store undoes a part that was kept.";
+    StoreHidesRefusals "store-hides-refusals" [Misreported] "The store acknowledges a write that it refused.";
+    StoreForgetsApprovals "store-forgets-approvals" [Lost, Unasked] "The store does not write that a call was approved.";
+    StoreForgetsDenials "store-forgets-denials" [Lost, Misreported] "The store writes a denial as an expiry.";
+    StoreForgetsRevocations "store-forgets-revocations" [Unasked] "The store does not write that a standing approval ended.";
+    StoreForgetsTurnEnds "store-forgets-turn-ends" [Lost] "The store does not write that a turn ended.";
+    StoreForgetsCallEnds "store-forgets-call-ends" [Lost, Stuck] "The store does not write that a call ended.";
+    StoreForgetsAnswers "store-forgets-answers" [Lost] "The store does not write what the model answered.";
+    StoreForgetsKeys "store-forgets-keys" [Doubled] "The store forgets under which key a turn was submitted.";
+    StoreForgetsOpenTurns "store-forgets-open-turns" [Stuck] "The store does not tell that a turn is open.";
+    StoreForgetsOpenCalls "store-forgets-open-calls" [Stuck] "The store does not tell which calls are open.";
+    StoreTurnsEffectsRound "store-turns-effects-round" [Misreported] "The store writes that a call took no effect where it did.";
+    StoreCallsUnknownNone "store-calls-unknown-none" [Misreported] "The store writes that a call took no effect where that is unknown.";
+    StoreChangesOutcomes "store-changes-outcomes" [Misreported] "The store writes an error where a call succeeded.";
+    StoreChangesTexts "store-changes-texts" [Lost, Misreported] "The store changes what the user typed.";
+    StoreSwapsOwners "store-swaps-owners" [Lost] "The store tells that a session belongs to another user.";
+    StoreReadsOldTranscripts "store-reads-old-transcripts" [Misreported] "The store gives a transcript without its last entries.";
+    StoreBreaksOrder "store-breaks-order" [Misreported] "The store gives the entries of a transcript in another order.";
+    StoreSkipsEntries "store-skips-entries" [Lost] "The store leaves entries out of a transcript.";
+    StoreRepeatsEntries "store-repeats-entries" [Doubled] "The store gives entries of a transcript twice.";
+    ToolActsTwice "tool-acts-twice" [Doubled] "A tool carries its effect out twice.";
+    ToolDoesNothing "tool-does-nothing" [Lost] "A tool says that it succeeded and does nothing.";
+    ToolActsAfterItsEnd "tool-acts-after-its-end" [Misreported] "A tool says that it failed and acts later.";
+    ToolSwapsArguments "tool-swaps-arguments" [Unasked] "A tool acts on other arguments than those that were approved.";
+    ToolHidesFailures "tool-hides-failures" [Misreported] "A tool says that it succeeded where it failed.";
+    ToolNeverAsks "tool-never-asks" [Unasked] "A destructive tool says that it need not ask.";
+    ToolCallsItselfHarmless "tool-calls-itself-harmless" [Unasked] "A destructive tool is described as one that only writes.";
+    ToolWritesAsReader "tool-writes-as-reader" [Misreported] "A tool that only reads sends a letter.";
+    ToolSignsForAnother "tool-signs-for-another" [Lost, Unasked] "A tool leaves the id of another call with its effect.";
+    ModelRepeatsCalls "model-repeats-calls" [Doubled] "The model asks for each call twice.";
+    ClockRunsAhead "clock-runs-ahead" [Misreported] "The clock is an hour ahead.";
+    ClockStands "clock-stands" [Misreported] "The clock stands.";
+    FrontEndSaysYes "front-end-says-yes" [Unasked] "The front end approves whatever the person decided.";
+    FrontEndSubmitsTwice "front-end-submits-twice" [Doubled] "The front end submits a text twice without a key.";
+    FrontEndMissesEvents "front-end-misses-events" [Lost] "The front end goes on behind events that nobody has read.";
 }

@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     plan::{Before, Visit},
-    witness::Began,
+    witness::{Asked, Began},
     world::Life,
 };
 use crate::mistakes::Mistake;
@@ -58,6 +58,7 @@ impl Person {
         {
             tasks.spawn(self.clone().answer(question));
         }
+        self.comes_back().await;
         for visit in visits {
             self.visit(&visit).await;
         }
@@ -119,7 +120,8 @@ impl Person {
             key: visit.is_repeated.then(key).flatten(),
             ..TurnOptions::default()
         };
-        let place = witness.asks(self.number, &text, fate.now());
+        let keyed = options.key.is_some().then(|| options.clone());
+        let place = witness.asks(self.number, &text, fate.now(), keyed);
         fate.note(format_args!("{} asks {text:?}", self.number));
         let asked = self.session.send_with(text.clone(), options.clone()).await;
         let told = match &asked {
@@ -134,12 +136,7 @@ impl Person {
         }
         witness.told().asks[place].told = Some(told);
         if visit.is_repeated {
-            if told == Began::No {
-                // From here on the second submit may begin it, also where the process dies before that says so.
-                witness.told().asks[place].told = Some(Began::Perhaps);
-            }
-            let told = self.again(&text, options.clone(), told).await;
-            witness.told().asks[place].told = Some(told);
+            self.again(place).await;
         }
         let Ok(turn) = asked else { return };
         let id = turn.id();
@@ -157,14 +154,33 @@ impl Person {
         }
     }
 
-    /// Submits the same again under the same key: it is the same turn. Gives what is known after both.
-    async fn again(&self, text: &str, options: TurnOptions, first: Began) -> Began {
+    /// Submits what was submitted under a key in a life before: it begins nothing twice.
+    async fn comes_back(&self) {
+        let is_own = |asked: &Asked| asked.session == self.number && asked.keyed.is_some();
+        let place = self.life.witness.told().asks.iter().rposition(is_own);
+        if let Some(place) = place {
+            self.again(place).await;
+            self.rest().await;
+        }
+    }
+
+    /// Submits the same again under the same key: it is the same turn.
+    async fn again(&self, place: usize) {
+        let (text, options, first) = {
+            let asked = &mut self.life.witness.told().asks[place];
+            let first = asked.told.unwrap_or(Began::Perhaps);
+            if first == Began::No {
+                // From here on this submit may begin it, also where the process dies before that says so.
+                asked.told = Some(Began::Perhaps);
+            }
+            (asked.text.clone(), asked.keyed.clone().unwrap_or_default(), first)
+        };
         let again = match self.session.send_with(text, options).await {
             Ok(turn) => Began::Yes(turn.id()),
             Err(refused) => Began::of(&refused),
         };
         self.life.fate.note(format_args!("{} asks again: {again:?}", self.number));
-        match (first, again) {
+        let told = match (first, again) {
             (Began::Yes(first), Began::Yes(again)) if first != again => {
                 let what = format!("turn {first} began again as {again}");
                 self.life.witness.finds(|found| &mut found.doubled, what);
@@ -173,7 +189,8 @@ impl Person {
             (Began::Yes(turn), _) | (_, Began::Yes(turn)) => Began::Yes(turn),
             (Began::Perhaps, _) | (_, Began::Perhaps) => Began::Perhaps,
             (Began::No, Began::No) => Began::No,
-        }
+        };
+        self.life.witness.told().asks[place].told = Some(told);
     }
 
     /// From here on no standing approval of the session covers anything that was given before.

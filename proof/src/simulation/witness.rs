@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    CallId, Timestamp, TurnId, UserId,
+    CallId, Timestamp, TurnId, TurnOptions, UserId,
     approval::{Decision, Question},
     error::{AnswerError, TurnError, TurnRefused},
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
@@ -57,6 +57,8 @@ pub(super) struct Asked {
     pub(super) session: usize,
     pub(super) text: String,
     pub(super) at: Duration,
+    /// It was submitted with these, under a key.
+    pub(super) keyed: Option<TurnOptions>,
     /// What was told; `None` where the runtime died before.
     pub(super) told: Option<Began>,
 }
@@ -114,9 +116,15 @@ impl Witness {
     }
 
     /// A person wants a turn. Gives where to write down what came of it.
-    pub(super) fn asks(&self, session: usize, text: &str, at: Duration) -> usize {
+    pub(super) fn asks(
+        &self,
+        session: usize,
+        text: &str,
+        at: Duration,
+        keyed: Option<TurnOptions>,
+    ) -> usize {
         let mut told = self.told();
-        told.asks.push(Asked { session, text: text.to_owned(), at, told: None });
+        told.asks.push(Asked { session, text: text.to_owned(), at, keyed, told: None });
         told.asks.len() - 1
     }
 

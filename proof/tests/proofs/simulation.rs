@@ -1,5 +1,7 @@
 //! Simulation: one seed is one schedule, nothing is lost, doubled, unasked or misreported in any, and mistakes are found.
 
+use std::collections::BTreeSet;
+
 use madang_proof::{
     mistakes::Mistake,
     simulation::{Simulation, SimulationReport},
@@ -12,7 +14,7 @@ const SEEDS: std::ops::Range<u64> = 0..6;
 const TURNS: u64 = 60;
 
 /// Seeds within which each mistake must show.
-const MISTAKEN_SEEDS: u64 = 60;
+const MISTAKEN_SEEDS: u64 = 40;
 
 /// The seed, what is wrong, and the end of the trace.
 fn report(run: &Simulation, figures: &SimulationReport) -> String {
@@ -41,27 +43,31 @@ fn one_seed_is_one_schedule() {
     assert_ne!(one.hash, other.hash);
 }
 
+/// A mistake is found where it raises the counters that it names: another finding may have another cause.
 #[test]
-fn each_mistake_is_found() {
-    let is_missed = |mistake: &&Mistake| {
-        let mut seeds = 0..MISTAKEN_SEEDS;
-        !seeds.any(|seed| {
-            let figures = Simulation::new(seed, 40).with(**mistake).run();
-            !figures.findings.is_clean()
-        })
+fn each_mistake_raises_its_counters() {
+    let missed = |mistake: &Mistake| {
+        let mut left: BTreeSet<_> = mistake.raises().iter().copied().collect();
+        for seed in 0..MISTAKEN_SEEDS {
+            let raised = Simulation::new(seed, 40).with(*mistake).run().findings.raised();
+            left.retain(|counter| !raised.contains(counter));
+            if left.is_empty() {
+                return None;
+            }
+        }
+        Some((mistake.name(), left))
     };
-    let missed: Vec<_> = Mistake::ALL.iter().filter(is_missed).map(|one| one.name()).collect();
-    assert_eq!(missed, Vec::<&str>::new());
+    assert_eq!(Mistake::ALL.iter().filter_map(missed).collect::<Vec<_>>(), vec![]);
 }
 
-/// The rows of the table of mistakes: name, what goes wrong, driver.
-fn table() -> Vec<[String; 3]> {
+/// The rows of the table of mistakes: name, what goes wrong, driver, counters.
+fn table() -> Vec<[String; 4]> {
     let page = include_str!("../../../docs/proof.md");
     let (_, section) = page.split_once("## Planted mistakes").unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| ")).skip(1);
     let cells = |row: &str| {
         let mut cells = row.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', ""));
-        [(); 3].map(|()| cells.next().unwrap())
+        [(); 4].map(|()| cells.next().unwrap())
     };
     rows.map(cells).collect()
 }
@@ -70,11 +76,14 @@ fn table() -> Vec<[String; 3]> {
 fn the_page_names_each_mistake_and_the_driver_that_finds_it() {
     let of = |driver: &str| -> Vec<_> {
         let rows = table().into_iter().filter(|row| row[2] == driver);
-        rows.map(|[name, what, _]| (name, what)).collect()
+        rows.map(|[name, what, _, counters]| (name, what, counters)).collect()
     };
-    let simulated = Mistake::ALL.iter().map(|one| (one.name().to_owned(), one.what().to_owned()));
+    let simulated = Mistake::ALL.iter().map(|one| {
+        let counters = one.raises().iter().map(|counter| counter.name()).collect::<Vec<_>>();
+        (one.name().to_owned(), one.what().to_owned(), counters.join(", "))
+    });
     assert_eq!(of("simulation"), simulated.collect::<Vec<_>>());
-    let names = |driver| of(driver).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    let names = |driver| of(driver).into_iter().map(|(name, ..)| name).collect::<Vec<_>>();
     assert_eq!(names("kill"), Bug::ALL.map(|bug| bug.name().to_owned()));
     assert_eq!(names("power cut"), ["synchronous=normal", "synchronous=off"]);
     let planted = include_str!("../../../tests/failpoints/main.rs");
