@@ -90,31 +90,17 @@ pub fn reached() -> BTreeMap<&'static str, u64> {
 /// # Panics
 /// Where [`Action::Panic`] was armed.
 pub async fn failpoint(name: &'static str) -> Result<(), Failed> {
-    match armed_failpoint(name) {
-        None => Ok(()),
-        Some(mishap) => mishap.await,
-    }
-}
-
-/// The same for a step that is taken where nobody can wait: what was armed for it happens in a task, which then goes on
-/// with that step. `None`, nearly always: nothing was.
-#[must_use]
-pub fn armed_failpoint(
-    name: &'static str,
-) -> Option<impl Future<Output = Result<(), Failed>> + Send> {
     let steered = STEER.with_borrow_mut(|steer| steer.as_mut().map(|steer| steer(name)));
-    let action = steered.unwrap_or_else(|| state().reach(name))?;
-    Some(async move {
-        match action {
-            Action::Panic => panic!("the failpoint {name} was armed"),
-            Action::Error => Err(Failed(name)),
-            Action::Delay(time) => {
-                tokio::time::sleep(time).await;
-                Ok(())
-            }
-            Action::Kill => std::process::abort(),
+    let Some(action) = steered.unwrap_or_else(|| state().reach(name)) else { return Ok(()) };
+    match action {
+        Action::Panic => panic!("the failpoint {name} was armed"),
+        Action::Error => Err(Failed(name)),
+        Action::Delay(time) => {
+            tokio::time::sleep(time).await;
+            Ok(())
         }
-    })
+        Action::Kill => std::process::abort(),
+    }
 }
 
 impl State {

@@ -7,9 +7,7 @@
 mod armed;
 
 #[cfg(feature = "failpoints")]
-pub use armed::{
-    Action, Steer, arm, armed_failpoint, disarm, failpoint, is_planted, plant, reached, steer,
-};
+pub use armed::{Action, Steer, arm, disarm, failpoint, is_planted, plant, reached, steer};
 
 /// A step failed because a test wanted it to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,14 +22,6 @@ pub struct Failed(&'static str);
 #[inline]
 pub fn failpoint(_: &'static str) -> std::future::Ready<Result<(), Failed>> {
     std::future::ready(Ok(()))
-}
-
-/// What goes wrong at a step that is taken where nobody can wait: nothing.
-#[cfg(not(feature = "failpoints"))]
-#[inline]
-#[must_use]
-pub const fn armed_failpoint(_: &'static str) -> Option<std::future::Ready<Result<(), Failed>>> {
-    None
 }
 
 /// Whether a test planted this bug: never, without the feature `failpoints`.

@@ -47,7 +47,7 @@ impl Actor for StoreActor {
         arguments: StoreArguments,
     ) -> Result<StoreState, ActorProcessingErr> {
         let StoreArguments { store, limits, tasks, health, jobs } = arguments;
-        let writer = Arc::new(Writer::new(store, jobs.deadlines().clone(), limits, health));
+        let writer = Arc::new(Writer::new(store, limits, health));
         let state = StoreState { jobs, writer, tasks };
         state.jobs.started_by(me);
         state.start_writers();

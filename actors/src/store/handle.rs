@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{
-    Jobs, Lease, LeaseJob, ReplySender, ReplySink, StoreJob, StoreMsg, WriteJob, queue::Writers,
-    reply::heard,
+    Jobs, Lease, LeaseJob, ReplySender, StoreJob, StoreMsg, WriteJob,
+    queue::Writers,
+    reply::{PendingReply, reply},
+    stage::Stage,
 };
 use crate::{
     failpoint::failpoint,
@@ -76,14 +78,7 @@ impl StoreHandle {
         &self,
         writes: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        let (asker, answer) = oneshot::channel();
-        self.begin_write_for(asker, writes);
-        sent(answer)
-    }
-
-    /// The same, where the asker is told: once, with what [`write`](Self::write) gives, and from wherever it is known.
-    pub fn begin_write_for(&self, asker: impl ReplySink<()>, writes: Vec<Write>) {
-        self.send(asker, |reply, permit| StoreJob::Write(WriteJob { writes, reply, permit }));
+        sent(self.send(|reply, permit| StoreJob::Write(WriteJob { writes, reply, permit })))
     }
 
     /// Borrows the writer's open transaction. The label names the borrower in the log.
@@ -114,31 +109,37 @@ impl StoreHandle {
         label: Arc<str>,
         call: Option<CallKey>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + use<> {
-        let (asker, granted) = oneshot::channel();
-        self.send(asker, |reply, permit| StoreJob::Lend(LeaseJob { label, call, reply, permit }));
-        sent(granted)
+        let job = |reply, permit| StoreJob::Lend(LeaseJob { label, call, reply, permit });
+        sent(self.send(job))
     }
 
     /// Admission comes before the queue.
-    fn send<T: 'static>(
+    fn send<T>(
         &self,
-        asker: impl ReplySink<T>,
         job: impl FnOnce(ReplySender<T>, OwnedSemaphorePermit) -> StoreJob,
-    ) {
-        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
-            return asker.complete(Err(StoreError::Overloaded));
-        };
-        let reply = ReplySender::new(asker, self.jobs.deadlines());
+    ) -> Result<PendingReply<T>, StoreError> {
+        let permit = self.permit().ok_or(StoreError::Overloaded)?;
+        let (reply, answer) = reply(Stage::Queued, self.answers_within);
         if self.jobs.push(job(reply, permit)) == Writers::Idle {
             // If the actor is gone just now, the next one finds the job.
             drop(self.writer.send(StoreMsg::Work));
         }
+        Ok(answer)
+    }
+
+    /// Takes a permit. What was withdrawn makes room for others.
+    fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        let permit = || self.permits.clone().try_acquire_owned().ok();
+        permit().or_else(|| {
+            self.jobs.shed();
+            permit()
+        })
     }
 }
 
 /// What becomes of what was sent.
-async fn sent<T>(answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
-    let told = heard(answer).await?;
+async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, StoreError> {
+    let told = answer?.heard().await?;
     failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;
     Ok(told)
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ractor::ActorRef;
@@ -10,17 +10,15 @@ use tracing::debug;
 
 use super::{
     StoreJob, StoreMsg,
-    deadlines::Deadlines,
     queue::{Queue, Writers},
 };
 use crate::{port::StoreError, protocol::Limits};
 
 /// What waits for the store's writers. Cheap to clone. Nothing of it is lost when the StoreActor dies: the next one finds
-/// it here, and who waits too long hears of it though nobody is there.
+/// it here.
 #[derive(Debug, Clone)]
 pub struct Jobs {
     queue: Arc<Mutex<Queue<StoreJob>>>,
-    deadlines: Deadlines,
     /// Who starts writers now; `None` before the first actor.
     starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
 }
@@ -32,15 +30,10 @@ struct Gone;
 
 impl Jobs {
     /// Nothing waits before so many writers.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime: one of its tasks watches for how long somebody waits.
     #[must_use]
     pub fn new(writers: usize, limits: &Limits) -> Self {
         let queue = Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs)));
-        let of = Arc::downgrade(&queue);
-        let deadlines = Deadlines::new(limits.store_timeout, move || shed(&of));
-        Self { queue, deadlines, starter: Arc::default() }
+        Self { queue, starter: Arc::default() }
     }
 
     /// Takes no more jobs: nobody is left to start a writer for them. Those that wait are refused.
@@ -77,12 +70,15 @@ impl Jobs {
         self.starter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until when those who sent the jobs wait.
-    pub(super) const fn deadlines(&self) -> &Deadlines {
-        &self.deadlines
+    /// Takes out the jobs whose time is up: their permits are free again.
+    pub(super) fn shed(&self) {
+        let shed = self.queue().shed(StoreJob::is_withdrawn);
+        // Not under the lock: each tells its caller.
+        drop(shed);
     }
 
     pub(super) fn waiting_len(&self) -> usize {
+        self.shed();
         self.queue().waiting_len()
     }
 
@@ -95,18 +91,6 @@ impl Jobs {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<StoreJob>> {
-        locked(&self.queue)
+        self.queue.lock().expect("no code under this lock panics")
     }
-}
-
-fn locked(queue: &Mutex<Queue<StoreJob>>) -> MutexGuard<'_, Queue<StoreJob>> {
-    queue.lock().expect("no code under this lock panics")
-}
-
-/// Frees the places of those that were withdrawn, so that others can wait there.
-fn shed(queue: &Weak<Mutex<Queue<StoreJob>>>) {
-    let Some(queue) = queue.upgrade() else { return };
-    let shed = locked(&queue).shed(StoreJob::is_withdrawn);
-    // Not under the lock: whoever waits for a place does what it likes.
-    drop(shed);
 }

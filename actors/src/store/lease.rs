@@ -1,11 +1,11 @@
 //! The loan of the open transaction. However the borrower ends, it is returned.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 use tracing::error;
 
-use super::{ReplySender, deadlines::Deadlines, reply::heard};
+use super::{ReplySender, reply::reply, stage::Stage};
 use crate::port::{StoreError, Transaction, Write};
 
 /// The open transaction of the store's writer, lent to one borrower. Dropped without [`end`](Self::end), all that was
@@ -15,7 +15,8 @@ use crate::port::{StoreError, Transaction, Write};
 pub struct Lease {
     loan: Option<Loan>,
     label: Arc<str>,
-    deadlines: Deadlines,
+    /// How long after its end the record may still be written a second time.
+    patience: Duration,
 }
 
 struct Loan {
@@ -51,10 +52,10 @@ impl Lease {
     pub(super) fn lend(
         transaction: Box<dyn Transaction>,
         label: Arc<str>,
-        deadlines: Deadlines,
+        patience: Duration,
     ) -> (Self, oneshot::Receiver<LeaseReturn>) {
         let (returned, back) = oneshot::channel();
-        (Self { loan: Some(Loan { transaction, returned }), label, deadlines }, back)
+        (Self { loan: Some(Loan { transaction, returned }), label, patience }, back)
     }
 
     /// The driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the borrower's
@@ -77,10 +78,9 @@ impl Lease {
         keep: Keep,
         record: Vec<Write>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        let (asker, answer) = oneshot::channel();
-        let committed = ReplySender::begun(asker, &self.deadlines);
+        let (committed, answer) = reply(Stage::Taken { is_late: false }, self.patience);
         self.give_back(Some(End { keep, record, committed }));
-        heard(answer)
+        answer.heard()
     }
 
     fn give_back(&mut self, end: Option<End>) {

@@ -5,7 +5,6 @@
 //! is the next group; nobody waits for a group to fill.
 
 mod actor;
-mod deadlines;
 mod handle;
 mod health;
 mod jobs;
@@ -28,4 +27,4 @@ pub use health::WriterHealth;
 pub use jobs::Jobs;
 pub use lease::{Keep, Lease};
 pub use msg::{LeaseJob, StoreJob, StoreMsg, WriteJob};
-pub use reply::{ReplySender, ReplySink};
+pub use reply::ReplySender;

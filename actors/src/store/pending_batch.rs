@@ -91,7 +91,7 @@ pub(super) fn discard(
 }
 
 /// The job, to be done once more; `None` where its asker's time is up, who is told that nothing was written.
-pub(super) fn again(job: WriteJob) -> Option<StoreJob> {
+pub(super) fn again(mut job: WriteJob) -> Option<StoreJob> {
     job.reply.is_done_again().then_some(StoreJob::Write(job))
 }
 

@@ -11,7 +11,6 @@ use tracing::{error, warn};
 
 use super::{
     Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
-    deadlines::Deadlines,
     lease::{End, LeaseReturn},
     part::{Open, Then, conclude, in_savepoint},
     pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
@@ -31,7 +30,6 @@ const OVERDUE_AFTER_DEADLINES: u32 = 4;
 #[derive(Debug)]
 pub(super) struct Writer {
     store: Arc<dyn Store>,
-    deadlines: Deadlines,
     limits: Arc<Limits>,
     health: Arc<WriterHealth>,
 }
@@ -39,11 +37,10 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) const fn new(
         store: Arc<dyn Store>,
-        deadlines: Deadlines,
         limits: Arc<Limits>,
         health: Arc<WriterHealth>,
     ) -> Self {
-        Self { store, deadlines, limits, health }
+        Self { store, limits, health }
     }
 
     /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
@@ -115,7 +112,7 @@ impl Writer {
     async fn lend(
         &self,
         mut transaction: Open,
-        job: LeaseJob,
+        mut job: LeaseJob,
         behind: Behind<'_>,
         done: &mut Vec<PendingBatch>,
     ) -> Result<Open, PoisonedBatch> {
@@ -129,8 +126,8 @@ impl Writer {
             return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
         }
         transaction.transaction.lend_for(self.limits.transaction_deadline);
-        let (lease, returned) =
-            Lease::lend(transaction.transaction, label.clone(), self.deadlines.clone());
+        let patience = self.limits.store_timeout;
+        let (lease, returned) = Lease::lend(transaction.transaction, label.clone(), patience);
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
             // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use ractor::ActorRef;
-use tokio::{runtime::Handle, sync::oneshot, time::Instant};
-use tokio_util::task::task_tracker::TaskTrackerToken;
+use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use crate::session::{
@@ -19,13 +18,12 @@ use crate::session::{
     turn::machine::TurnInput,
 };
 use crate::{
-    failpoint::armed_failpoint,
+    failpoint::failpoint,
     mailbox::answer,
     port::{Store, StoreError, Write},
     protocol::{
         ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnError, TurnId,
     },
-    store::ReplySink,
     telemetry::refused,
 };
 
@@ -58,9 +56,10 @@ impl SessionState {
             sign: Sign::of(&writes),
             begun: Some(self.slot.begins()),
             store: self.context.store.store().clone(),
-            running: self.context.tasks.token(),
         };
-        self.context.store.begin_write_for(report, writes);
+        let written = self.context.store.begin_write(writes);
+        // Shutdown waits for it.
+        drop(self.context.tasks.spawn(report.wait(written)));
     }
 
     pub(crate) fn stored(
@@ -233,7 +232,7 @@ impl SessionState {
     }
 }
 
-/// Tells the session what became of a write, once, even if it is lost on the way. Shutdown waits for it.
+/// Tells the session what became of a write, once, even if it is lost on the way.
 struct Report {
     to: ActorRef<SessionMsg>,
     outgoing: Outgoing,
@@ -241,31 +240,18 @@ struct Report {
     sign: Option<Sign>,
     begun: Option<Begun>,
     store: Arc<dyn Store>,
-    running: TaskTrackerToken,
-}
-
-impl ReplySink<()> for Report {
-    fn complete(mut self, result: Result<(), StoreError>) {
-        let mishap = result.is_ok().then(|| armed_failpoint("storing.committed")).flatten();
-        let is_doubtful = result.as_ref().is_err_and(StoreError::may_have_happened);
-        // In a task, where there still are any: nearly all that is told is certain, and needs none.
-        if (is_doubtful || mishap.is_some()) && Handle::try_current().is_ok() {
-            let tasks = self.running.task_tracker().clone();
-            drop(tasks.spawn(Box::pin(async move {
-                let lost = match mishap {
-                    Some(mishap) => mishap.await.is_err(),
-                    None => false,
-                };
-                self.result = if lost { Err(StoreError::Silent) } else { result };
-                self.look().await;
-            })));
-        } else {
-            self.result = result;
-        }
-    }
 }
 
 impl Report {
+    /// Waits for the answer, and asks the store where that leaves a doubt.
+    async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
+        self.result = written.await;
+        if self.result.is_ok() && failpoint("storing.committed").await.is_err() {
+            self.result = Err(StoreError::Silent);
+        }
+        self.look().await;
+    }
+
     /// Asks the store where only that knows.
     async fn look(&mut self) {
         let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
@@ -299,7 +285,6 @@ mod tests {
     };
 
     use ractor::{Actor, ActorProcessingErr};
-    use tokio_util::task::TaskTracker;
 
     use super::*;
     use crate::{session::SessionSlot, test_runtime::TestRuntime, testing::MemoryStore};
@@ -351,7 +336,6 @@ mod tests {
             sign: None,
             begun: Some(slot.begins()),
             store: Arc::new(MemoryStore::new()),
-            running: TaskTracker::new().token(),
         };
         let looks = Arc::new(Looks(slot, AtomicBool::new(false)));
         let mut told = pin!(told);
@@ -360,30 +344,5 @@ mod tests {
         assert!(!looks.has_ended(), "the write is on its way");
         drop(report);
         assert!(looks.1.load(Relaxed), "whoever hears of it may open the session at once");
-    }
-
-    #[tokio::test]
-    async fn what_the_store_says_behind_the_end_of_all_tasks_is_told_as_it_said_it() {
-        let yard = TestRuntime::new([]).await;
-        let slot = yard.slot("s").await;
-        let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
-        to.stop(None);
-        ended.await.unwrap();
-        for result in [Ok(()), Err(StoreError::Silent)] {
-            let (clear, told) = oneshot::channel();
-            let report = Report {
-                to: to.clone(),
-                outgoing: Outgoing { clear: Some(clear), ..Outgoing::default() },
-                result: Err(StoreError::Silent),
-                sign: Some(Sign::Counted),
-                begun: Some(slot.begins()),
-                store: Arc::new(MemoryStore::new()),
-                running: TaskTracker::new().token(),
-            };
-            // As a thread of the store does whose runtime is gone.
-            std::thread::spawn(move || report.complete(result)).join().expect("it needs no task");
-            told.await.expect_err("nobody is there to answer");
-        }
-        slot.writes_ended().await;
     }
 }

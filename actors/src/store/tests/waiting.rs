@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::{
-    runtime::Handle,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use super::{fixture, fixture_with, put, record, say};
 use crate::{port::StoreError, protocol::Limits, store::Keep};
@@ -158,36 +155,16 @@ async fn each_waits_as_long_as_everybody() {
     assert_eq!(fixture.texts().await, ["b"]);
 }
 
+/// The bound of what waits holds also where the callers have left, and so look no more.
 #[tokio::test(start_paused = true)]
-async fn one_task_keeps_the_time_of_all_and_ends_when_nobody_waits() {
-    let fixture = fixture().await;
-    let tasks = || Handle::current().metrics().num_alive_tasks();
-    sleep(Limits::default().store_timeout * 2).await;
-    let at_rest = tasks();
-    let paused = fixture.store.pause().await;
-    let writes: Vec<_> = (1..=100).map(|seq| fixture.handle.begin_write(say(seq, "n"))).collect();
-    fixture.barrier().await;
-    assert_eq!(tasks() - at_rest, 2, "the writer and the keeper");
-    drop(paused);
-    for write in writes {
-        write.await.unwrap();
-    }
-    sleep(Limits::default().store_timeout * 2).await;
-    assert_eq!(tasks(), at_rest);
-}
-
-#[tokio::test(start_paused = true)]
-async fn with_the_last_handle_the_keeper_is_gone() {
-    let tasks = || Handle::current().metrics().num_alive_tasks();
-    let mut fixture = fixture().await;
-    fixture.actor.stop(None);
-    (&mut fixture.ended).await.unwrap();
-    assert_eq!(tasks(), 1, "the keeper sleeps");
-    drop(fixture);
-    let gone = async {
-        while tasks() > 0 {
-            sleep(Duration::from_millis(1)).await;
-        }
-    };
-    timeout(Limits::default().store_timeout / 2, gone).await.expect("before it would look again");
+async fn those_who_left_make_room_for_others_when_their_time_is_up() {
+    let fixture = fixture_with(Limits { max_waiting_writes: 2, ..Limits::default() }).await;
+    let lease = fixture.lease().await; // in one of the places
+    drop(fixture.handle.begin_write(say(1, "a")));
+    assert!(matches!(fixture.handle.write(say(2, "b")).await, Err(StoreError::Overloaded)));
+    sleep(Limits::default().store_timeout).await;
+    let later = fixture.handle.begin_write(say(2, "b"));
+    drop(lease);
+    later.await.unwrap();
+    assert_eq!(fixture.texts().await, ["b"]);
 }
