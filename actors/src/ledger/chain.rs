@@ -11,9 +11,9 @@ use crate::protocol::{CallId, Digest, SessionId, Timestamp};
 /// The length and last hash of a session's chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainEnd {
-    /// How many transitions.
+    /// The number of transitions.
     pub length: u64,
-    /// The hash of the last; zeros for none.
+    /// The hash of the last transition; zeros where there is none.
     pub head: Digest,
 }
 
@@ -22,8 +22,8 @@ impl ChainEnd {
     pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
 }
 
-/// Random bytes that go into a link's hash and are erased with its text: without them the hash tells nothing, however few
-/// texts there could have been.
+/// Random bytes that go into a link's hash and are erased with its text. Without them the hash tells nothing of the
+/// text, however few texts are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Salt([u8; 16]);
 
@@ -38,7 +38,7 @@ impl Salt {
         Ok(Self(bytes))
     }
 
-    /// Takes bytes that were drawn before.
+    /// Wraps bytes that were drawn before.
     #[must_use]
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
@@ -51,22 +51,22 @@ impl Salt {
     }
 }
 
-/// One transition as it stands in the table.
+/// One transition with its hash, as the ledger's table has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// The call.
+    /// The call that takes the step.
     pub call: CallId,
-    /// When it was written.
+    /// The moment at which the step was written.
     pub at: Timestamp,
-    /// The step.
+    /// The step of the call.
     pub transition: Transition,
-    /// The random bytes in its hash.
+    /// The random bytes that the hash covers.
     pub salt: Salt,
-    /// The hash that was written with it.
+    /// The hash that was written with the step.
     pub hash: Digest,
 }
 
-/// The hash of a transition that follows `head`.
+/// Computes the hash of a transition that follows `head`.
 #[must_use]
 pub fn next_hash(
     head: &Digest,
@@ -114,21 +114,21 @@ pub fn verify<'a>(
     }
 }
 
-/// Where a chain is broken.
+/// A place at which a chain is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
     /// The transition at this position, or one before it, is not what was written.
     #[error("the ledger was changed at or before transition {position}")]
     Changed {
-        /// Counted from 1.
+        /// The position, counted from 1.
         position: u64,
     },
     /// The chain is whole but does not end where it should.
     #[error("the ledger has {found} transitions where {expected} were expected, or another end")]
     OtherEnd {
-        /// How many there are.
+        /// The number of transitions in the ledger.
         found: u64,
-        /// How many there should be.
+        /// The number of transitions that the session row tells.
         expected: u64,
     },
 }

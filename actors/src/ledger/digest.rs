@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::protocol::{CallId, Digest, SessionId, Shown, ToolSpec, UserId};
 
-/// Hashes what a person is shown and what is run: the tool with its schema (as [`schema_digest`] hashes them), arguments,
-/// user, session and call, and every byte of the question where one was asked.
+/// Hashes what a person is shown and what is run. It covers the tool with its schema (as [`schema_digest`] hashes
+/// them), arguments, user, session and call, and every byte of the question where one was asked.
 #[must_use]
 pub fn digest(
     schema: &Digest,
@@ -44,7 +44,7 @@ pub fn text_digest(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
-/// Hashes a tool's name and schema: with another of either, an approval is for another tool.
+/// Hashes a tool's name and schema: an approval does not cover a tool with another name or schema.
 #[must_use]
 pub fn schema_digest(spec: &ToolSpec) -> Digest {
     let mut hash = Sha256::new();
@@ -54,7 +54,7 @@ pub fn schema_digest(spec: &ToolSpec) -> Digest {
     Digest::new(hash.finalize().into())
 }
 
-/// JSON in one form: keys sorted, no spaces.
+/// Writes JSON in one form: keys sorted, no spaces.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();

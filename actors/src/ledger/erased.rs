@@ -1,7 +1,8 @@
-//! What stays of a session's chain once its user was forgotten: the hashes, and a seal that shows who ordered it.
+//! What stays of a session's chain after its user was forgotten: the hashes, and a seal that shows which user ordered
+//! the erasure.
 //!
-//! A hash has random bytes in it that were erased with the text, so it tells nothing of the text. A head that was kept
-//! elsewhere is still found among the hashes. The seal tells an erasure from rows that were removed by a stranger.
+//! A hash covers random bytes that were erased with the text, so it tells nothing of the text. A head that was kept
+//! elsewhere is still found among the hashes. The seal tells an erasure from rows that a stranger removed.
 
 use uuid::Uuid;
 
@@ -10,48 +11,47 @@ use crate::protocol::{Digest, Timestamp, UserId};
 
 const ERASED: &[u8] = b"madang erased 1";
 
-/// The chain of a session of which everything else was erased.
+/// The chain of a session whose texts were erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasedChain {
-    /// Names it. The session's own name was erased.
+    /// The name of the erased chain; the session's own name was erased.
     pub id: Uuid,
-    /// Who ordered it.
+    /// The user that ordered the erasure.
     pub by: UserId,
-    /// When.
+    /// The moment of the erasure.
     pub at: Timestamp,
-    /// How many calls the session had.
+    /// The number of calls that the session had.
     pub calls: u64,
-    /// How many other entries its transcript had.
+    /// The number of other entries that its transcript had.
     pub messages: u64,
     /// The hashes of its links, in order.
     pub hashes: Vec<Digest>,
-    /// Shows that it was erased where the keys are.
+    /// The code that shows that it was erased where the keys are.
     pub seal: Option<Seal>,
 }
 
 impl ErasedChain {
-    /// Seals it with the newest of these keys.
+    /// Seals the chain with the newest of these keys.
     #[must_use]
     pub fn sealed(mut self, keys: &SealKeys) -> Self {
         self.seal = keys.make(ERASED, &self.parts());
         self
     }
 
-    /// Checks its seal.
+    /// Checks the seal.
     ///
-    /// # Errors
-    /// [`SealError`] says why it is no erasure that counts.
+    /// [`SealError`] says why the erasure does not count.
     pub fn check(&self, keys: &SealKeys) -> Result<(), SealError> {
         keys.fits(self.seal.as_ref(), ERASED, &self.parts())
     }
 
-    /// Gives its last hash; zeros where the session had no calls.
+    /// Gives the last hash; zeros where the session had no calls.
     #[must_use]
     pub fn head(&self) -> Digest {
         self.hashes.last().copied().unwrap_or(ChainEnd::EMPTY.head)
     }
 
-    /// Gives how many links there were up to a head that was kept elsewhere; `None` where it is not of this chain.
+    /// Counts the links up to a head that was kept elsewhere; `None` where the head is not of this chain.
     #[must_use]
     pub fn vouched_for(&self, kept: &Digest) -> Option<u64> {
         let place = self.hashes.iter().position(|hash| hash == kept)?;

@@ -1,7 +1,8 @@
-//! Seals: a code beside what a person decided, and beside whose a session is, under a key that is not in the database.
+//! Seals: a code beside a person's decision, and beside the owner of a session, under a key that is not in the
+//! database.
 //!
-//! Whoever can write the tables and has no key can neither make an approval nor change one. What a seal cannot show is that
-//! the tables were put back to how they truly were before: for that a head of the chain is kept elsewhere.
+//! A program that can write the tables, but has no key, can neither make an approval nor change one. A seal cannot show
+//! that the tables were put back to an earlier true state: for that a head of the chain is kept elsewhere.
 
 use std::{fmt, sync::Arc};
 
@@ -12,7 +13,7 @@ use sha2::Sha256;
 use super::{Transition, canonical};
 use crate::protocol::{CallId, SessionId, Timestamp, UserId};
 
-/// The keys of a database, the newest first: that one seals, all of them vouch for what they sealed. Cheap to clone.
+/// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct SealKeys(Arc<[SealKey]>);
 
@@ -23,11 +24,11 @@ pub struct SealKey {
     secret: [u8; 32],
 }
 
-/// Names a key without telling it.
+/// The public name of a key, which does not reveal it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyId([u8; 8]);
 
-/// A code (HMAC-SHA256) and the key that it was made with.
+/// A code (HMAC-SHA256) and the id of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seal {
@@ -35,16 +36,16 @@ pub struct Seal {
     code: [u8; 32],
 }
 
-/// Why a seal vouches for nothing.
+/// A reason why a seal vouches for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// There is none.
+    /// No seal is stored.
     #[error("it has no seal")]
     Missing,
-    /// The key is not among those that there are.
-    #[error("it was sealed with key {0}, which is not there")]
+    /// None of the keys has this id.
+    #[error("it was sealed with key {0}, which is not among the keys")]
     UnknownKey(KeyId),
-    /// It was changed, or the seal is of something else.
+    /// The seal was changed, or it seals something else.
     #[error("its seal does not fit: it is not what was decided")]
     Broken,
 }
@@ -61,7 +62,7 @@ impl NoRandomness {
 }
 
 impl SealKey {
-    /// Makes a key that nobody knows.
+    /// Makes a random key.
     ///
     /// # Errors
     /// [`NoRandomness`] if the system has none.
@@ -80,13 +81,13 @@ impl SealKey {
         Self { id: KeyId(id), secret }
     }
 
-    /// Gives its name.
+    /// Gives the id of the key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
     }
 
-    /// Writes the secret as 64 hexadecimal digits, for whoever keeps it.
+    /// Writes the secret as 64 hexadecimal digits, for the file or vault that keeps it.
     #[must_use]
     pub fn digits(&self) -> String {
         self.secret.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -100,13 +101,13 @@ impl SealKey {
 }
 
 impl SealKeys {
-    /// Takes keys, the newest first. Without any, nothing can be sealed and no seal fits.
+    /// Takes keys, the newest first. Without any key nothing can be sealed and no seal fits.
     #[must_use]
     pub fn new(keys: impl IntoIterator<Item = SealKey>) -> Self {
         Self(keys.into_iter().collect())
     }
 
-    /// Makes a key for what does not outlive the process.
+    /// Makes a key for a store that does not outlive the process.
     ///
     /// # Errors
     /// [`NoRandomness`] if the system has none.
@@ -114,18 +115,18 @@ impl SealKeys {
         Ok(Self::new([SealKey::random()?]))
     }
 
-    /// Gives the names of the keys, the newest first.
+    /// Gives the ids of the keys, the newest first.
     pub fn ids(&self) -> impl Iterator<Item = KeyId> {
         self.0.iter().map(SealKey::id)
     }
 
-    /// Whether there are none.
+    /// Tells whether there is no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Seals an approval; any other step needs no seal and is given back as it is.
+    /// Seals an approval; any other step needs no seal and is returned unchanged.
     #[must_use]
     pub fn sealed(
         &self,
@@ -143,8 +144,7 @@ impl SealKeys {
 
     /// Checks the seal of an approval; any other step has none and passes.
     ///
-    /// # Errors
-    /// [`SealError`] says why it counts for nothing.
+    /// [`SealError`] says why the approval does not count.
     pub fn check(
         &self,
         session: &SessionId,
@@ -156,16 +156,15 @@ impl SealKeys {
         self.fits(seal.as_ref(), APPROVAL, &approval(session, call, at, step))
     }
 
-    /// Seals whose a session is.
+    /// Seals the owner of a session.
     #[must_use]
     pub fn owner(&self, session: &SessionId, user: &UserId, opened: Timestamp) -> Option<Seal> {
         self.make(OWNER, &owner(session, user, opened))
     }
 
-    /// Checks whose a session is.
+    /// Checks the seal of a session's owner.
     ///
-    /// # Errors
-    /// [`SealError`] says why that counts for nothing.
+    /// [`SealError`] says why the owner does not count.
     pub fn check_owner(
         &self,
         session: &SessionId,
@@ -190,7 +189,7 @@ impl SealKeys {
         let seal = seal.ok_or(SealError::Missing)?;
         let key = self.0.iter().find(|key| key.id == seal.key);
         let key = key.ok_or(SealError::UnknownKey(seal.key))?;
-        // Compared in a time that tells nothing of the code.
+        // The comparison takes the same time whatever the code is.
         let made = mac(&key.secret, what, parts).verify_slice(&seal.code);
         made.map_err(|_| SealError::Broken)
     }
@@ -199,7 +198,7 @@ impl SealKeys {
 const APPROVAL: &[u8] = b"madang approval 1";
 const OWNER: &[u8] = b"madang owner 1";
 
-/// All of the step but its seal, and what it is about: so no seal can be moved to another call, session, moment or user.
+/// Gives all of the step but its seal, with its session, call, moment and user: so no seal can be moved to another.
 fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
     let body = serde_json::to_value(step).expect("transitions are plain data with string keys");
     let mut body = body;

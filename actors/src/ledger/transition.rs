@@ -12,13 +12,13 @@ use crate::protocol::{
 
 use super::Seal;
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// The model asked for it.
     Proposed,
-    /// A person is asked.
+    /// A person is asked about it.
     Awaiting,
     /// A person said yes.
     Approved,
@@ -29,7 +29,7 @@ pub enum CallState {
 }
 
 impl CallState {
-    /// Its name in databases.
+    /// Gives its name in databases.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl CallState {
         }
     }
 
-    /// The state of this name.
+    /// Finds the state of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Proposed, Self::Awaiting, Self::Approved, Self::Running, Self::Ended]
@@ -50,8 +50,8 @@ impl CallState {
     }
 }
 
-/// One step of a call. Written to an append-only table; each is idempotent by call and state, but for two: whoever writes
-/// `Running` runs the handler, and whoever writes `Resolved` has resolved it, so nobody may write them again.
+/// One step of a call, written to an append-only table. Writing a step again changes nothing, but for two. The writer
+/// of `Running` runs the handler, and the writer of `Resolved` resolves the call, so neither may be written again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Transition {
@@ -59,56 +59,57 @@ pub enum Transition {
     Proposed(Proposal),
     /// A person is asked about exactly these arguments.
     Awaiting {
-        /// The validated arguments.
+        /// The arguments, validated against the schema.
         arguments: Value,
-        /// The tool with its schema.
+        /// The digest of the tool with its schema.
         schema: Digest,
-        /// Every byte that the person is shown; none where a standing approval spares the question.
+        /// Every byte that the person is shown; `None` where a standing approval spares the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Box<Shown>>,
-        /// What the answer will be bound to.
+        /// The digest that the answer will be bound to.
         digest: Digest,
-        /// When the question expires.
+        /// The moment at which the question expires.
         expires_at: Timestamp,
     },
     /// A person said yes to this digest. It is used once, by `Running`.
     Approved {
-        /// What was shown; where the person typed other arguments, the hash of those.
+        /// The digest of what was shown; where the person typed other arguments, the digest of those.
         digest: Digest,
-        /// Who decided.
+        /// The user that decided.
         by: UserId,
-        /// How.
+        /// How long the approval holds, and what it rests on.
         approval: Approval,
         /// The arguments that the person typed in place of those that were shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
-        /// Until when it can be used.
+        /// The moment after which the approval cannot be used.
         expires_at: Timestamp,
-        /// Shows that it was decided here. Without one that fits it counts for nothing.
+        /// The code that shows that it was decided where the keys are. Without a fitting one the approval does not
+        /// count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
     /// The handler begins with these arguments.
     Running {
-        /// The validated arguments.
+        /// The arguments, validated against the schema.
         arguments: Value,
-        /// The hash of what is about to run.
+        /// The digest of what is about to run.
         digest: Digest,
     },
     /// The call has its outcome.
     Ended(Ended),
-    /// The effect of a call that has ended is not unknown any more: its handler came to its real end after its asker had
-    /// been told `timeout`, or a person has looked. The first who says so is believed.
+    /// The effect of an ended call is known after all. Its handler ended after the call was told `timeout`, or a person
+    /// has looked. The first resolution counts.
     Resolved {
-        /// What it did to the world after all.
+        /// What the call did to the world.
         #[serde(rename = "effect")]
         resolution: EffectResolution,
-        /// Who found out.
+        /// The handler or the person that found out.
         by: ResolvedBy,
     },
-    /// The standing approval that was given about this call ends. The call itself stays where it is.
+    /// The standing approval that was given about this call ends. The call stays in its state.
     Revoked {
-        /// Who ended it.
+        /// The user that ended it.
         by: UserId,
     },
 }
@@ -116,15 +117,15 @@ pub enum Transition {
 /// What the model asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The turn that it belongs to.
+    /// The turn in which the model asked.
     pub turn: TurnId,
-    /// Its place in the transcript.
+    /// The number of the call in the transcript.
     pub seq: u64,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
-    /// The raw text of the arguments.
+    /// The arguments as the model wrote them.
     pub arguments: Arc<str>,
-    /// Whose data it is about.
+    /// The user whose data the call is about.
     pub user: UserId,
 }
 
@@ -134,32 +135,36 @@ pub struct Ended {
     /// The validated arguments, where the call ended before a step that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Box<Value>>,
-    /// The outcome.
+    /// What became of the call.
     pub outcome: ToolOutcome,
-    /// What it did to the world.
+    /// What the call did to the world.
     pub effect: Effect,
-    /// Whether the outcome is given to anybody.
+    /// Whether the outcome is given to a reader.
     pub result: CallResult,
-    /// Who decided, where a person said no.
+    /// The user that decided, where a person said no.
     pub decided_by: Option<UserId>,
 }
 
 /// A step that no call may take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("call {call} of session {session} cannot go from {from:?} to {to:?}")]
+#[error(
+    "call {call} of session {session} cannot go from {} to {}",
+    .from.map_or("nothing", CallState::name),
+    .to.name()
+)]
 pub struct IllegalTransition {
-    /// The call.
+    /// The state of the call; `None` where it is not in the ledger.
     pub call: CallId,
-    /// Its session.
+    /// The state that the step leads to; for a revocation, the state of the call.
     pub session: SessionId,
-    /// Where it stands; `None`: it is not in the ledger.
+    /// The state of the call; `None` where it is not in the ledger.
     pub from: Option<CallState>,
-    /// Where it was to go; for a revocation, where it would have stayed.
+    /// The state that the step leads to; for a revocation, the state of the call.
     pub to: CallState,
 }
 
 impl Transition {
-    /// The state that the step leads to; `None` where the call stays in its own.
+    /// Gives the state that the step leads to; `None` where the call stays in its own.
     #[must_use]
     pub const fn to(&self) -> Option<CallState> {
         match self {
@@ -172,7 +177,7 @@ impl Transition {
         }
     }
 
-    /// The call whose standing approval this one rests on.
+    /// Gives the call whose standing approval this one rests on.
     #[must_use]
     pub const fn rests_on(&self) -> Option<CallId> {
         match self {
@@ -187,7 +192,7 @@ impl Transition {
         }
     }
 
-    /// Whether a call that stands at `from` may take this step.
+    /// Tells whether a call in the state `from` may take this step.
     #[must_use]
     pub const fn may_follow(&self, from: Option<CallState>) -> bool {
         use CallState::{Approved, Awaiting, Ended, Proposed, Running};
@@ -196,7 +201,7 @@ impl Transition {
             Self::Awaiting { .. } => matches!(from, Some(Proposed)),
             Self::Approved { .. } => matches!(from, Some(Awaiting)),
             Self::Running { .. } => matches!(from, Some(Proposed | Approved)),
-            // What never ran did nothing.
+            // A handler that never ran had no effect.
             Self::Ended(end) if matches!(end.effect, Effect::None) => {
                 matches!(from, Some(Proposed | Awaiting | Approved | Running))
             }
