@@ -1,4 +1,5 @@
-//! Whether a session's ledger is what was written: its chain, its steps, and the rows that follow from them. Pure.
+//! Checks whether a session's ledger is what was written: its chain, its steps, and the rows that follow from them.
+//! Pure.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,57 +9,57 @@ use crate::{
     protocol::{Approval, CallId, Digest, SessionId, Timestamp, UserId},
 };
 
-/// All that a store has about the calls of a session, read in one moment.
+/// All calls of a session as the store has them, read in one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionLedger {
-    /// The session.
+    /// The session whose ledger it is.
     pub session: SessionId,
-    /// Its transitions in the order of the chain.
+    /// The transitions in the order of the chain.
     pub links: Vec<Result<Link, Damaged>>,
-    /// Where the session row says that the chain ends.
+    /// The end of the chain as the session row tells it.
     pub end: ChainEnd,
-    /// Where each call stands.
+    /// The rows of the calls.
     pub calls: Vec<Result<LedgerRow, Damaged>>,
-    /// Whose it is, as its row says; `None` where there is no such row.
+    /// The owner as the session's row tells it; `None` where there is no such row.
     pub owner: Option<Result<Owner, Damaged>>,
-    /// The places that calls have in the transcript.
+    /// The numbers of calls in the transcript.
     pub entries: BTreeSet<(u64, CallId)>,
 }
 
-/// Whose a session is.
+/// The owner of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// The user.
+    /// The user that opened the session.
     pub user: UserId,
-    /// Since when.
+    /// The moment at which it was opened.
     pub opened_at: Timestamp,
-    /// Shows that it was opened by this user.
+    /// The code that shows that this user opened it.
     pub seal: Option<Seal>,
 }
 
-/// Something that no store has written like this.
+/// A stored value that no store writes like this.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is not as it was written")]
 pub struct Damaged {
-    /// What.
+    /// The name of the value.
     pub what: String,
 }
 
-/// A ledger that is what was written, as far as can be seen.
+/// What an audit found of a ledger that is as it was written, as far as can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audited {
-    /// Where the chain ends. Kept elsewhere, its head proves later that nothing before it was changed.
+    /// The end of the chain. Kept elsewhere, its head proves later that nothing before it was changed.
     pub end: ChainEnd,
-    /// How many calls there are.
+    /// The number of calls.
     pub calls: usize,
-    /// How many transitions the head that was kept elsewhere vouches for: none where there was no such head.
+    /// The number of transitions that the head kept elsewhere vouches for; zero where no head was given.
     pub vouched_for: u64,
 }
 
-/// Why a ledger is not what was written.
+/// A reason why a ledger is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
-    /// A transition or a call's row cannot be read as what it should be.
+    /// A transition or a call's row cannot be read.
     #[error(transparent)]
     Damaged(#[from] Damaged),
     /// The chain of hashes is broken.
@@ -69,71 +70,74 @@ pub enum AuditError {
         "none of the {length} transitions has the head that was kept: the end was cut off, or all of it was rewritten"
     )]
     OtherHead {
-        /// How many transitions there are.
+        /// The number of transitions in the ledger.
         length: u64,
     },
     /// A transition that the call could not take.
     #[error("transition {position} is a step that call {call} could not take")]
     Step {
-        /// Counted from 1.
+        /// The position of the transition, counted from 1.
         position: u64,
-        /// The call.
+        /// The call of the transition.
         call: CallId,
     },
-    /// An approval was not given where the keys are, or was changed.
+    /// An approval was not sealed where the keys are, or was changed.
     #[error("transition {position} is no approval of call {call}: {cause}")]
     Approval {
-        /// Counted from 1.
+        /// The position of the transition, counted from 1.
         position: u64,
-        /// The call.
+        /// The call of the transition.
         call: CallId,
-        /// Why.
+        /// What is wrong with its seal.
         cause: SealError,
     },
-    /// The approval in a call's row was not given where the keys are, or was changed.
+    /// The approval in a call's row was not sealed where the keys are, or was changed.
     #[error("the row of call {call} has no approval that counts: {cause}")]
     ApprovalRow {
-        /// The call.
+        /// The call of the row.
         call: CallId,
-        /// Why.
+        /// What is wrong with its seal.
         cause: SealError,
     },
-    /// A question's text, or what was run, is not what the digest says.
+    /// The text of a question, or what was run, differs from what the digest covers.
     #[error("transition {position} is not what call {call} was asked, approved or run with")]
     Shown {
-        /// Counted from 1.
+        /// The position of the transition, counted from 1.
         position: u64,
-        /// The call.
+        /// The call of the transition.
         call: CallId,
     },
-    /// The session is not surely its user's.
+    /// The session's owner cannot be trusted.
     #[error("the session is not surely {user}'s: {cause}")]
     Owner {
-        /// The user in its row.
+        /// The user in the session's row.
         user: UserId,
-        /// Why.
+        /// What is wrong with its seal.
         cause: SealError,
     },
-    /// A call's row is not what its transitions say, or stands without them, or is missing.
+    /// A call's row is missing, stands without transitions, or differs from what they say.
     #[error("call {call} does not stand where its transitions say")]
     Row {
-        /// The call.
+        /// The call of the row.
         call: CallId,
     },
-    /// A call has no place in the transcript, or another one.
+    /// A call is missing from the transcript, or has another number there.
     #[error("call {call} is not in its place in the transcript")]
     Entry {
-        /// The call.
+        /// The call that is not in its place.
         call: CallId,
     },
 }
 
 impl SessionLedger {
-    /// Checks the chain, each step, each call's row and its place in the transcript. `kept` is the head of an earlier
-    /// audit, kept elsewhere: what came before it is then surely what was written. Without one, a ledger that was
-    /// rewritten from the first change to its end, session row included, cannot be told from a true one; nor can one
-    /// that lost its end. `keys` are those of the database: without them approvals and owners are not checked, for anybody
-    /// who can write a chain can write them; with them each approval was given, and the session opened, where the keys are.
+    /// Checks the chain, each step, each call's row and its number in the transcript.
+    ///
+    /// `kept` is the head of an earlier audit, kept elsewhere: it vouches for all that came before it. Without one the
+    /// audit cannot notice a ledger that was rewritten from the first change to its end, session row included. Nor can
+    /// it notice a ledger that lost its end.
+    ///
+    /// `keys` are those of the database. Without them approvals and owners are not checked, for a program that can
+    /// write a chain can write them. With them the audit shows that each was sealed where the keys are.
     ///
     /// # Errors
     /// [`AuditError`] names the first place that does not fit.
@@ -156,7 +160,7 @@ impl SessionLedger {
         Ok(Audited { end: self.end, calls: self.calls.len(), vouched_for })
     }
 
-    /// Finds each approval, in the chain and in the rows, and the owner, that were not sealed with one of the keys.
+    /// Finds approvals, in the chain and in the rows, and an owner that none of the keys sealed.
     pub fn seal_faults<'a>(&'a self, keys: &'a SealKeys) -> impl Iterator<Item = AuditError> + 'a {
         let owner = self.owner.iter().flatten().filter_map(|Owner { user, opened_at, seal }| {
             let checked = keys.check_owner(&self.session, user, *opened_at, seal.as_ref());
@@ -192,7 +196,7 @@ impl SessionLedger {
     }
 }
 
-/// The place in the chain of a head that was kept. That of an empty chain vouches for nothing.
+/// Gives the position in the chain of a head that was kept. The head of an empty chain vouches for nothing.
 fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     if *head == ChainEnd::EMPTY.head {
         return Ok(0);
@@ -202,15 +206,15 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     place.map(|place| place as u64 + 1).ok_or(AuditError::OtherHead { length })
 }
 
-/// Whether the digest covers what the row has: its arguments, and every byte that was shown. Of a call that was never asked
-/// about there is no schema here to hash again.
+/// Tells whether the digest covers what the row has: its arguments, and every byte that was shown. A call without a
+/// question has no schema here to hash again.
 fn is_what_its_digest_says(row: &LedgerRow) -> bool {
     let (Some(schema), Some(found)) = (row.schema, row.digest) else { return true };
     let shown = row.shown.as_deref();
     digest(&schema, &row.arguments, &row.user, &row.session, row.call, shown) == found
 }
 
-/// Where each call stands after all of these steps.
+/// Computes the row of each call after all of these steps.
 fn replay(
     session: &SessionId,
     links: &[Link],

@@ -1,4 +1,4 @@
-//! What a step makes of a call's row: pure, and the same in every store.
+//! Computes what a step makes of a call's row: pure, and the same in every store.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Whether what the step would write can be read again.
+/// Checks that what the step writes can be read again.
 fn storable(step: &Transition) -> Result<(), Unstorable> {
     match step {
         Transition::Proposed(proposal) => {
@@ -46,14 +46,14 @@ struct Use<'a> {
 }
 
 impl LedgerRow {
-    /// The row of a call after a step, given its row before. The caller has ruled out that the step is the one that the
-    /// call took last.
+    /// Computes the row of a call after a step, given its row before. The caller has ruled out that the step is the one
+    /// that the call took last.
     ///
-    /// An approval counts where it is bound to what was shown, or to what the user typed instead; is given by the call's
-    /// user; and comes before its question has expired. One that rests on a standing approval names that one's call,
-    /// whose row is `grant`. An approved call begins to run before its approval expires, with exactly these arguments.
-    /// Whatever an approval says, it counts only where it was sealed with one of the keys: `keys` is `None` only for an
-    /// audit by somebody who has none.
+    /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead;
+    /// the call's user gave it; and it comes before its question has expired. One that rests on a standing approval
+    /// names that one's call, whose row is `grant`. An approved call begins to run before its approval expires, with
+    /// exactly these arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an
+    /// audit without keys.
     ///
     /// # Errors
     /// [`StoreError::Illegal`] for a step that the call cannot take, [`StoreError::Refused`] for one that contradicts
@@ -113,7 +113,7 @@ impl LedgerRow {
         }
     }
 
-    /// What became of the call, once it has ended.
+    /// Gives the outcome of the call once it has ended.
     #[must_use]
     pub fn record(&self) -> Option<CallRecord> {
         let (effect, result, ended_at) = (self.effect?, self.result?, self.ended_at?);
@@ -132,7 +132,7 @@ impl LedgerRow {
         })
     }
 
-    /// The call's entry in the transcript, once it has ended.
+    /// Gives the call's entry in the transcript once it has ended.
     #[must_use]
     pub fn entry(&self) -> Option<ChatMessage> {
         let record = self.record()?;
@@ -144,7 +144,7 @@ impl LedgerRow {
         })
     }
 
-    /// The standing approval that was given about this call, unless it was revoked.
+    /// Gives the standing approval that was given about this call, unless it was revoked.
     #[must_use]
     pub fn grant(&self) -> Option<Grant> {
         let Some(Approval::Always { schema, until, uses, resource }) = self.approval else {
@@ -166,11 +166,10 @@ impl LedgerRow {
         })
     }
 
-    /// Whether the approval that the row tells of was decided where the keys are. A row without an approval has none to
-    /// check.
+    /// Checks that the approval in the row was sealed where the keys are. A row without an approval passes.
     ///
     /// # Errors
-    /// [`SealError`] says why it counts for nothing.
+    /// [`SealError`] says why the approval does not count.
     pub fn check_seal(&self, keys: &SealKeys) -> Result<(), SealError> {
         let (Some(approval), Some(at)) = (self.approval, self.approved_at) else {
             return if self.approval.is_none() { Ok(()) } else { Err(SealError::Broken) };
@@ -180,7 +179,7 @@ impl LedgerRow {
         };
         let step = Transition::Approved {
             digest,
-            // Nobody else can have decided.
+            // Only the call's user can have decided.
             by: self.user.clone(),
             approval,
             arguments: self.asked.is_some().then(|| self.arguments.clone()),
@@ -190,7 +189,7 @@ impl LedgerRow {
         keys.check(&self.session, self.call, at, &step)
     }
 
-    /// An approval is sealed when it is written, when it is used, and when another rests on it.
+    /// Checks the seal when an approval is written, when it is used, and when another rests on it.
     fn must_be_sealed(
         &self,
         grant: Option<&Self>,
@@ -214,9 +213,9 @@ impl LedgerRow {
         }
     }
 
-    /// Whether the step can be the one that the call took last, so that writing it again changes nothing. The beginning
-    /// of a handler never is: whoever writes it runs the handler, and only one may. Nor is a resolution: who comes second
-    /// hears that it was resolved before.
+    /// Tells whether the step can be the one that the call took last, so that writing it again changes nothing. The
+    /// beginning of a handler cannot be: the writer of it runs the handler, and only one may. Nor can a resolution be:
+    /// the second writer is told that the call was resolved before.
     #[must_use]
     pub fn may_repeat(&self, step: &Transition) -> bool {
         let happens_once = matches!(step, Transition::Running { .. } | Transition::Resolved { .. });
@@ -313,7 +312,7 @@ impl LedgerRow {
         Ok(self)
     }
 
-    /// What is approved and what runs is what was shown.
+    /// Checks that what is approved and run is what was shown.
     fn bound_to(&self, digest: &Digest) -> Result<(), StoreError> {
         if self.digest.is_none_or(|shown| shown == *digest) {
             return Ok(());
@@ -321,7 +320,7 @@ impl LedgerRow {
         Err(self.refused("is bound to another digest"))
     }
 
-    /// A question is answered, and an approval used, before it expires.
+    /// Checks that a question is answered, and an approval used, before it expires.
     fn in_time(&self, at: Timestamp) -> Result<(), StoreError> {
         if self.expires_at.is_some_and(|expires_at| at < expires_at) {
             return Ok(());
@@ -329,8 +328,8 @@ impl LedgerRow {
         Err(self.refused("was approved too late, or too long ago"))
     }
 
-    /// A standing approval covers this tool with this schema, for its user, in its session, on its resource, for a while
-    /// and so many calls, until it is revoked.
+    /// Checks that a standing approval covers the call. It covers this tool with this schema, for its user, in its
+    /// session, on its resource. It lasts for a while and for so many calls, until it is revoked.
     fn rests_on(&self, grant: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
         let covers = |grant: &Grant| {
             grant.session == self.session
@@ -347,7 +346,7 @@ impl LedgerRow {
         Err(self.refused("rests on a standing approval that does not cover it"))
     }
 
-    /// Only the user whom the call is about decides on it.
+    /// Checks that the call's own user decides.
     fn decided(&mut self, by: &UserId) -> Result<(), StoreError> {
         if *by != self.user {
             return Err(self.refused("is decided on by another user"));

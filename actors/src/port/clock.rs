@@ -9,7 +9,7 @@ use crate::protocol::Timestamp;
 
 /// Tells the time of day.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// The present moment.
+    /// Gives the present moment.
     fn now(&self) -> Timestamp;
 }
 
@@ -19,7 +19,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // A clock before 1970 is as wrong as any; 0 keeps the order of what follows.
+        // Before 1970 a clock is plainly wrong; 0 keeps the order of what follows.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }

@@ -1,4 +1,4 @@
-//! The order to forget a user, and what became of it.
+//! The order to forget a user, and its result.
 
 use super::StoreError;
 use crate::protocol::{Timestamp, UserId};
@@ -6,41 +6,41 @@ use crate::protocol::{Timestamp, UserId};
 /// An order to erase all that a store has of one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forget {
-    /// Whose texts go.
+    /// The user whose texts are erased.
     pub user: UserId,
-    /// Who orders it: stays on record.
+    /// The user that orders it; stays on record.
     pub by: UserId,
-    /// When.
+    /// The moment of the order.
     pub at: Timestamp,
-    /// Statements that erase the user's rows in tables of toolkits and of the application, in their order. Each has the user
-    /// as `$1`; rows that a `DELETE` removes are counted. They are run in the transaction of the erasure; a store without SQL
-    /// has no such tables.
+    /// Statements that erase the user's rows in tables of toolkits and of the application, in their order. Each has the
+    /// user as `$1`; rows that a `DELETE` removes are counted. They run in the transaction of the erasure. A store
+    /// without SQL has no such tables.
     pub tables: Vec<&'static str>,
 }
 
-/// What was erased.
+/// The counts of what was erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Forgotten {
-    /// Sessions, with their names.
+    /// The sessions, with their names.
     pub sessions: u64,
-    /// Entries of transcripts that are no calls.
+    /// The entries of transcripts that are no calls.
     pub messages: u64,
-    /// Calls.
+    /// The calls.
     pub calls: u64,
-    /// Steps of calls. Their hashes stay.
+    /// The steps of calls. Their hashes stay.
     pub transitions: u64,
-    /// Rows in tables of toolkits and of the application.
+    /// The rows in tables of toolkits and of the application.
     pub rows: u64,
 }
 
-/// Why a user is not forgotten, or not wholly.
+/// A reason why a user is not forgotten, or not wholly.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForgetError {
     /// A runtime runs on the store, and keeps in memory what would be erased. Nothing was erased.
     #[error("a runtime uses the store: shut it down, and forget the user then")]
     InUse,
-    /// The rows are gone, but their bytes may still lie in the files: somebody reads there.
+    /// The rows are gone, but their bytes may still lie in the files, because another program reads there.
     #[error(
         "the rows were erased, but another program reads the database and their bytes may still be there: run it again when that program has ended"
     )]

@@ -1,4 +1,12 @@
-//! What the outside implements: a model, tools, a store, a clock. Object-safe, with boxed futures.
+//! The ports: what the outside implements. A model, tools, a store, a clock, and the pure rules that every store
+//! follows.
+//!
+//! The traits [`ChatModel`], [`Tool`], [`Store`] and [`Clock`] are object-safe, with boxed futures. A runtime calls
+//! them; they never call a runtime. Beside them stand the facts that a store writes ([`Write`]) and the rows that it
+//! gives back ([`LedgerRow`], [`StoredSession`], [`OpenTurn`]).
+//!
+//! Invariants: what a step makes of a call's row is computed here, so that every store answers alike. So is what an
+//! audit finds, and what a row counts against a user's room. No port knows an actor.
 
 mod audit;
 mod call_step;

@@ -1,4 +1,4 @@
-//! The model port: streams deltas, ends exactly once, by its return value.
+//! The model port: a model streams deltas and ends exactly once, by its return value.
 
 use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
@@ -10,16 +10,16 @@ use crate::protocol::{Completion, CompletionDelta, CompletionRequest, ToolSpec, 
 
 /// A chat model that can call tools.
 pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
-    /// What the runtime must know of it.
+    /// Gives what the runtime must know of the model.
     fn info(&self) -> ModelInfo;
 
-    /// Completes a chat. Deltas are pushed while it runs; the completion it returns is what counts.
+    /// Completes a chat. Deltas are pushed while the completion runs; the returned completion is what counts.
     ///
-    /// When `cancel` is cancelled it ends soon with [`ModelError::Cancelled`]; nothing it streamed is lost. Dropping
-    /// the future has the same effect, but nobody learns what was spent.
+    /// When `cancel` is cancelled the completion ends soon with [`ModelError::Cancelled`]; no streamed text is lost.
+    /// Dropping the future cancels it too, but does not tell what was spent.
     ///
-    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). Where it is nothing that
-    /// can be shown, [`CompletionDelta::Began`] tells of it; a model that streams nothing at all must end by then.
+    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). Where the first token
+    /// cannot be shown, [`CompletionDelta::Began`] tells of it. A model that streams nothing at all must end by then.
     fn complete(
         &self,
         request: CompletionRequest,
@@ -27,14 +27,15 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>>;
 
-    /// What of these tools' schemas its calls may break, although it promises calls that keep to them. Empty for models
-    /// that promise nothing of the kind. The runtime logs it at its start; the dispatcher checks every call anyway.
+    /// Gives the parts of these tools' schemas that its calls may break, although it promises calls that keep to them.
+    /// Empty for models that promise nothing of the kind. The runtime logs it at its start; the dispatcher checks every
+    /// call anyway.
     fn unconstrained(&self, _tools: &[ToolSpec]) -> Vec<Unconstrained> {
         Vec::new()
     }
 }
 
-/// A model that others hold, too.
+/// Shares one model between several holders.
 impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     fn info(&self) -> ModelInfo {
         (**self).info()
@@ -57,26 +58,26 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 /// A part of a tool's schema that a model's calls may break.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unconstrained {
-    /// The tool.
+    /// The name of the tool.
     pub tool: Arc<str>,
-    /// Where, as a JSON Pointer into its schema.
+    /// The place, as a JSON Pointer into the schema.
     pub place: String,
-    /// The keyword that cannot be followed; `size` where the schema is too large.
+    /// The keyword that the model does not follow; `size` where the schema is too large.
     pub keyword: String,
 }
 
 /// What the runtime must know of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// Its name, for people.
+    /// The model's name, for people.
     pub name: Cow<'static, str>,
-    /// Its family asks for several calls in one completion: the stream is read to its end.
+    /// Whether its family asks for several calls in one completion: the stream is then read to its end.
     pub has_parallel_calls: bool,
-    /// How many completions it can serve at once; the rest wait in a fair queue.
+    /// The number of completions that it can serve at once; others wait in a fair queue.
     pub max_concurrent: usize,
 }
 
-/// Where a model pushes what it generates. Never waits; cheap to clone.
+/// The receiver of what a model generates. Never blocks; cheap to clone.
 #[derive(Clone)]
 pub struct Deltas(Arc<dyn Fn(CompletionDelta<'_>) + Send + Sync>);
 
@@ -86,7 +87,7 @@ impl Deltas {
         Self(Arc::new(push))
     }
 
-    /// Hears nothing.
+    /// Drops each delta.
     #[must_use]
     pub fn ignored() -> Self {
         Self::new(|_| ())
@@ -109,26 +110,26 @@ impl fmt::Debug for Deltas {
     }
 }
 
-/// Why a completion has no end of its own.
+/// A reason why a completion has no end of its own.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// It was cancelled; this was spent.
+    /// The completion was cancelled.
     #[error("the completion was cancelled")]
     Cancelled {
-        /// Tokens until then.
+        /// The tokens spent until then.
         usage: Usage,
     },
     /// Too many completions wait already; nothing of this one has happened.
     #[error("too many completions wait for the model")]
     Overloaded {
-        /// When there will be a place, going by how long completions took lately. `None` if nobody knows.
+        /// When a slot is likely to be free, going by how long completions took lately. `None` before any has ended.
         retry_after: Option<Duration>,
     },
-    /// It failed.
+    /// The model failed.
     #[error("the model failed: {kind}")]
     Failed {
-        /// A type for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`, `ScriptExhausted`, or
-        /// another.
+        /// The kind, for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`,
+        /// `ScriptExhausted`, or another.
         kind: Cow<'static, str>,
         /// The cause, for the log only.
         #[source]
@@ -137,7 +138,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// A type for the user and for whoever watches.
+    /// Gives the kind of failure, for users and metrics.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -147,30 +148,30 @@ impl ModelError {
         }
     }
 
-    /// It took too long.
+    /// The completion took too long.
     pub const TIMEOUT: &'static str = "Timeout";
     /// Too many completions wait already.
     pub const OVERLOADED: &'static str = "Overloaded";
-    /// Whatever ran the model is gone.
+    /// The process or thread that ran the model is gone.
     pub const ENGINE_DIED: &'static str = "EngineDied";
-    /// What it was asked ended its process, again and again; the other completions are well.
+    /// The request ended the model's process again and again; other completions are well.
     pub const KILLED_ENGINE: &'static str = "KilledEngine";
-    /// It said nothing that can be used.
+    /// The answer has nothing that can be used.
     pub const BAD_OUTPUT: &'static str = "BadOutput";
-    /// It said the same again and again, and was stopped.
+    /// The answer repeated itself, and was stopped.
     pub const REPETITION: &'static str = "Repetition";
-    /// It reached its bound on tokens before it had said anything that can be used.
+    /// The answer reached its bound on tokens before it had anything that can be used.
     pub const TOO_LONG: &'static str = "AnswerTooLong";
-    /// The script has no completion left.
+    /// The script of a scripted model has no completion left.
     pub const SCRIPT_EXHAUSTED: &'static str = "ScriptExhausted";
 
-    /// A failure of this kind, without a cause.
+    /// Makes a failure of this kind, without a cause.
     #[must_use]
     pub fn failed(kind: impl Into<Cow<'static, str>>) -> Self {
         Self::Failed { kind: kind.into(), cause: None }
     }
 
-    /// A failure of this kind with its cause.
+    /// Makes a failure of this kind with its cause.
     #[must_use]
     pub fn failed_by(
         kind: impl Into<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! One runtime at a time has a store, whatever clones of it there are.
+//! The right to a store: one runtime at a time has it, however many clones the store has.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use std::sync::{
 #[derive(Debug, Clone, Default)]
 pub struct Occupancy(Arc<AtomicBool>);
 
-/// The right of one runtime to a store. Given back when it is released or dropped.
+/// The right of one runtime to a store. Releasing or dropping it gives the store back.
 #[derive(Debug)]
 pub struct Occupied(Arc<AtomicBool>, AtomicBool);
 
@@ -23,7 +23,7 @@ impl Occupancy {
 }
 
 impl Occupied {
-    /// Gives the store back. A second time changes nothing: another runtime may have it by then.
+    /// Gives the store back. A second release changes nothing, for another runtime may have it by then.
     pub fn release(&self) {
         if self.1.swap(false, SeqCst) {
             self.0.store(false, SeqCst);

@@ -1,15 +1,15 @@
-//! Waiting for an answer that comes within microseconds, without going to sleep for it.
+//! A wait for an answer that comes within microseconds, without parking the thread.
 
 use std::{future::poll_fn, pin::pin, task::Poll};
 
 use tokio::task::yield_now;
 
-/// So often it is looked for, while others run: for some hundred microseconds on an idle thread. Sending a thread to sleep
-/// and waking it costs tens of them, on both sides.
+/// Polls before the thread may park: some hundred microseconds on an idle thread, while other tasks run. Parking and
+/// waking a thread costs tens of them, on both sides.
 const LOOKS: usize = 64;
 
-/// Waits for a future that is expected to be ready within microseconds: others run meanwhile, but the thread does not go
-/// to sleep at once. What takes longer is waited for as always.
+/// Waits for a future that is expected to be ready within microseconds. Other tasks run meanwhile, but the thread does
+/// not park at once. A future that takes longer is awaited as usual.
 pub async fn poll_before_park<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..LOOKS {

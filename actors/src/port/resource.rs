@@ -1,11 +1,9 @@
-//! What a call works on: a key that calls of all sessions share, and how many of them may run at once.
+//! The resource of a call: a key that calls of all sessions share, and how many of them may run at once.
 
 use std::sync::Arc;
 
-/// What a call works on, by a name that the embedder chooses: `account/7`, a path, a host. Calls with the same key wait
-/// for one another, of whichever tool, session and user; calls with other keys do not.
-///
-/// One runs at a time, unless [`at_once`](Self::at_once) says otherwise.
+/// The resource that a call works on, by a name that the embedder chooses: `account/7`, a path, a host. Calls with the
+/// same key wait for one another, of whichever tool, session and user; calls with other keys do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     pub(crate) key: Arc<str>,
@@ -13,14 +11,14 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// The resource of this key, which one call has to itself.
+    /// Names a resource that one call has to itself.
     #[must_use]
     pub fn new(key: impl Into<Arc<str>>) -> Self {
         Self { key: key.into(), at_once: 1 }
     }
 
-    /// Lets so many calls run at once, at least one. Where calls with the same key say different numbers, the smallest
-    /// of those that would run together counts.
+    /// Lets so many calls run at once, at least one. Where calls with the same key name different numbers, the smallest
+    /// counts of those that would run together.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         self.at_once = count.max(1);

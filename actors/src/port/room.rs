@@ -1,15 +1,16 @@
-//! How much is stored of a user: every store counts alike, and refuses a turn where it is too much already.
+//! The room that a user takes in a store: every store counts alike, and refuses a turn where too much is stored
+//! already.
 
 use std::io;
 
 use serde::Serialize;
 
-/// Bytes that an entry of a transcript or a step of a call counts beside its text: for its columns and indexes, and for the
-/// rows of its turn and its call. So a turn of two short messages counts 596 bytes and takes 546 of an SQLite file, and a
-/// call that reads counts 1,134 and takes 1,434, as measured over 60 and 40 of them.
+/// Bytes that an entry of a transcript or a step of a call counts beside its text: for its columns and indexes, and for
+/// the rows of its turn and its call. With it, a turn of two short messages counts 596 bytes and takes 546 of an SQLite
+/// file. A call that reads counts 1,134 and takes 1,434, as measured over 60 and 40 of them.
 pub const ROW_BYTES: u64 = 256;
 
-/// What an entry of a transcript or a step of a call counts: its bytes as JSON, and [`ROW_BYTES`].
+/// Counts the bytes of an entry of a transcript or a step of a call: its bytes as JSON, and [`ROW_BYTES`].
 #[must_use]
 pub fn stored_bytes(text: &impl Serialize) -> u64 {
     let mut count = Count(ROW_BYTES);

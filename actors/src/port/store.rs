@@ -1,4 +1,4 @@
-//! The store port: durable facts go in through one open transaction, reads go beside it.
+//! The store port: durable facts go in through an open transaction, reads go beside it.
 
 use std::{
     any::{Any, TypeId},
@@ -25,25 +25,26 @@ use crate::{
 
 /// A durable store. Futures of [`Transaction`] are never dropped by the runtime; futures of reads may be.
 pub trait Store: Send + Sync + fmt::Debug + 'static {
-    /// The type behind [`Transaction::connection`] and [`Reader::connection`].
+    /// Gives the type behind [`Transaction::connection`] and [`Reader::connection`].
     fn connection_type(&self) -> ConnectionType;
 
-    /// The keys under which what persons decided, and whose a session is, are sealed. An approval that none of them sealed
-    /// counts for nothing, and [`owner`](Self::owner) and [`session`](Self::session) fail where the owner's seal does not
-    /// fit. Where the tables outlive the process, so must the keys, and whoever can write the tables must not have them.
+    /// Gives the keys that seal persons' decisions and the owners of sessions. An approval that none of them sealed
+    /// does not count. [`owner`](Self::owner) and [`session`](Self::session) fail where the owner's seal does not fit.
+    /// Where the tables outlive the process, so must the keys, and a program that can write the tables must not have
+    /// them.
     fn keys(&self) -> &SealKeys;
 
-    /// How many transactions may be open at once. SQLite: 1.
+    /// Tells how many transactions may be open at once. SQLite: 1.
     fn writers(&self) -> usize {
         1
     }
 
-    /// Tells which runtime has the store: what one runtime runs, another would take for what a crash cut off. A store of
-    /// which there can be only one handle needs none, and one that hands on to another gives that one's.
+    /// Tells which runtime has the store: a second runtime would take what the first one runs for what a crash cut off.
+    /// A store with only one handle needs none, and a store that wraps another gives that one's.
     fn occupancy(&self) -> Option<&Occupancy>;
 
-    /// Whether tools may only read here, because what they did would be recorded nowhere that stays. A runtime then takes no
-    /// other tools.
+    /// Tells whether tools may only read here, because no lasting record of their effects would be kept. A runtime then
+    /// takes no other tools.
     fn only_reads(&self) -> bool {
         false
     }
@@ -54,19 +55,20 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Lends a connection that cannot write, for reading tools.
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>>;
 
-    /// Gives whose session it is; `None` if it was never opened.
+    /// Gives the owner of a session; `None` if it was never opened.
     fn owner<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>>;
 
-    /// Gives a session with its transcript, the calls that have ended included; `None` if it was never opened.
+    /// Gives a session with its transcript, ended calls included; `None` if it was never opened.
     fn session<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Gives a part of a transcript: of at most `max` numbers from this one on. One that begins behind the end is empty.
+    /// Gives a part of a transcript: at most `max` numbers from this one on. A part that begins behind the end is
+    /// empty.
     fn transcript<'a>(
         &'a self,
         session: &'a SessionId,
@@ -74,8 +76,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         max: usize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>>;
 
-    /// Gives the sessions whose turn has begun and not ended, the turn that began first before the others; those of one
-    /// moment by the names of their sessions.
+    /// Gives the sessions whose turn has begun and not ended, earliest turn first; those of one moment by the names of
+    /// their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
     /// Gives the turn that was submitted to this session under this key.
@@ -85,37 +87,37 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
-    /// Gives the calls that match, in the order in which they were proposed. A call of which something cannot be read hides
-    /// no other: it says so in [`LedgerRow::unreadable`].
+    /// Gives the calls that match, in the order in which they were proposed. An unreadable call hides no other: it says
+    /// so in [`LedgerRow::unreadable`].
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>>;
 
-    /// Gives all transitions of a session in the order of their chain, and where the session row says it ends.
+    /// Gives all transitions of a session in the order of their chain, and the end that the session row tells.
     fn links<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>>;
 
-    /// Erases all sessions of a user, their names included, and leaves an [`ErasedChain`] of each. Refused while a runtime
-    /// has the store. It can be cut off at any moment and ordered again: the rows go in one transaction, and the bytes
-    /// that they leave in files are written over afterwards, whether there were rows or not.
+    /// Erases all sessions of a user, their names included, and leaves an [`ErasedChain`] of each. Refused while a
+    /// runtime has the store. It can be cut off at any moment and ordered again. The rows go in one transaction; the
+    /// bytes that they leave in files are written over afterwards, also where no rows were left.
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>>;
 
-    /// Gives what stays of the chains of users who were forgotten, in the order of their ids.
+    /// Gives what stays of the chains of forgotten users, in the order of their ids.
     fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>>;
 
     /// Ends the store after everything else has ended: files are closed, locks released.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// An open write transaction. Dropped without `commit`, nothing of it ever happened.
+/// An open write transaction. Dropping it without `commit` undoes all of it.
 pub trait Transaction: Send {
     /// Begins a part that can be undone by itself. Parts nest: `keep` and `undo` end the innermost.
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Keeps what came since the savepoint. Fails if somebody ended the transaction in between.
+    /// Keeps what came since the savepoint. Fails if the transaction was ended in between.
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Undoes what came since the savepoint, and ends it.
@@ -135,11 +137,11 @@ pub trait Transaction: Send {
         })
     }
 
-    /// Says about which call the next savepoint will write: a store may look up, as that begins, what it must know then.
+    /// Tells which call the next savepoint will write: a store may look up, as that begins, what it must know then.
     fn prefetch(&mut self, _call: CallKey) {}
 
-    /// Writes facts in their order, keeps the innermost part and begins another. After a refusal the part that was written
-    /// in is still open, to be undone. A store may do it in fewer steps.
+    /// Writes facts in their order, keeps the innermost part and begins another. After a refusal that part is still
+    /// open, to be undone. A store may do it in fewer steps.
     fn advance_savepoint<'a>(
         &'a mut self,
         writes: &'a [Write],
@@ -151,33 +153,33 @@ pub trait Transaction: Send {
         })
     }
 
-    /// Says for how long a borrower may have the connection. A statement that the borrower left running is cut off then, and
-    /// so is one of a borrower that has not ended; what the store itself does is never cut off.
+    /// Tells how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
+    /// also where the borrower has gone. The store's own statements are never cut off.
     fn lend_for(&mut self, _deadline: Duration) {}
 
-    /// The driver's own connection, e.g. `SqliteConnection`.
+    /// Gives the driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 
-    /// Makes all that was kept durable.
+    /// Makes everything that was kept durable.
     fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
 }
 
-/// Names a call and the session that it belongs to.
+/// The name of a call, with its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallKey {
-    /// The session.
+    /// The session that the call belongs to.
     pub session: SessionId,
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
 }
 
-/// A connection that cannot write. Given back when dropped.
+/// A connection that cannot write. Dropping it gives it back.
 pub trait Reader: Send {
-    /// The driver's own connection, e.g. `SqliteConnection`.
+    /// Gives the driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 }
 
-/// Names the type of connection that a store lends and a tool needs.
+/// The type of connection that a store lends and a tool needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionType {
     id: TypeId,
@@ -185,7 +187,7 @@ pub struct ConnectionType {
 }
 
 impl ConnectionType {
-    /// The name of this type.
+    /// Names this type.
     #[must_use]
     pub fn of<C: Any>() -> Self {
         Self { id: TypeId::of::<C>(), name: std::any::type_name::<C>() }
@@ -198,107 +200,107 @@ impl fmt::Display for ConnectionType {
     }
 }
 
-/// One durable fact.
+/// A durable fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
     /// The session exists and belongs to this user. Writing it again changes nothing; another user is refused.
     Session {
-        /// The session.
+        /// The id of the session.
         session: SessionId,
-        /// Its user.
+        /// The user that owns it.
         user: UserId,
-        /// When it was opened.
+        /// The moment at which it was opened.
         at: Timestamp,
     },
     /// A turn began. Refused while another is open, and where another was submitted under the same key.
     TurnStarted {
-        /// The session.
+        /// The session in which it began.
         session: SessionId,
-        /// The turn.
+        /// The id of the turn.
         turn: TurnId,
-        /// When.
+        /// The moment at which it began.
         at: Timestamp,
-        /// How it is run.
+        /// The options that it runs with.
         options: TurnOptions,
         /// The hash of what the user typed.
         text: Digest,
-        /// So much may be stored of the session's user, counted by [`stored_bytes`](super::stored_bytes) over the
-        /// messages and the steps of calls of all sessions. Where it is more, the turn is refused as
-        /// [`StoreError::TooMuchStored`].
+        /// The most bytes that may be stored of the session's user before the turn.
+        /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all sessions. Where more
+        /// is stored, the turn is refused as [`StoreError::TooMuchStored`].
         max_stored_bytes: u64,
     },
-    /// Something happened to a turn that has begun and not ended; refused for any other.
+    /// A step of a turn that has begun and not ended; refused for any other turn.
     Turn {
-        /// The session.
+        /// The session of the turn.
         session: SessionId,
-        /// The turn.
+        /// The turn that takes the step.
         turn: TurnId,
-        /// When.
+        /// The moment of the step.
         at: Timestamp,
-        /// What.
+        /// The step itself.
         step: TurnStep,
     },
     /// A turn ended.
     TurnEnded {
-        /// The session.
+        /// The session of the turn.
         session: SessionId,
-        /// The turn.
+        /// The turn that ended.
         turn: TurnId,
-        /// When.
+        /// The moment at which it ended.
         at: Timestamp,
-        /// The entry of the transcript behind which the end stands. Entries of the turn may follow: a handler that outlived
-        /// its session ends later than the turn.
+        /// The entry of the transcript behind which the end stands. Entries of the turn may follow: a handler that
+        /// outlived its session ends later than the turn.
         behind: u64,
-        /// How.
+        /// How the turn ended.
         ending: TurnEnding,
         /// Why it failed, if it did.
         error: Option<TurnError>,
-        /// What it cost.
+        /// The cost of its completions.
         usage: Usage,
     },
     /// An entry of the transcript that is no tool call. A second entry of the same number is refused.
     Message {
-        /// The session.
+        /// The session of the transcript.
         session: SessionId,
-        /// The entry.
+        /// The entry itself.
         message: ChatMessage,
     },
     /// A step of a tool call. Writing the step that the call took last again changes nothing; an illegal one is
-    /// refused. With `Ended` the call becomes an entry of the transcript, under the number it was proposed with.
+    /// refused. With `Ended` the call becomes an entry of the transcript, under the number of its proposal.
     ///
-    /// The store itself holds what an approval is bound to (see [`LedgerRow::after`]): seal, digest, arguments, user, the
-    /// time of its question and its own, that it is used once, and the standing approval it may rest on, of which each use
-    /// has a number of its own.
+    /// The store itself checks what an approval is bound to (see [`LedgerRow::after`]): seal, digest, arguments, user
+    /// and time. It also checks that an approval is used once, and the standing approval that it may rest on. Each use
+    /// of a standing approval has its own number.
     Call {
-        /// The session.
+        /// The session of the call.
         session: SessionId,
-        /// The call.
+        /// The call that takes the step.
         call: CallId,
-        /// When.
+        /// The moment of the step.
         at: Timestamp,
-        /// The step.
+        /// The step itself.
         transition: Transition,
     },
-    /// The standing approvals of a session end: each by a step of the call about which it was given. Without any it
+    /// The standing approvals of a session end, each by a step of the call about which it was given. Without any it
     /// changes nothing.
     Revoke {
-        /// The session.
+        /// The session of the approvals.
         session: SessionId,
-        /// Only of this tool; `None`: all.
+        /// The tool whose approvals end; `None` for all tools.
         tool: Option<Arc<str>>,
-        /// Who ends them.
+        /// The user that ends them.
         by: UserId,
-        /// When.
+        /// The moment at which they end.
         at: Timestamp,
     },
 }
 
-/// What the store says of a session.
+/// A session with its transcript and its open turn, as the store has them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSession {
-    /// The session itself.
+    /// The session's own row.
     pub row: SessionRow,
-    /// Its transcript, in order.
+    /// The transcript, in order.
     pub messages: Vec<ChatMessage>,
     /// The turn that has begun and not ended.
     pub open_turn: Option<OpenTurn>,
@@ -307,45 +309,45 @@ pub struct StoredSession {
 /// A session without its transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its id.
+    /// The id of the session.
     pub session: SessionId,
-    /// Whose it is.
+    /// The user that owns it.
     pub user: UserId,
-    /// When it was opened first.
+    /// The moment at which it was first opened.
     pub opened_at: Timestamp,
-    /// The highest number that an entry of its transcript or a proposed call has; 0 for none.
+    /// The highest number of an entry of its transcript or of a proposed call; 0 for none.
     pub last_seq: u64,
 }
 
-/// Which calls of the ledger are asked for.
+/// A choice of calls of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerFilter {
-    /// Only of this session.
+    /// Chooses calls of this session only.
     pub session: Option<SessionId>,
-    /// Only this call.
+    /// Chooses this call only.
     pub call: Option<CallId>,
-    /// Only calls that have not ended.
+    /// Chooses calls that have not ended.
     pub only_open: bool,
-    /// Only calls about which a standing approval was given that has not been revoked.
+    /// Chooses calls about which a standing approval was given that is not revoked.
     pub only_grants: bool,
-    /// Only calls of which nobody can tell whether they took effect.
+    /// Chooses calls whose effect is unknown.
     pub only_unknown: bool,
-    /// Only calls that rest on the standing approval that was given about this one.
+    /// Chooses calls that rest on the standing approval given about this one.
     pub rests_on: Option<CallId>,
 }
 
-/// All that the ledger says of a call.
+/// The ledger's row of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedgerRow {
-    /// The session.
+    /// The session of the call.
     pub session: SessionId,
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// The turn.
+    /// The turn of the call.
     pub turn: TurnId,
-    /// Its place in the transcript.
+    /// The number of the call in the transcript.
     pub seq: u64,
-    /// Whose data it is about.
+    /// The user whose data the call is about.
     pub user: UserId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
@@ -356,51 +358,51 @@ pub struct LedgerRow {
     pub asked: Option<Value>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
-    /// The tool with its schema, as the person was asked about it.
+    /// The digest of the tool with its schema, as the person was asked about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
     /// Every byte that the person was shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Box<Shown>>,
-    /// What the approval and the run are bound to.
+    /// The digest that the approval and the run are bound to.
     pub digest: Option<Digest>,
-    /// Where it stands.
+    /// The state of the call.
     pub state: CallState,
-    /// How it ended.
+    /// The outcome, once the call has ended.
     pub outcome: Option<ToolOutcome>,
-    /// What it did to the world; `None` until it has ended.
+    /// The effect on the world; `None` until the call has ended.
     pub effect: Option<Effect>,
-    /// Whether its outcome was given to anybody.
+    /// Whether the outcome was given to a reader.
     pub result: Option<CallResult>,
-    /// Who decided.
+    /// The user that decided.
     pub decided_by: Option<UserId>,
-    /// How it was approved.
+    /// How the call was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// Shows that the approval was decided where the keys are.
+    /// The code that shows that the approval was decided where the keys are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
-    /// When it was approved.
+    /// The moment of the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<Timestamp>,
-    /// Until when its question can be answered; once it is approved, until when it can begin to run.
+    /// The moment until which its question can be answered; once approved, until which it can begin to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// When the standing approval that was given about it was revoked.
+    /// The moment at which the standing approval given about it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Who found out what it did, where its effect was unknown when it ended.
+    /// The handler or person that found out what it did, where its effect was unknown when it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
-    /// When.
+    /// The moment at which its effect was resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<Timestamp>,
-    /// When it was proposed.
+    /// The moment of its proposal.
     pub proposed_at: Timestamp,
-    /// When it ended.
+    /// The moment of its end.
     pub ended_at: Option<Timestamp>,
-    /// What the store holds of the call and cannot read, by name: something beside this program has written it. In place of
-    /// an outcome stands an error of the code `unreadable`, in place of arguments the raw text.
+    /// The names of stored values that cannot be read: something beside this program has written them. In place of an
+    /// outcome stands an error of the code `unreadable`, in place of arguments the raw text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! The tool port: what a tool is told, what it may touch, and how it says what happened.
+//! The tool port: what a tool is given, what it may touch, and how it reports what happened.
 
 use std::{
     any::{Any, TypeId},
@@ -23,40 +23,40 @@ use crate::protocol::{
 
 /// A tool. Made from a typed async function by `madang::tool`, or by hand.
 pub trait Tool: Send + Sync + fmt::Debug + 'static {
-    /// Its description; always the same.
+    /// Gives its description; always the same.
     fn spec(&self) -> &ToolSpec;
 
-    /// The connection that its handler needs. Compared with its effect when it is registered, and with the store when
-    /// the runtime is built.
+    /// Gives the connection that its handler needs. It is compared with the tool's effect at registration, and with the
+    /// store when the runtime is built.
     fn needs(&self) -> Option<Need> {
         None
     }
 
-    /// Whether the handler can read these arguments, which the schema allows. A problem is a `validation` error: nobody
-    /// is asked and nothing is run.
+    /// Checks that the handler can read these arguments, which the schema allows. A problem is a `validation` error: no
+    /// question is asked and nothing runs.
     ///
     /// # Errors
-    /// What does not fit, without the value.
+    /// The [`Problem`] says what does not fit, without the value.
     fn accepts(&self, _arguments: &Value) -> Result<(), Problem> {
         Ok(())
     }
 
-    /// Whether these validated arguments must be confirmed. Asked for `Destructive` tools only.
+    /// Tells whether these validated arguments must be confirmed. Only a `Destructive` tool is asked.
     fn asks(&self, _arguments: &Value) -> bool {
         true
     }
 
-    /// What will happen, for the question to a person; `None` takes a general sentence.
+    /// Tells what will happen, for the question to a person; `None` takes a general sentence.
     fn consequence(&self, _arguments: &Value, _locale: Locale) -> Option<String> {
         None
     }
 
-    /// Whether [`consequence_from`](Self::consequence_from) is asked before `consequence`.
+    /// Tells whether [`consequence_from`](Self::consequence_from) is asked before `consequence`.
     fn looks_before_asking(&self) -> bool {
         false
     }
 
-    /// What will happen, told from what the store has at the moment of the question, on a connection that cannot write.
+    /// Tells what will happen, from what the store has when the question is asked, on a connection that cannot write.
     /// Where it fails or takes longer than the store may, `consequence` speaks. The store may change until the answer.
     fn consequence_from<'a>(
         &'a self,
@@ -67,15 +67,15 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         Box::pin(async { Ok(None) })
     }
 
-    /// What these validated arguments are to work on: at most as many calls as it says run at once on the same resource,
-    /// over all sessions and users. Who comes later waits, as for a place of its tool: first come first served, for at
-    /// most the tool's timeout, then it ends as `overloaded`. `None` waits for nobody.
+    /// Names the resource that these validated arguments work on. At most as many calls as it allows run at once on it,
+    /// over all sessions and users. Later calls wait in order, for at most the tool's timeout, and then end as
+    /// `overloaded`. With `None` the call waits for no other.
     fn resource(&self, _arguments: &Value, _ctx: &ToolContext) -> Option<Resource> {
         None
     }
 
-    /// Slow work before the transaction is taken, for transactional tools. Its result is handed to `call`.
-    /// Past the tool's timeout its future is dropped, so it must leave no effect behind.
+    /// Does slow work before the transaction is taken, for transactional tools. Its result is handed to `call`. Past
+    /// the tool's timeout its future is dropped, so it must leave no effect behind.
     fn prepare<'a>(
         &'a self,
         _arguments: &'a Value,
@@ -87,8 +87,8 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
     /// Runs the handler on validated arguments.
     ///
     /// Past its deadline the future is dropped where it was lent a connection: with [`Access::Transaction`] its writes
-    /// are then undone, with [`Access::Read`] there are none. Without, it is never dropped. A mutex held during a panic
-    /// stays poisoned.
+    /// are then undone, with [`Access::Read`] it made none. Without a connection it is never dropped. A mutex held
+    /// during a panic stays poisoned.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -101,14 +101,14 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 /// The connection that a handler needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// One that cannot write: for tools whose effect is `Read`, and for no others.
+    /// A connection that cannot write: for tools whose effect is `Read`, and for no others.
     Reader(ConnectionType),
-    /// That of the transaction in which the call is recorded: for tools that write.
+    /// The connection of the transaction in which the call is recorded: for tools that write.
     Transaction(ConnectionType),
 }
 
 impl Need {
-    /// The type of the connection.
+    /// Gives the type of the connection.
     #[must_use]
     pub const fn connection(self) -> ConnectionType {
         match self {
@@ -117,10 +117,10 @@ impl Need {
     }
 }
 
-/// What a handler of this call may touch.
+/// The connection that a handler of this call may use.
 #[derive(Debug)]
 pub enum Access<'a> {
-    /// Nothing of the store: a tool with effects elsewhere, or none.
+    /// No connection: a tool with effects elsewhere, or none.
     None,
     /// A connection that cannot write.
     Read(&'a mut (dyn Any + Send)),
@@ -128,7 +128,7 @@ pub enum Access<'a> {
     Transaction(&'a mut (dyn Any + Send)),
 }
 
-/// What a tool's `prepare` step made for its `call`.
+/// The value that a tool's `prepare` step made for its `call`.
 #[derive(Debug, Default)]
 pub struct Prepared(Option<Box<dyn Any + Send>>);
 
@@ -145,21 +145,21 @@ impl Prepared {
     }
 }
 
-/// What a handler gives: an outcome, or why it has none.
+/// The result of a handler: an outcome, or why it has none.
 pub type ToolResult<T> = Result<T, ToolFault>;
 
-/// Why a handler has no outcome.
+/// A reason why a handler has no outcome.
 #[derive(Debug)]
 pub enum ToolFault {
-    /// It found a rule broken: told as it is.
+    /// A rule was broken, and the model is told which.
     Rule(ToolErr),
-    /// It failed unexpectedly: only the type is told, the cause is logged.
+    /// The handler failed unexpectedly: only the type is told, the cause is logged.
     Unexpected {
-        /// The type.
+        /// The type of the failure.
         fault: Fault,
-        /// The cause.
+        /// The error beneath it, for the log.
         cause: Box<dyn Error + Send + Sync>,
-        /// Where it became a fault, if [`ToolFault::keep_stacks`] was called.
+        /// The stack at which it became a fault, if [`ToolFault::keep_stacks`] was called.
         stack: Option<Box<Backtrace>>,
     },
 }
@@ -168,7 +168,7 @@ pub enum ToolFault {
 static KEEPS_STACKS: AtomicBool = AtomicBool::new(false);
 
 impl ToolFault {
-    /// A broken rule, with its code and its reason in the session's language.
+    /// Reports a broken rule, with its code and its reason in the session's language.
     #[must_use]
     pub fn rule(code: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
         Self::Rule(ToolErr {
@@ -178,7 +178,7 @@ impl ToolFault {
         })
     }
 
-    /// An unexpected failure that gives itself a type.
+    /// Reports an unexpected failure that gives itself a type.
     #[must_use]
     pub fn unexpected(fault: Fault, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let keeps_stack = KEEPS_STACKS.load(Ordering::Relaxed);
@@ -186,28 +186,29 @@ impl ToolFault {
         Self::Unexpected { fault, cause: cause.into(), stack }
     }
 
-    /// Lets all unexpected failures of this process keep the stack on which they were made, for the log. It takes some
-    /// milliseconds to write one, so the embedder says whether it is wanted (`Builder::panic_hook`).
+    /// Lets all unexpected failures of this process keep the stack on which they were made, for the log. Writing a
+    /// stack takes some milliseconds, so the embedder asks for it (`Builder::panic_hook`).
     pub fn keep_stacks() {
         KEEPS_STACKS.store(true, Ordering::Relaxed);
     }
 }
 
-/// Lets a handler use `?` on any error: it is then an `Error`, unless it says more by [`ToolFault::unexpected`].
+/// Lets a handler use `?` on any error. The fault is then an `Error`, unless [`ToolFault::unexpected`] gives it another
+/// type.
 impl<E: Error + Send + Sync + 'static> From<E> for ToolFault {
     fn from(cause: E) -> Self {
         Self::unexpected(Fault::default(), cause)
     }
 }
 
-/// What a handler is told of its call.
+/// What a handler is told about its call.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The session that asked.
     pub session: SessionId,
-    /// Whose data it is about.
+    /// The user whose data the call is about.
     pub user: UserId,
-    /// The call: an idempotency key for whatever the tool calls outside.
+    /// The call: an idempotency key for requests that the tool sends outside.
     pub call: CallId,
     /// The language of reasons and texts.
     pub locale: Locale,
@@ -215,21 +216,21 @@ pub struct ToolContext {
     pub time_zone: Arc<str>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Cancelled when the turn was dismissed or the runtime shuts down: a long plain handler may end early if it can
-    /// still say truthfully what it did.
+    /// Cancelled when the turn was dismissed or the runtime shuts down. A long plain handler may then end early if it
+    /// can still tell truthfully what it did.
     pub cancelled: CancellationToken,
-    /// Whatever the embedder put in.
+    /// The values that the embedder handed in.
     pub extensions: Extensions,
 }
 
 impl ToolContext {
-    /// The present moment by the runtime's clock.
+    /// Gives the present moment by the runtime's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Gives what the embedder put in under this type.
+    /// Gives the embedder's value of this type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.get()

@@ -1,4 +1,4 @@
-//! A part of a transcript, read in order, with the ends of turns in their places: what a reader missed.
+//! A part of a transcript, read in order, with the ends of turns in their places.
 
 use super::StoredEnd;
 use crate::protocol::{ChatMessage, Locale, Timestamp};
@@ -6,7 +6,7 @@ use crate::protocol::{ChatMessage, Locale, Timestamp};
 /// A part of a transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TranscriptPart {
-    /// Entries in order. Calls that have not ended are none.
+    /// The entries in order. A call that has not ended has no entry.
     pub entries: Vec<StoredEntry>,
     /// The number from which to read on; `None` where the transcript ends.
     pub next: Option<u64>,
@@ -15,7 +15,7 @@ pub struct TranscriptPart {
 /// An entry, and the end of its turn where that stands right behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEntry {
-    /// The entry.
+    /// The entry itself.
     pub message: ChatMessage,
     /// The language of its turn.
     pub locale: Locale,
@@ -26,7 +26,7 @@ pub struct StoredEntry {
 /// A number of a transcript, as a store finds it.
 #[derive(Debug, Clone)]
 pub struct TranscriptRow {
-    /// The number.
+    /// The number in the transcript.
     pub seq: u64,
     /// The entry; `None` for a call that has not ended.
     pub message: Option<ChatMessage>,
@@ -37,7 +37,7 @@ pub struct TranscriptRow {
 }
 
 impl TranscriptPart {
-    /// Makes a part of so many numbers of rows in order, of which there must be one more where there is one.
+    /// Makes a part of at most `max` numbers. `rows` must have one more row where the transcript goes on.
     #[must_use]
     pub fn of(rows: Vec<TranscriptRow>, max: usize) -> Self {
         let next = rows.get(max).map(|row| row.seq);

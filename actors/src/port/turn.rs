@@ -1,80 +1,80 @@
-//! What a store keeps of turns: enough to go on with one that its process left open.
+//! What a store keeps of turns: enough to go on with a turn that its process left open.
 
 use crate::protocol::{
     Digest, SessionId, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
 };
 
-/// What happens to a turn that has begun and not ended.
+/// A step of a turn that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStep {
     /// A completion asked for tools. Written together with the proposals of all its calls, or with the first step of
     /// its only one. Rounds come in their order, each once.
     Called {
-        /// Which round, from 1.
+        /// The number of the round, from 1.
         round: u32,
-        /// The place in the transcript of the first of its calls.
+        /// The number in the transcript of the first of its calls.
         from: u64,
-        /// What the turn's completions have cost so far.
+        /// The cost of the turn's completions so far.
         usage: Usage,
     },
-    /// The screen was dismissed.
+    /// The user dismissed the turn.
     Dismissed,
-    /// It goes on after its process, or its session, was gone.
+    /// The turn goes on after its process, or its session, was gone.
     Resumed,
-    /// It was left open in order, and what it was resumed before counts no more.
+    /// The runtime left the turn open in order; earlier resumptions count no more.
     Suspended,
 }
 
 /// A turn that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTurn {
-    /// The turn.
+    /// The id of the turn.
     pub turn: TurnId,
-    /// How it is run.
+    /// The options that it runs with.
     pub options: TurnOptions,
     /// The hash of what the user typed.
     pub text: Digest,
-    /// Rounds whose completion asked for tools.
+    /// The number of rounds whose completion asked for tools.
     pub round: u32,
-    /// The place of the first call of the last of them; 0 before the first.
+    /// The number in the transcript of the first call of the last round; 0 before the first.
     pub from: u64,
-    /// What its completions have cost until then.
+    /// The cost of its completions until then.
     pub usage: Usage,
-    /// The screen was dismissed.
+    /// Whether the user dismissed the turn.
     pub is_dismissed: bool,
-    /// How often it was resumed since its last round or its last orderly end.
+    /// The number of resumptions since its last round or its last orderly end.
     pub resumes: u32,
 }
 
 /// A session whose turn has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedSession {
-    /// The session.
+    /// The id of the session.
     pub session: SessionId,
-    /// Whose it is.
+    /// The user whose session it is.
     pub user: UserId,
-    /// The turn.
+    /// The turn that was cut off.
     pub turn: TurnId,
 }
 
-/// A turn that is known by its idempotency key.
+/// A turn that was found by its idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmittedTurn {
-    /// The turn.
+    /// The id of the turn.
     pub turn: TurnId,
     /// The hash of what the user typed.
     pub text: Digest,
-    /// How it ended, if it has.
+    /// The end of the turn, if it has one.
     pub end: Option<StoredEnd>,
 }
 
-/// How a turn ended, as it is stored.
+/// The end of a turn, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEnd {
-    /// How.
+    /// How the turn ended.
     pub ending: TurnEnding,
     /// Why it failed, if it did.
     pub error: Option<TurnError>,
-    /// What it cost.
+    /// The cost of its completions.
     pub usage: Usage,
 }

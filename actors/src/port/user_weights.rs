@@ -1,4 +1,4 @@
-//! How much of the model's time each user gets.
+//! The weights by which users share the model's time.
 
 use std::{
     fmt,
@@ -8,8 +8,8 @@ use std::{
 
 use crate::protocol::UserId;
 
-/// The weight of each user. A user with twice the weight of another is served twice as many tokens while both wait for the
-/// model; the sessions of one user weigh the same.
+/// The weight of each user. A user with twice the weight of another is served twice as many tokens while both wait for
+/// the model; the sessions of one user weigh the same.
 #[derive(Clone, Default)]
 pub struct UserWeights(Option<Arc<Weight>>);
 
@@ -19,17 +19,17 @@ impl UserWeights {
     /// The greatest weight; the least is 1. Wider apart, the user with the least would wait for minutes.
     pub const MOST: u32 = 100;
 
-    /// Asks a function, each time a user asks for a completion. It must not block: completions that end wait for it.
-    /// Where it panics the weight is 1.
+    /// Asks a function for the weight, each time a user asks for a completion. It must not block: completions that end
+    /// wait for it. Where it panics the weight is 1.
     pub fn new(weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(weight)))
     }
 
-    /// The weight of a user, from 1 to [`MOST`](Self::MOST); 1 where nothing else was said.
+    /// Gives the weight of a user, from 1 to [`MOST`](Self::MOST); 1 where no function was given.
     #[must_use]
     pub fn of(&self, user: &UserId) -> u32 {
         let Some(weight) = &self.0 else { return 1 };
-        // A panic here would end what serves everybody.
+        // A panic here would end what serves all users.
         let asked = panic::catch_unwind(AssertUnwindSafe(|| weight(user)));
         asked.unwrap_or(1).clamp(1, Self::MOST)
     }
