@@ -1,4 +1,4 @@
-//! The shell of the DispatcherActor: it keeps no state of its own besides the calls that run.
+//! The shell of the DispatcherActor: it keeps no state of its own beside the calls that run.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl Actor for DispatcherActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {
-            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is moved
-            // as a whole about ten times.
+            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is
+            // moved as a whole about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Responder::new(&request, reply, around);
                 drop(around.tasks.spawn(Box::pin(call::begin(request, reply, around.clone()))));

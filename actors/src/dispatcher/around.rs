@@ -1,4 +1,4 @@
-//! Holds what all calls of a runtime share.
+//! The context that all calls of a runtime share.
 
 use std::{
     collections::HashSet,
@@ -21,32 +21,32 @@ use crate::{
 /// Holds what all calls of a runtime share.
 #[derive(Debug)]
 pub struct CallContext {
-    /// The tools.
+    /// The tools by name.
     pub registry: Arc<ToolRegistry>,
     /// The bounds.
     pub limits: Arc<Limits>,
-    /// Where calls are recorded.
+    /// The store in which calls are recorded.
     pub store: StoreHandle,
-    /// Where questions are asked.
+    /// The actor that asks questions.
     pub confirm: Address<ConfirmMsg>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// What the embedder put in.
+    /// The values that the embedder handed in.
     pub extensions: Extensions,
-    /// Running calls outlive whoever asked; shutdown waits for them.
+    /// Running calls outlive their asker; shutdown waits for them.
     pub tasks: TaskTracker,
-    /// Who is let in: shared by all that a runtime counts.
+    /// The permits of users, shared with the rest of the runtime.
     pub admission: Admission,
-    /// The permits of tools, and of what they work on.
+    /// The permits of tools, and of the resources that they work on.
     pub(super) permits: Permits,
     handlers: Handlers,
 }
 
-/// The calls whose handlers run and may have effects outside of the store. Each of them holds a place.
+/// The calls whose handlers run and may have effects outside of the store. Each of them holds a permit.
 #[derive(Debug, Clone, Default)]
 struct Handlers(Arc<Mutex<HashSet<CallId>>>);
 
-/// While it lives, the handler of this call runs, or what it did is being recorded.
+/// While it lives, the handler of this call runs, or its effect is being recorded.
 #[derive(Debug)]
 #[must_use = "dropped, it says that the handler has ended"]
 pub(super) struct HandlerRuns {
@@ -67,7 +67,7 @@ impl Drop for HandlerRuns {
 }
 
 impl CallContext {
-    /// Collects what surrounds the calls of a runtime.
+    /// Collects what the calls of a runtime share.
     #[must_use]
     pub fn new(
         registry: Arc<ToolRegistry>,
@@ -93,19 +93,19 @@ impl CallContext {
         }
     }
 
-    /// A handler begins that may have effects outside of the store.
+    /// Notes that a handler begins that may have effects outside of the store.
     pub(super) fn handler_begins(&self, call: CallId) -> HandlerRuns {
         self.handlers.running().insert(call);
         HandlerRuns { handlers: self.handlers.clone(), call }
     }
 
-    /// Whether a handler of this call runs that will say itself what it did outside of the store.
+    /// Tells whether a handler of this call runs that will itself report its effect outside of the store.
     #[must_use]
     pub fn is_running(&self, call: CallId) -> bool {
         self.handlers.running().contains(&call)
     }
 
-    /// What a handler is told of its call.
+    /// Makes the context that a handler is given.
     pub(super) fn context(&self, request: &DispatchRequest) -> ToolContext {
         ToolContext {
             session: request.session.clone(),

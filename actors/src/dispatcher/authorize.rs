@@ -29,9 +29,9 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct AuthorizedCall {
     checked: CheckedCall,
-    /// What was checked, and approved where that was needed.
+    /// The digest of what was checked, and approved where that was needed.
     digest: Digest,
-    /// Until when its approval can be used.
+    /// The moment after which its approval cannot be used.
     usable_until: Option<Timestamp>,
 }
 
@@ -44,12 +44,12 @@ impl AuthorizedCall {
         self.digest
     }
 
-    /// How much longer its approval counts.
+    /// Gives the time for which its approval still counts.
     pub(super) fn usable_for(&self, now: Timestamp) -> Duration {
         self.usable_until.map_or(Duration::MAX, |end| now.until(end))
     }
 
-    /// A person said yes to it, now or before.
+    /// Tells whether a person said yes to it, now or before.
     pub(super) const fn is_approved(&self) -> bool {
         self.usable_until.is_some()
     }
@@ -58,18 +58,18 @@ impl AuthorizedCall {
         Self { digest: checked.digest(), checked, usable_until: Some(usable_until) }
     }
 
-    /// Changes what would run behind everybody's back.
+    /// Changes what would run without another check.
     #[cfg(test)]
     pub(super) fn plant(&mut self, arguments: serde_json::Value) {
         self.checked.plant(arguments);
     }
 }
 
-/// Asks, where the tool's effect and predicate say so and no standing approval covers the call. The question is durable
-/// before anybody is asked, the approval before anything runs.
+/// Asks, where the tool's effect and predicate require it and no standing approval covers the call. The question is
+/// durable before it is asked, the approval before the call runs.
 ///
 /// # Errors
-/// How the call ends instead, with whoever must hear that the denial was recorded.
+/// [`NotAuthorized`] says how the call ends instead.
 pub(super) async fn authorize(
     checked: CheckedCall,
     record: &mut Record,
@@ -82,7 +82,7 @@ pub(super) async fn authorize(
         return Ok(AuthorizedCall { digest: checked.digest(), checked, usable_until: None });
     }
     let request = checked.request();
-    // A standing approval is for somebody who sees what is done with it: a closed screen is covered by none.
+    // A standing approval is for a user who sees what is done with it: after a dismissal it covers no call.
     if request.dismissal.is_over() {
         let reason = request.dismissal.reason();
         return Err((checked, NotAuthorized::because(reason)));
@@ -111,15 +111,15 @@ pub(super) async fn authorize(
     }
 }
 
-/// Why a call does not run.
+/// A reason why a call does not run.
 #[derive(Debug)]
 pub(super) enum NotAuthorized {
-    /// It ends instead.
+    /// The call ends instead.
     Ends {
         finished: Finished,
-        /// Whoever said no hears that it counts, once it is recorded.
+        /// Tells the person that said no, once it is recorded, that the answer counts.
         recorded: Option<oneshot::Sender<Result<(), AnswerError>>>,
-        /// How its question ended, which is told once it is recorded.
+        /// The end of its question, told once it is recorded.
         question: Option<Box<ConfirmationEnd>>,
     },
     /// Its question stays open in the ledger.
@@ -141,7 +141,7 @@ impl NotAuthorized {
         Self::Ends { finished, recorded: Some(recorded), question: None }
     }
 
-    /// Says it as loud as it is: what a person decides is no news, what a bound decides is some.
+    /// Logs the end: a decision of a person at debug, that of a bound at info.
     fn log(&self, checked: &CheckedCall) {
         let (call, tool) = (&checked.request().call.id, &checked.tool().spec().name);
         match self {
@@ -161,7 +161,7 @@ impl NotAuthorized {
         Self::Ends { finished: Finished::unrun(outcome), recorded: None, question: None }
     }
 
-    /// The question of the call ends with it.
+    /// Adds the end of the call's question.
     fn with(mut self, end: ConfirmationEnd) -> Self {
         if let Self::Ends { question, .. } = &mut self {
             *question = Some(Box::new(end));
@@ -185,21 +185,21 @@ fn must_ask(checked: &CheckedCall) -> bool {
         && !is_planted("a call runs without its question")
 }
 
-/// The call as the ledger has it, if a person was asked about it before its process ended.
+/// Gives the call as the ledger has it, if a person was asked about it before its process ended.
 fn asked_before(checked: &CheckedCall) -> Option<&LedgerRow> {
     let ledger_row = checked.request().ledger_row.as_deref()?;
     matches!(ledger_row.state, CallState::Awaiting | CallState::Approved).then_some(ledger_row)
 }
 
-/// Asks again what was asked before, with the same digest and until the same moment; or takes the approval, which was
-/// not used up.
+/// Asks a question again that was asked before, with the same digest and until the same moment. Or takes an approval
+/// that was not used up.
 async fn go_on(
     asked: &LedgerRow,
     checked: CheckedCall,
     record: &mut Record,
     around: &CallContext,
 ) -> Result<AuthorizedCall, (CheckedCall, NotAuthorized)> {
-    // What was shown, or what the user made of it: told as the ledger has it, whatever becomes of it.
+    // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
     let checked = checked.with(asked.arguments.clone(), asked.shown.clone());
     if checked.request().dismissal.is_over() {
         let is_asked = asked.state == CallState::Awaiting;
@@ -207,7 +207,7 @@ async fn go_on(
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
         return Err((checked, NotAuthorized::because(reason)));
     }
-    // Whatever the tables say: an approval counts only where it was decided.
+    // An approval counts only where it was sealed, whatever the tables say.
     if let Err(error) = asked.check_seal(around.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
         let reason = Text::NotSealed.in_locale(checked.request().locale);
@@ -222,7 +222,7 @@ async fn go_on(
     }
     let now = around.clock.now();
     let Some(expires_at) = asked.expires_at.filter(|expires_at| now < *expires_at) else {
-        // A yes that came in time and could not be used in time is no silence.
+        // An approval that came in time and could not be used in time is not an expiry.
         let not_authorized = if asked.state == CallState::Approved {
             let reason = Text::Overloaded.in_locale(checked.request().locale);
             NotAuthorized::unrun(ToolOutcome::error("overloaded", reason))
@@ -246,8 +246,8 @@ async fn go_on(
     }
 }
 
-/// Records an approval of this call's own that rests on what the user said before. `None`: the user must be asked, also
-/// where the standing approval was revoked at this moment.
+/// Records an approval of this call that rests on a standing approval. `None` where the user must be asked, also where
+/// the standing approval was revoked at this moment.
 async fn by_grant(
     checked: &CheckedCall,
     record: &mut Record,
@@ -281,7 +281,7 @@ async fn by_grant(
     }
 }
 
-/// A standing approval that covers the call, and which of its uses this one would be.
+/// Gives a standing approval that covers the call, and the number that this use of it would have.
 async fn grant(
     checked: &CheckedCall,
     at: Timestamp,
@@ -320,15 +320,15 @@ fn filter_of(session: &SessionId) -> LedgerFilter {
     LedgerFilter { session: Some(session.clone()), ..LedgerFilter::default() }
 }
 
-/// What a standing approval about this call is bound to, where the tool names something.
+/// Gives the digest of the resource to which a standing approval about this call is bound, where the tool names one.
 fn resource(checked: &CheckedCall, around: &CallContext) -> Option<Digest> {
     let tool = checked.tool().tool();
     let resource = tool.resource(checked.arguments(), &around.context(checked.request()))?;
     Some(text_digest(&resource.key))
 }
 
-/// Asks, and records what was decided. Gives the call with other arguments where the user typed some, and until when
-/// the approval can be used.
+/// Asks, and records the decision. Gives the call, with other arguments where the user typed some, and the moment until
+/// which the approval can be used.
 async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
@@ -338,7 +338,7 @@ async fn ask(
     decide(answered, checked, record, around).await
 }
 
-/// Records what was decided.
+/// Records the decision.
 async fn decide(
     answered: Result<Answered, StoreError>,
     checked: &CheckedCall,
@@ -376,7 +376,7 @@ async fn decide(
         }
         Answered::Cancelled(reason) => Err(NotAuthorized::because(reason).with(end)),
         Answered::Left => Err(NotAuthorized::Left),
-        // Nobody was asked, so nobody hears of an end.
+        // No question was asked, so no end of one is told.
         Answered::Overloaded(refusal) => {
             Err(NotAuthorized::unrun(overloaded(&refusal, request.locale)))
         }
@@ -389,12 +389,13 @@ async fn decide(
     }
 }
 
-/// What whoever answered is told where the answer could not be recorded.
+/// Gives the error of an answer that could not be recorded.
 const fn not_counted(cause: &StoreError) -> AnswerError {
     if cause.may_have_happened() { AnswerError::NotKnown } else { AnswerError::NotRecorded }
 }
 
-/// Tells how a question ended, behind the store. What that does not have is told as no decision of anybody's.
+/// Tells how a question ended, after the store has it. An end that the store does not have is told as no person's
+/// decision.
 pub(super) fn question_ended(request: &DispatchRequest, end: ConfirmationEnd, is_recorded: bool) {
     let nobodys = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
     let end = if is_recorded { end } else { nobodys };
@@ -418,7 +419,7 @@ fn approved(
     }
 }
 
-/// The step, with the seal that shows later that it was decided here.
+/// Seals the step, which shows later that it was decided here.
 fn sealed(
     checked: &CheckedCall,
     at: Timestamp,
@@ -429,7 +430,7 @@ fn sealed(
     around.store.store().keys().sealed(&request.session, request.call.id, at, approved)
 }
 
-/// What "always" means, as the question says.
+/// Gives the approval that "always" means, as the question says.
 fn always(checked: &CheckedCall, at: Timestamp, around: &CallContext) -> Approval {
     Approval::Always {
         schema: checked.schema(),

@@ -1,6 +1,6 @@
-//! One running call: a CallActor, linked to nobody, that supervises its Run. Exactly one supervision event ends it.
+//! One running call: an unlinked CallActor that supervises its Run. Exactly one supervision event ends it.
 //!
-//! ractor's supervision turns a panic into an event; so a handler's panic becomes a `ToolErr`, and no stop or kill of
+//! ractor's supervision turns a panic into an event, so a handler's panic becomes a `ToolErr`. No stop or kill of
 //! dispatcher, session or supervisor can cut a handler off.
 
 use std::sync::Arc;
@@ -31,14 +31,14 @@ use crate::{
 
 /// Checks a call and starts its actors. A refusal needs none.
 ///
-/// Here and below, what few calls come to is boxed: a future is moved as a whole when it is begun, also the part of it
-/// that never runs.
+/// Here and below, rare branches are boxed: a future is moved as a whole when it begins, with the branches that it
+/// never takes.
 pub(super) async fn begin(
     request: Arc<DispatchRequest>,
     reply: Responder,
     around: Arc<CallContext>,
 ) {
-    // Nothing begins for a screen that was closed, nor for a runtime that ends.
+    // No call begins for a dismissed turn or for a runtime that ends.
     if request.dismissal.stops() {
         let outcome = ToolOutcome::cancelled(withdrawn(&request));
         return Box::pin(refuse(request, outcome, reply, around)).await;
@@ -60,7 +60,7 @@ pub(super) async fn begin(
     };
     let place = match place(checked.request(), &around).await {
         Ok(Some(place)) => place,
-        // It is not to begin any more.
+        // The call is not to begin any more.
         Ok(None) => return Box::pin(begin(checked.request().clone(), reply, around)).await,
         Err(refusal) => {
             let request = checked.request().clone();
@@ -84,14 +84,14 @@ pub(super) async fn begin(
     }
 }
 
-/// Why a call does not begin whose turn has ended: its question was open, or nobody was asked.
+/// Tells why a call of an ended turn does not begin: its question was open, or was never asked.
 fn withdrawn(request: &DispatchRequest) -> CancelReason {
     let is_asked = request.ledger_row.as_ref().is_some_and(|it| it.state == CallState::Awaiting);
     if is_asked { CancelReason::Dismissed } else { CancelReason::Withdrawn }
 }
 
-/// A place for a call. One that goes on after a crash was let in before: it waits. `None`: until it was not to begin any
-/// more.
+/// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits. `None` where the call
+/// is not to begin any more.
 async fn place(
     request: &DispatchRequest,
     around: &CallContext,
@@ -114,7 +114,7 @@ async fn place(
     }
 }
 
-/// The outcome of what was not let in.
+/// Makes the outcome of a call that was not admitted.
 pub(super) fn overloaded(refusal: &LimitExceeded, locale: Locale) -> ToolOutcome {
     ToolOutcome::error("overloaded", Text::TooMany(refusal).in_locale(locale))
 }
@@ -125,7 +125,7 @@ async fn refuse(
     reply: Responder,
     around: Arc<CallContext>,
 ) {
-    // What is told is what the ledger has. Arguments that were refused are kept as the text that the model wrote.
+    // The outcome tells what the ledger has. Refused arguments are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
         Some(ledger_row) => ledger_row.arguments.clone(),
         None => request.call.arguments.to_string().into(),
@@ -135,14 +135,14 @@ async fn refuse(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// Supervises one run. Nobody supervises it, and nobody holds its ref.
+/// Supervises one run. No actor supervises it or holds its ref.
 struct CallActor;
 
 struct Call {
     request: Arc<DispatchRequest>,
-    /// What is run, until it is.
+    /// The call, until its run begins.
     checked: Option<CheckedCall>,
-    /// Until it is answered.
+    /// The reply, until it is sent.
     reply: Option<Responder>,
     around: Arc<CallContext>,
     _place: Permit,
@@ -205,7 +205,7 @@ impl Actor for CallActor {
                 match state.take::<RunState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
-                    // The answer was given early, so whoever has it hears this behind it.
+                    // The answer was given early; its asker is told this resolution afterwards.
                     Some(Ran::Told(Some(resolved))) => {
                         call.request.late.tell(resolved);
                     }
@@ -288,7 +288,7 @@ impl Actor for Run {
     }
 }
 
-/// Authorize, run, record: one straight function.
+/// Authorizes, runs, records: one straight function.
 async fn pipeline(checked: CheckedCall, around: Arc<CallContext>, call: ActorRef<CallMsg>) -> Ran {
     let mut record = Record::new(around.clone(), checked.request().clone());
     let authorized = match authorize(checked, &mut record, &around).await {
@@ -298,7 +298,7 @@ async fn pipeline(checked: CheckedCall, around: Arc<CallContext>, call: ActorRef
             let said = finished.outcome.clone();
             let end = record.end(checked.arguments().clone(), Vec::new(), finished);
             let end = Box::pin(end).await;
-            // Another end than this one may be in the ledger by now.
+            // The ledger may have another end by now.
             let stands = end.is_recorded && end.record.outcome.as_ref() == Some(&said);
             if let Some(recorded) = recorded {
                 let counts = if stands {

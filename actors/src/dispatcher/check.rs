@@ -18,9 +18,9 @@ pub(super) struct CheckedCall {
     request: Arc<DispatchRequest>,
     tool: Arc<RegisteredTool>,
     arguments: Value,
-    /// Of the tool's name and schema.
+    /// The digest of the tool's name and schema.
     schema: Digest,
-    /// What a person is shown of it, or was.
+    /// The texts that a person is shown about it, or was.
     shown: Option<Box<Shown>>,
     digest: Digest,
 }
@@ -53,26 +53,26 @@ impl CheckedCall {
         }
     }
 
-    /// The hash of these arguments in place of this call's.
+    /// Computes the digest of these arguments in place of the call's own.
     pub(super) fn digest_of(&self, arguments: &Value) -> Digest {
         let DispatchRequest { user, session, call, .. } = &*self.request;
         digest(&self.schema, arguments, user, session, call.id, self.shown())
     }
 
-    /// The same call with what the ledger has of it: arguments that fit the schema which their digest names, and what
-    /// was shown. No other schema and no other text give that digest.
+    /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names;
+    /// no other schema and no other text give that digest.
     pub(super) fn with(self, arguments: Value, shown: Option<Box<Shown>>) -> Self {
         let shown = Self { shown, ..self };
         Self { digest: shown.digest_of(&arguments), arguments, ..shown }
     }
 
-    /// The same call, with every byte of the question that is asked about it.
+    /// Adds every byte of the question that is asked about the call.
     pub(super) fn asked_with(&mut self, shown: Shown) {
         self.shown = Some(Box::new(shown));
         self.digest = self.digest_of(&self.arguments);
     }
 
-    /// The same call with the arguments that the user typed.
+    /// Copies the call with the arguments that the user typed.
     pub(super) fn edited(&self, typed: CheckedArguments) -> Self {
         Self {
             digest: self.digest_of(&typed.arguments),
@@ -84,7 +84,7 @@ impl CheckedCall {
         }
     }
 
-    /// Changes what would run behind everybody's back.
+    /// Changes what would run without another check.
     #[cfg(test)]
     pub(super) fn plant(&mut self, arguments: Value) {
         self.arguments = arguments;

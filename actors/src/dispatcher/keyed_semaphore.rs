@@ -7,14 +7,14 @@ use std::{
 
 use crate::port::Resource;
 
-/// The waiters of each key that is used now, and of no other. A waiter is let in through a `W`.
+/// The waiters of each key in use, and of no other. A waiter is let in through a `W`.
 #[derive(Debug)]
 pub(super) struct KeyedSemaphore<W> {
     by_key: HashMap<Arc<str>, Waiters<W>>,
     last_id: u64,
 }
 
-/// Names a waiter from its entering to its leaving.
+/// The name of a waiter from its entering to its leaving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WaiterId(u64);
 
@@ -25,7 +25,7 @@ struct Waiters<W> {
 }
 
 impl<W> KeyedSemaphore<W> {
-    /// Enters a waiter for a resource. Gives the waiters that may work now: none, or the one that entered.
+    /// Adds a waiter for a resource. Gives the waiters that may work now: none, or this one.
     pub(super) fn enter(&mut self, resource: &Resource, waiter: W) -> (WaiterId, Vec<W>) {
         self.last_id += 1;
         let id = WaiterId(self.last_id);
@@ -34,7 +34,7 @@ impl<W> KeyedSemaphore<W> {
         (id, waiters.let_in())
     }
 
-    /// Takes a waiter out, from work or from waiting. Gives the waiters that may work now, in the order of their entering.
+    /// Removes a waiter that works or waits. Gives the waiters that may work now, in the order of their entering.
     pub(super) fn leave(&mut self, key: &str, id: WaiterId) -> Vec<W> {
         let Some(waiters) = self.by_key.get_mut(key) else { return Vec::new() };
         waiters.at_work.retain(|(of, _)| *of != id);
@@ -46,7 +46,7 @@ impl<W> KeyedSemaphore<W> {
         let_in
     }
 
-    /// How many keys are used now.
+    /// Counts the keys in use.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.by_key.len()
@@ -54,7 +54,7 @@ impl<W> KeyedSemaphore<W> {
 }
 
 impl<W> Waiters<W> {
-    /// No waiter passes one that entered before, or a call that must be alone would wait for ever.
+    /// Lets waiters in, in order: a waiter that passed another could keep a call waiting for ever that must be alone.
     fn let_in(&mut self) -> Vec<W> {
         let mut let_in = Vec::new();
         while let Some((_, at_once, _)) = self.waiting.front() {

@@ -1,4 +1,4 @@
-//! DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one outcome.
+//! The DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one outcome.
 //!
 //! The order is a compile error to break: only `check` makes a `CheckedCall`, only `authorize` an
 //! `AuthorizedCall`, and only that one can run.

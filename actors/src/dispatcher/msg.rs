@@ -1,4 +1,4 @@
-//! What others may ask of the DispatcherActor, and what it tells them.
+//! The messages of the DispatcherActor, and the events that it sends.
 
 use std::sync::Arc;
 
@@ -16,67 +16,66 @@ use crate::{
     },
 };
 
-/// What others may ask of the [`DispatcherActor`](super::DispatcherActor).
+/// A message for the [`DispatcherActor`](super::DispatcherActor).
 #[derive(Debug)]
 pub enum DispatcherMsg {
-    /// Bring a call to its end.
+    /// Brings a call to its end.
     Dispatch {
-        /// The call and whose it is.
+        /// The call with its session and user.
         request: Arc<DispatchRequest>,
-        /// Exactly one `Ended`, `Left` or `Lost` ends it.
+        /// Receives exactly one `Ended`, `Left` or `Lost`, which ends the call.
         reply: Reply<DispatcherEvent>,
     },
-    /// How many calls run.
+    /// Counts the running calls.
     RunningCalls {
-        /// The number.
+        /// Receives the number.
         reply: oneshot::Sender<usize>,
     },
 }
 
-/// A call, and whose it is.
+/// A call, with its session, turn and user.
 #[derive(Debug, Clone)]
 pub struct DispatchRequest {
     /// The session that asks.
     pub session: SessionId,
-    /// Whose data it is about.
+    /// The user whose data the call is about.
     pub user: UserId,
-    /// The turn.
+    /// The turn in which the model asked.
     pub turn: TurnId,
-    /// The call's place in the transcript.
+    /// The number of the call in the transcript.
     pub seq: u64,
-    /// The call.
+    /// The call as the model wrote it.
     pub call: ToolCall,
     /// The language of reasons and questions.
     pub locale: Locale,
     /// The user's time zone.
     pub time_zone: Arc<str>,
-    /// Whether anybody can be asked.
+    /// Whether a person can be asked.
     pub asker: Asker,
     /// Whether the turn was dismissed or given up.
     pub dismissal: Dismissal,
-    /// What handlers are told: nobody waits for them any more, or the runtime ends.
+    /// Cancelled when no turn waits for the call any more, or the runtime ends; handlers see it.
     pub cancelled: CancellationToken,
-    /// When it was proposed; where the ledger has it, that says so.
+    /// The moment of the proposal; where the ledger has it, as that says.
     pub proposed_at: Timestamp,
-    /// It is one call too many of its completion, of which so many are taken: it ends as an error and is not run.
+    /// The call is one too many of its completion, of which so many are taken. It ends as an error and does not run.
     pub beyond: Option<usize>,
-    /// Hears of questions.
+    /// Receives the events of questions.
     pub news: Recipient<DispatcherEvent>,
-    /// Hears what the call did after all, where its handler ended after its asker had been told `timeout`.
+    /// Receives the call's effect where its handler ended after its asker was told `timeout`.
     pub late: Recipient<ResolvedCall>,
-    /// Facts that the ledger's first entry of this call needs and that nobody has written yet: they become durable with
-    /// it.
+    /// Facts that must be durable before this call's first entry and are not yet written. They become durable with it.
     pub preamble: Vec<Write>,
-    /// Where the ledger has the call already; `None` where it may not know it yet.
+    /// The call's row where the ledger has it already; `None` where it may not have it yet.
     pub ledger_row: Option<Box<LedgerRow>>,
-    /// Cancelled when a call that has not begun is to be left where it stands, to go on after the next start.
+    /// Cancelled when a call that has not begun is to stay where it stands, to go on after the next start.
     pub leave: CancellationToken,
-    /// What the span of the call is a child of: that of the turn, or the caller's.
+    /// The parent span of the call: that of the turn, or the caller's.
     pub span: Span,
 }
 
 impl DispatchRequest {
-    /// The request behind a call of the ledger that nobody waits for.
+    /// Makes the request for a call of the ledger without a waiting turn.
     #[must_use]
     pub fn of(row: LedgerRow) -> Self {
         let locale = Locale::default();
@@ -103,7 +102,7 @@ impl DispatchRequest {
         }
     }
 
-    /// The call's first step.
+    /// Makes the call's first step.
     pub(crate) fn proposal(&self) -> Transition {
         Transition::Proposed(Proposal {
             turn: self.turn,
@@ -115,7 +114,7 @@ impl DispatchRequest {
     }
 }
 
-/// Whether a turn was dismissed or given up, and what becomes of its calls.
+/// Tells whether a turn was dismissed or given up, and what becomes of its calls.
 #[derive(Debug, Clone, Default)]
 pub struct Dismissal {
     left: CancellationToken,
@@ -124,20 +123,20 @@ pub struct Dismissal {
 }
 
 impl Dismissal {
-    /// Nobody has dismissed the turn. Where `stops` is cancelled, it is given up.
+    /// Makes it for a turn that is not dismissed. Cancelling `stops` gives the turn up.
     #[must_use]
     pub fn new(stops: CancellationToken) -> Self {
         Self { stops, ..Self::default() }
     }
 
-    /// The caller, who is also the one who can be asked, leaves with this.
+    /// Makes it for a caller that also answers questions, and leaves with this token.
     #[must_use]
     pub fn of_caller(leaves: CancellationToken) -> Self {
         Self { left: leaves.clone(), stops: leaves, is_behind: false }
     }
 
-    /// The user leaves: open questions end, results of handlers that run are discarded, and where the turn is to stop no
-    /// other call begins.
+    /// Dismisses the turn: open questions end, and results of handlers that run are discarded. Where the turn is to
+    /// stop, no other call begins.
     pub fn dismiss(&self, mode: OnDismiss) {
         self.left.cancel();
         if mode == OnDismiss::Stop {
@@ -145,29 +144,29 @@ impl Dismissal {
         }
     }
 
-    /// The turn is given up: its open questions end, results of handlers that run are discarded, and no other call begins.
+    /// Gives the turn up: its open questions end, results of handlers that run are discarded, and no other call begins.
     pub fn give_up(&self) {
         self.stops.cancel();
     }
 
-    /// The same for a call that is dispatched now. The result of one that begins behind the dismissal counts: it belongs to
-    /// a turn that was to go on.
+    /// Copies it for a call that is dispatched now. The result of a call that begins behind the dismissal counts: it
+    /// belongs to a turn that was to go on.
     #[must_use]
     pub fn from_here(&self) -> Self {
         Self { is_behind: self.left.is_cancelled(), ..self.clone() }
     }
 
-    /// Nobody is there any more who could be asked.
+    /// Tells whether the person that could be asked has left.
     pub(super) fn is_over(&self) -> bool {
         self.left.is_cancelled() || self.stops.is_cancelled()
     }
 
-    /// Why a call is not run about which nobody can be asked any more: its turn is over, or goes on without its user.
+    /// Tells why a call without a person to ask does not run: its turn is over, or goes on without its user.
     pub(super) fn reason(&self) -> CancelReason {
         if self.stops() { CancelReason::Withdrawn } else { CancelReason::Dismissed }
     }
 
-    /// Waits until nobody is there any more who could be asked, and says why.
+    /// Waits until the person that could be asked has left, and gives the reason.
     pub(super) async fn over(&self) -> CancelReason {
         tokio::select! {
             biased;
@@ -177,12 +176,12 @@ impl Dismissal {
         if self.left.is_cancelled() { CancelReason::Dismissed } else { CancelReason::Withdrawn }
     }
 
-    /// The result of a handler that ends now is given to nobody.
+    /// Tells whether the result of a handler that ends now is discarded.
     pub(super) fn discards(&self) -> bool {
         self.is_over() && !self.is_behind
     }
 
-    /// No call of the turn begins any more.
+    /// Tells whether no call of the turn begins any more.
     pub(super) fn stops(&self) -> bool {
         self.stops.is_cancelled()
     }
@@ -193,33 +192,33 @@ impl Dismissal {
     }
 }
 
-/// What the DispatcherActor tells its asker.
+/// An event that the DispatcherActor sends to its asker.
 #[derive(Debug)]
 pub enum DispatcherEvent {
     /// A person is asked.
     Asked {
-        /// The question.
+        /// The question as it is shown.
         question: Box<Question>,
     },
-    /// The question is not open any more.
+    /// The question is closed.
     QuestionEnded {
-        /// The call that waited.
+        /// The call that the question was about.
         call: CallId,
-        /// How.
+        /// How the question ended.
         end: ConfirmationEnd,
     },
-    /// The call ended.
+    /// The call ended, with its outcome.
     Ended(CallEnd),
     /// The call had not begun and was left where the ledger has it.
     Left {
-        /// The call.
+        /// The call that was left.
         call: CallId,
     },
-    /// The reply was lost: the ledger knows what became of the call.
+    /// The reply was lost: the ledger tells what became of the call.
     Lost {
-        /// The call.
+        /// The call whose reply was lost.
         call: CallId,
-        /// Its place in the transcript.
+        /// The number of the call in the transcript.
         seq: u64,
     },
 }
@@ -227,10 +226,10 @@ pub enum DispatcherEvent {
 /// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallEnd {
-    /// Its place in the transcript.
+    /// The number of the call in the transcript.
     pub seq: u64,
-    /// How it ended. Boxed once, on its way from the ledger to the transcript.
+    /// What became of the call. Boxed once, on its way from the ledger to the transcript.
     pub record: Box<CallRecord>,
-    /// The store has it. False only while the store cannot be written.
+    /// Whether the store has it. False only while the store cannot be written.
     pub is_recorded: bool,
 }

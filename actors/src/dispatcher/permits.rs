@@ -1,8 +1,8 @@
 //! The permits that a call takes before its handler begins: first that of its resource, then that of its tool.
 //!
-//! Always in this order: whoever has a permit of a tool waits for no resource, so calls cannot wait for one another in a
-//! circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a call holds nothing
-//! of the store.
+//! Always in this order: a call that holds a permit of a tool waits for no resource. So calls cannot wait for one
+//! another in a circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a call
+//! holds nothing of the store.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{port::Resource, registry::ToolRegistry};
 
-/// The permits of a runtime's tools and of what they work on.
+/// The permits of a runtime's tools and of the resources that they work on.
 #[derive(Debug)]
 pub(super) struct Permits {
     by_tool: HashMap<Arc<str>, Arc<Semaphore>>,
@@ -32,26 +32,26 @@ pub(super) struct Permits {
 
 type Shared = Arc<Mutex<KeyedSemaphore<Closed>>>;
 
-/// Keeps one call waiting. Dropped, it lets the call in; the call may have given up just now.
+/// Keeps one call waiting. Dropping it lets the call in; the call may have given up just now.
 type Closed = oneshot::Sender<Infallible>;
 
-/// What a call may hold while its handler runs.
+/// The permits that a call may hold while its handler runs.
 #[derive(Debug)]
 #[must_use = "dropped, the next one begins"]
 pub(super) struct Held {
-    // In this order they are given back.
+    // Fields are dropped in this order.
     _tool: Option<OwnedSemaphorePermit>,
     _resource: Option<KeyedPermit>,
 }
 
-/// Why a call does not get its permits.
+/// A reason why a call does not get its permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoPermit {
-    /// None was free in time.
+    /// No permit was free in time.
     Late,
-    /// Its turn was dismissed.
+    /// The call's turn was dismissed.
     Dismissed,
-    /// It is left where the ledger has it.
+    /// The call stays where the ledger has it.
     Left,
 }
 
@@ -74,13 +74,13 @@ pub(super) async fn take(
             None => None,
         };
         let of_tool = match permits.by_tool.get(&tool.spec().name) {
-            // Closed by nobody.
+            // The semaphore is never closed.
             Some(permits) => permits.clone().acquire_owned().await.ok(),
             None => None,
         };
         Held { _tool: of_tool, _resource: of_resource }
     };
-    // Nor does an approval wait for longer than it counts.
+    // A call waits no longer than its approval counts.
     let patience = patience.min(authorized.usable_for(around.clock.now()));
     tokio::select! {
         biased;
@@ -100,7 +100,7 @@ impl Permits {
         Self { by_tool: bounded.collect(), by_resource: Shared::default() }
     }
 
-    /// Waits for a resource, behind all that came before.
+    /// Waits for a resource, behind all earlier calls.
     async fn acquire(&self, resource: Resource) -> KeyedPermit {
         let (closed, entrance) = oneshot::channel();
         let permit = KeyedPermit::enter(&self.by_resource, resource, closed);
@@ -108,14 +108,14 @@ impl Permits {
         permit
     }
 
-    /// How many resources are worked on or waited for.
+    /// Counts the resources that calls work on or wait for.
     #[cfg(test)]
     pub(super) fn resources(&self) -> usize {
         self.by_resource.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// A permit for a resource, or the wait for one; dropped, both end.
+/// A permit for a resource, or the wait for one; dropping it ends both.
 #[derive(Debug)]
 struct KeyedPermit {
     semaphore: Shared,

@@ -24,36 +24,36 @@ use crate::{
 /// How a question ended.
 #[derive(Debug)]
 pub(super) enum Answered {
-    /// A person decided, in time.
+    /// A person decided in time.
     Decided {
-        /// What.
+        /// The decision, with its arguments checked.
         decision: CheckedDecision,
-        /// Who.
+        /// The person that decided.
         by: UserId,
-        /// When.
+        /// The moment of the decision.
         at: Timestamp,
-        /// Whoever answered hears, once the decision is recorded, that it counts.
+        /// Tells the person, once the decision is recorded, that it counts.
         recorded: oneshot::Sender<Result<(), AnswerError>>,
     },
-    /// Nobody did.
+    /// The question ended without a decision.
     Cancelled(CancelReason),
     /// The runtime ends before the question does.
     Left,
-    /// Too many questions are open already: nobody was asked.
+    /// Too many questions are open already: none was asked.
     Overloaded(LimitExceeded),
-    /// The question is longer than anything that is stored: nobody was asked.
+    /// The question is longer than the store takes: none was asked.
     TooLong,
 }
 
 impl Answered {
-    /// The end as it is told.
+    /// Gives the end as events tell it.
     pub(super) fn end(&self) -> ConfirmationEnd {
         match self {
             Self::Decided { decision, .. } => {
                 ConfirmationEnd::Decided { decision: decision.told() }
             }
             Self::Cancelled(reason) => ConfirmationEnd::Cancelled { reason: *reason },
-            // Nobody is told of the end of a question that goes on.
+            // No end is told of a question that goes on.
             Self::Left | Self::Overloaded(_) | Self::TooLong => {
                 ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable }
             }
@@ -64,13 +64,13 @@ impl Answered {
 /// Makes a question durable, asks it, and waits for its end.
 ///
 /// # Errors
-/// [`StoreError`] if the question could not be stored and read back; nobody was asked then.
+/// [`StoreError`] if the question could not be stored and read back; then it was not asked.
 pub(super) async fn ask(
     checked: &mut CheckedCall,
     record: &mut Record,
     around: &CallContext,
 ) -> Result<Answered, StoreError> {
-    // Before the question is stored: what is durable is asked.
+    // Before the question is stored: a durable question is always asked.
     let admitted = around.admission.admit(Bound::OpenQuestions, &checked.request().user, 1);
     let place = match admitted {
         Ok(place) => place,
@@ -94,11 +94,11 @@ pub(super) async fn ask(
     asked(place, checked, record, around).await
 }
 
-/// Asks a question that was asked before its process ended, and waits for its end. It was let in then: it waits for its
-/// place, as long as it can be answered.
+/// Asks a question that was asked before its process ended, and waits for its end. It was admitted then, so it waits
+/// for its permit as long as it can be answered.
 ///
 /// # Errors
-/// [`StoreError`] if the question could not be read back; nobody was asked then.
+/// [`StoreError`] if the question could not be read back; then it was not asked.
 pub(super) async fn again(
     expires_at: Timestamp,
     checked: &CheckedCall,
@@ -118,7 +118,7 @@ pub(super) async fn again(
     }
 }
 
-/// Asks a question that is durable, and waits for its end. The place is held as long.
+/// Asks a question that is durable, and waits for its end. The permit is held as long.
 async fn asked(
     _place: Permit,
     checked: &CheckedCall,
@@ -135,19 +135,19 @@ async fn asked(
     };
     let digest = question.digest;
     failpoint("question.answered").await?;
-    // The store goes by the time of day and refuses what comes too late by it; nobody is told that such an answer counts.
+    // The store goes by the time of day and refuses a later answer; such an answer is never told to count.
     let at = around.clock.now();
     if at >= question.expires_at {
         answer(recorded, Err(AnswerError::NotOpen));
         return Ok(Answered::Cancelled(CancelReason::Expired));
     }
-    // Typed and unchanged is a plain yes: nobody is told of a change that there was not.
+    // Arguments that were typed and are unchanged are a plain yes: no change is told.
     let is_same = matches!(&decision, CheckedDecision::Edit(typed) if checked.digest_of(&typed.arguments) == digest);
     let decision = if is_same { CheckedDecision::Approve } else { decision };
     Ok(Answered::Decided { decision, by, at, recorded })
 }
 
-/// The question as the ledger has it: what is shown is what is stored.
+/// Makes the question from the ledger's row: what is shown is what is stored.
 pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Question, StoreError> {
     let (Some(digest), Some(expires_at), Some(shown)) =
         (stored.digest, stored.expires_at, stored.shown)
@@ -173,8 +173,7 @@ pub(super) fn question(stored: LedgerRow, checked: &CheckedCall) -> Result<Quest
     })
 }
 
-/// Writes down what a person will be shown: the call, what it will do by what the store has now, and how far "always"
-/// would reach.
+/// Writes down what a person will be shown: the call, its effect by what the store has now, and the reach of "always".
 async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
     let (request, tool) = (checked.request(), checked.tool());
     let locale = request.locale;
@@ -206,7 +205,8 @@ async fn shown(checked: &CheckedCall, around: &CallContext) -> Shown {
     Shown { text: text.into(), consequence: written.consequence.into() }
 }
 
-/// What will happen, by what the store has now. A question is asked all the same where that cannot be read.
+/// Asks the tool for the consequence by what the store has now. Where that cannot be read, the question is asked
+/// without it.
 async fn seen(arguments: &Value, checked: &CheckedCall, around: &CallContext) -> Option<String> {
     let tool = checked.tool();
     if !tool.tool().looks_before_asking() {
@@ -230,8 +230,8 @@ async fn seen(arguments: &Value, checked: &CheckedCall, around: &CallContext) ->
     }
 }
 
-/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires, or
-/// until nobody is left to take an answer.
+/// Asks and waits for the person. A question that was lost with the ConfirmActor is asked again, until it expires or no
+/// actor is left to take an answer.
 async fn verdict(
     question: &Question,
     checked: &CheckedCall,
@@ -243,13 +243,13 @@ async fn verdict(
     loop {
         let (reply, mut verdict) = oneshot::channel();
         let (asked, tool) = (Box::new(question.clone()), checked.tool().clone());
-        // If it is gone, the verdict's sender is gone with the message.
+        // If the actor is gone, the verdict's sender is gone with the message.
         drop(confirm.cast(ConfirmMsg::Ask { question: asked, tool, due, reply }));
-        // Only now: whoever hears of a question may answer it at once. Asked again it is told again, because an answer
-        // that was on its way is lost too.
+        // Only now, because a listener may answer a question at once. When asked again it is told again, because an
+        // answer on its way is lost too.
         request.news.tell(DispatcherEvent::Asked { question: Box::new(question.clone()) });
         tokio::select! {
-            // An answer that is there counts, also where the screen was closed at the same moment.
+            // An answer that has arrived counts, also where the turn was dismissed at the same moment.
             biased;
             verdict = &mut verdict => {
                 if let Ok(verdict) = verdict {
@@ -285,7 +285,7 @@ async fn verdict(
     }
 }
 
-/// The answer that won just now, which counts; from here on none can win.
+/// Takes the answer that won just now, which counts; from here on none can win.
 fn last_word<T>(verdict: &mut oneshot::Receiver<T>) -> Option<T> {
     verdict.close();
     verdict.try_recv().ok()

@@ -1,4 +1,4 @@
-//! What the ledger is told of a call, and what it says when a reply was lost.
+//! The record of a call in the ledger, and what the ledger says when a reply was lost.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use crate::{
     },
 };
 
-/// Writes down one call. It knows which steps the ledger has, so that each is written once.
+/// Writes one call down. It tracks which steps the ledger has, so that each is written once.
 #[derive(Debug)]
 pub(super) struct Record {
     around: Arc<CallContext>,
     request: Arc<DispatchRequest>,
     proposed_at: Timestamp,
     is_proposed: bool,
-    /// A step may be in the ledger that is not known here.
+    /// The ledger may have a step of which no answer came.
     is_doubtful: bool,
     /// The ledger has the validated arguments.
     has_arguments: bool,
     approval: Option<Approval>,
-    /// What was shown.
+    /// The texts that the person was shown.
     shown: Option<Value>,
-    /// What was shown, where the user changed it.
+    /// The arguments that were shown, where the user changed them.
     asked: Option<Value>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// An end before the handler began.
+    /// Makes an end before the handler began.
     pub(super) const fn unrun(outcome: ToolOutcome) -> Self {
         Self { outcome, effect: Effect::None, decided_by: None }
     }
@@ -76,12 +76,12 @@ impl Record {
         }
     }
 
-    /// The present moment.
+    /// Gives the present moment.
     pub(super) fn now(&self) -> Timestamp {
         self.around.clock.now()
     }
 
-    /// The steps, taken at this moment, as facts: the proposal before them where the ledger has none yet.
+    /// Makes facts of the steps, taken at this moment; the proposal comes before them where the ledger has none yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
         let proposal = (!self.is_proposed).then(|| request.proposal());
@@ -103,7 +103,7 @@ impl Record {
         self.write_at(self.around.clock.now(), steps).await
     }
 
-    /// Makes steps durable that were taken at this moment, on which others rely.
+    /// Makes steps durable that were taken at this moment and on which other steps rely.
     pub(super) async fn write_at(
         &mut self,
         at: Timestamp,
@@ -140,7 +140,7 @@ impl Record {
         Ok(())
     }
 
-    /// Whether the ledger has the last of these steps, and so all of them: they are written together.
+    /// Tells whether the ledger has the last of these steps, and so all of them: they are written together.
     async fn has_taken(&self, at: Timestamp, steps: &[Transition]) -> bool {
         let session = &self.request.session;
         let Ok((links, _)) = self.around.store.store().links(session).await else { return false };
@@ -148,16 +148,16 @@ impl Record {
         taken.any(|link| link.at == at && Some(&link.transition) == steps.last())
     }
 
-    /// All that the ledger says of the call.
+    /// Reads the ledger's row of the call.
     ///
     /// # Errors
-    /// [`StoreError`] if it cannot be read, or has never heard of it.
+    /// [`StoreError`] if it cannot be read, or the ledger does not have it.
     pub(super) async fn row(&self) -> Result<LedgerRow, StoreError> {
         let row = row(&self.around, &self.request).await?;
         row.ok_or_else(|| StoreError::refused("the call is not in the ledger"))
     }
 
-    /// The step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
+    /// Makes the step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
     pub(super) fn ended(&self, finished: Finished) -> Ended {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.dismissal.discards();
@@ -181,7 +181,7 @@ impl Record {
     ) -> CallEnd {
         let mut ended = self.ended(finished);
         if !self.has_arguments && steps.is_empty() && !arguments.is_string() {
-            // It ends before anything else is written that has them.
+            // The call ends before another step is written that has its arguments.
             ended.arguments = Some(Box::new(arguments.clone()));
         }
         steps.push(Transition::Ended(ended.clone()));
@@ -190,8 +190,8 @@ impl Record {
         self.told(arguments, ended, at, written).await
     }
 
-    /// Records what a call did after all that the ledger has with effect `unknown`, and gives it. Where nobody can tell
-    /// even now it stays unknown, and a person's to resolve. Where it was resolved before, the ledger keeps that.
+    /// Records the effect of a call that the ledger has with effect `unknown`, and gives it. An effect that is still
+    /// unknown stays so, and a person can resolve it. A resolution that the ledger already has stays.
     pub(super) async fn resolve_late(&mut self, late: &Finished) -> Option<ResolvedCall> {
         let resolution = EffectResolution::of(late.effect)?;
         let (call, by) = (self.request.call.id, ResolvedBy::Handler);
@@ -206,7 +206,7 @@ impl Record {
         Some(ResolvedCall { call, name: self.request.call.name.clone(), resolution, by })
     }
 
-    /// What became of a call whose end was written at this moment with this result.
+    /// Gives what became of a call whose end was written at this moment with this result.
     pub(super) async fn told(
         &self,
         arguments: Value,
@@ -224,7 +224,7 @@ impl Record {
         }
     }
 
-    /// What became of a call whose end the store may not have. Only the ledger decides.
+    /// Gives what became of a call whose end the store may not have. Only the ledger decides.
     async fn looked_up(
         &self,
         arguments: Value,
@@ -237,7 +237,7 @@ impl Record {
             let refusal = LimitExceeded::of_stored_bytes(&self.around.limits);
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
-            // It is refused with the beginning of its turn, before which nothing has an effect.
+            // The store refuses the end with the beginning of its turn, before which nothing has an effect.
             return self.call_end(arguments, Ended { outcome, ..ended }, at, false);
         }
         error!(call = %request.call.id, %cause, "failed to record the end of a call");
@@ -250,7 +250,7 @@ impl Record {
         self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
     }
 
-    /// The end that the ledger has, if it has one.
+    /// Gives the end that the ledger has, if it has one.
     pub(super) async fn end_in_ledger(&self) -> Option<CallEnd> {
         let row = row(&self.around, &self.request).await.ok()??;
         end_of(&row)
@@ -300,8 +300,8 @@ fn end_of(row: &LedgerRow) -> Option<CallEnd> {
 
 /// Brings a call whose pipeline is gone to its end: the end that the ledger has, or `handler_error` with this fault.
 ///
-/// Its effect is `none` where the ledger says that the handler had not begun, or where it only reads or wrote in a
-/// transaction that was undone with it; else nobody can tell.
+/// Its effect is `none` where the ledger says that the handler had not begun. It is `none` too where the handler only
+/// reads, or wrote in a transaction that was undone with it. Otherwise it is unknown.
 pub async fn end_lost(
     around: &Arc<CallContext>,
     request: Arc<DispatchRequest>,
@@ -330,7 +330,7 @@ pub async fn end_lost(
     record.end(arguments, Vec::new(), finished).await
 }
 
-/// How a call of the ledger ends that nobody will bring to its end any more. To be written as it is.
+/// Makes the end of a call that no pipeline will bring to its end any more. It is to be written as it is.
 #[must_use]
 pub fn end_of_lost(around: &CallContext, row: &LedgerRow, locale: Locale) -> Ended {
     let Finished { outcome, effect, decided_by } =
@@ -338,7 +338,7 @@ pub fn end_of_lost(around: &CallContext, row: &LedgerRow, locale: Locale) -> End
     Ended { arguments: None, outcome, effect, result: CallResult::Shown, decided_by }
 }
 
-/// The end of a call whose pipeline is gone and that stood there.
+/// Makes the end of a call in this state whose pipeline is gone.
 fn gone(
     around: &CallContext,
     tool: &str,
@@ -354,7 +354,7 @@ fn gone(
     };
     let mut reason = Text::HandlerFailed(fault).in_locale(locale);
     if effect == Effect::Unknown {
-        // The model reads the reason and nothing else of it.
+        // The model reads only the reason.
         reason = format!("{reason}. {}", Text::EndUnknown.in_locale(locale));
     }
     Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }

@@ -1,4 +1,4 @@
-//! The duty to answer a call's asker, with the span that tells watchers the same.
+//! The duty to answer a call's asker, with the span that tells the same.
 
 use tracing::Span;
 
@@ -30,7 +30,7 @@ impl Responder {
         Self { reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
     }
 
-    /// What the call does is done inside of this.
+    /// Gives the span in which the call does its work.
     pub(super) const fn span(&self) -> &Span {
         self.span.span()
     }

@@ -29,11 +29,11 @@ use crate::{
 
 /// How an authorized call came to its end.
 pub(super) enum Ran {
-    /// With its recorded end.
+    /// The call ended and its end is recorded.
     Ended(CallEnd),
-    /// After its asker had been told an end: what is known now, where that was unknown.
+    /// The call ended after its asker was told an end; holds the effect that is known now, where it was unknown.
     Told(Option<ResolvedCall>),
-    /// It did not begin, and stays where the ledger has it.
+    /// The call did not begin, and stays where the ledger has it.
     Left,
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn run(
             Box::pin(beside(&authorized, due, record, around, early)).await
         }
         (None, EffectPolicy::Write | EffectPolicy::Destructive) => {
-            // Nobody else resolves what this handler will.
+            // No other task resolves what this handler will.
             let _runs = around.handler_begins(request.call.id);
             match begun(record, due.running.clone()).await {
                 Ok(()) => Box::pin(beside(&authorized, due, record, around, early)).await,
@@ -79,7 +79,7 @@ pub(super) async fn run(
     }
 }
 
-/// Its turn ended while it waited, and nobody said yes to it: an answer that was told to count does count.
+/// Tells whether its turn ended while it waited without an approval. An answer that was told to count does count.
 fn is_withdrawn(authorized: &AuthorizedCall) -> bool {
     authorized.checked().request().dismissal.stops() && !authorized.is_approved()
 }
@@ -89,8 +89,8 @@ async fn withdrawn(authorized: &AuthorizedCall, record: &mut Record) -> CallEnd 
     record.end(authorized.checked().arguments().clone(), Vec::new(), withdrawn).await
 }
 
-/// What a handler is about to be given, and the step that says so. The value is hashed where it is taken, moves into the
-/// handler and is reached by nobody in between.
+/// The arguments that a handler is about to be given, and the step that says so. The value is hashed where it is taken,
+/// and moves into the handler unreachable for other code.
 struct Due {
     arguments: Value,
     running: Transition,
@@ -118,7 +118,7 @@ fn about_to_run(authorized: &AuthorizedCall) -> Result<Due, Mismatch> {
 }
 
 impl Mismatch {
-    /// Nothing is run, and what the ledger has of the call is what is told.
+    /// Ends the call without running it; the ledger's row of the call is what is told.
     async fn end(self, record: &mut Record) -> CallEnd {
         let fault = Fault::named("DigestMismatch");
         let reason = Text::HandlerFailed(&fault).in_locale(self.locale);
@@ -128,7 +128,7 @@ impl Mismatch {
     }
 }
 
-/// The handler's writes, the ledger's entry, the outcome and the transcript's entry commit together, or none of them.
+/// Commits the handler's writes, the ledger's entry, the outcome and the transcript's entry together, or none of them.
 async fn in_transaction(
     authorized: &AuthorizedCall,
     due: Due,
@@ -160,7 +160,7 @@ async fn in_transaction(
         Ok(lease) => lease,
         Err(error) => return Ran::Ended(Box::pin(not_run(authorized, record, &error)).await),
     };
-    // Others may have had the transaction for long.
+    // Other borrowers may have had the transaction for long.
     if request.leave.is_cancelled() {
         return Ran::Left;
     }
@@ -191,7 +191,7 @@ async fn in_transaction(
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = around.clock.now();
     Ran::Ended(match end(lease, keep, record.writes_at(at, steps), around).await {
-        // The writes and their record share one commit: where it surely did not happen, nothing did.
+        // The writes and their record share one commit: if it surely failed, none of them happened.
         Err(error) if !error.may_have_happened() => {
             Box::pin(not_run(authorized, record, &error)).await
         }
@@ -232,8 +232,8 @@ async fn lease(authorized: &AuthorizedCall, around: &CallContext) -> Result<Leas
     Ok(lease)
 }
 
-/// A handler outside the transaction. Past its deadline the asker is told. One that was lent a connection only read, and
-/// is dropped; any other is never dropped, and its real end is waited for.
+/// Runs a handler outside the transaction. Past its deadline the asker is told. A handler that was lent a connection
+/// only reads, and is dropped. Any other is never dropped, and the task waits for its real end.
 async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
@@ -254,7 +254,7 @@ async fn beside(
             let is_undone = is_read || is_planted("what passed its deadline is called undone");
             let effect = if is_undone { Effect::None } else { Effect::Unknown };
             let outcome = timed_out(deadline, effect, &ctx);
-            // Dropped here, what was lent goes home, however long the store takes for the record.
+            // Dropped here, so that the lent connection returns however long the record takes.
             let goes_on = checked.tool().tool().needs().is_none().then_some(work);
             (Finished { outcome, effect, decided_by: None }, goes_on)
         }
@@ -268,10 +268,10 @@ async fn beside(
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
     if !is_recorded {
         if is_read && matches!(record.row().await, Err(StoreError::Refused { .. })) {
-            // The ledger has never heard of it, and its session may have gone on meanwhile with numbers of its own.
+            // The ledger has nothing of the call, and its session may have gone on meanwhile with numbers of its own.
             return Ran::Told(None);
         }
-        // Its session may have woken meanwhile and ended it as nobody could tell.
+        // Its session may have woken meanwhile and ended it with effect unknown.
         let end = record.end(checked.arguments().clone(), Vec::new(), late.clone()).await;
         is_open = is_unknown(&end);
     }
@@ -307,7 +307,8 @@ async fn call_beside(
     tool.handle(arguments, prepared, ctx, Access::Read(reader.connection()), limits).await
 }
 
-/// What a plain handler's result says of its effect: one that wrote and failed unexpectedly may have taken effect.
+/// Derives the effect from a plain handler's result: a handler that writes and failed unexpectedly may have taken
+/// effect.
 fn finished(
     result: ToolResult<ToolOutcome>,
     is_read: bool,
@@ -324,7 +325,7 @@ fn finished(
     Finished { outcome, effect, decided_by: None }
 }
 
-/// How long its handler may take, and how long it waits to begin.
+/// Gives the time that its handler may take, and may wait to begin.
 fn patience(authorized: &AuthorizedCall, around: &CallContext) -> Duration {
     authorized.checked().tool().spec().timeout.unwrap_or(around.limits.tool_timeout)
 }
@@ -353,7 +354,7 @@ async fn not_run(authorized: &AuthorizedCall, record: &mut Record, error: &Store
     if !matches!(error, StoreError::TooMuchStored) {
         error!(call = %request.call.id, %error, "nothing is run or kept");
     }
-    // An approval that waited for longer than it counts met a bound as well, whoever noticed it.
+    // An approval that expired while it waited met a bound as well, even where the store noticed it.
     let is_overloaded =
         matches!(error, StoreError::Overloaded) || authorized.usable_for(record.now()).is_zero();
     let (code, text) =
