@@ -8,11 +8,11 @@ use crate::{
     mailbox::{Alarm, answer},
 };
 
-/// Stands before one model: calls up those who wait, by their turn, and ends those who waited too long.
+/// Stands before one model: begins waiting completions in their order, and ends those that waited too long.
 #[derive(Debug)]
 pub struct LlmActor;
 
-/// The state of an [`LlmActor`]. Its completions end with it: their askers hear `EngineDied`.
+/// The state of an [`LlmActor`]. Its completions end with it: their askers are told `EngineDied`.
 #[derive(Debug)]
 pub struct LlmState {
     me: ActorRef<LlmMsg>,

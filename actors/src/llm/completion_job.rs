@@ -19,7 +19,7 @@ pub(super) struct CompletionJob {
     pub(super) request: Box<CompletionRequest>,
     pub(super) deltas: Deltas,
     pub(super) cancel: CancellationToken,
-    /// When its first token must be there.
+    /// The moment by which its first token must be there.
     pub(super) first_due: Instant,
     pub(super) due: Instant,
     pub(super) span: CompletionSpan,
@@ -38,7 +38,7 @@ impl CompletionJob {
     }
 }
 
-/// Lets the model complete, and says what was spent, if it is known.
+/// Lets the model complete, and gives what was spent, if that is known.
 pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usage> {
     let CompletionJob { request, deltas, cancel, first_due, due, span, reply } = job;
     let completion = request.id;
@@ -52,7 +52,7 @@ pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usa
         let deltas = telling(deltas, clock.clone());
         let work = model.complete(*request, deltas, cancel.clone());
         let work = work.instrument(span.span().clone());
-        // Dropping the model's future cancels it; the token also reaches what it handed to another thread.
+        // Dropping the model's future cancels it; the token also reaches work that it handed to another thread.
         tokio::select! {
             biased;
             result = tokio::time::timeout_at(due, work) => {
@@ -72,7 +72,7 @@ pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usa
     spent
 }
 
-/// The same deltas; the first of them is noted.
+/// Wraps the deltas so that the first of them is noted.
 fn telling(deltas: Deltas, clock: CompletionClock) -> Deltas {
     Deltas::new(move |delta: CompletionDelta<'_>| {
         clock.ticks();

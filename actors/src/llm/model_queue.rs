@@ -24,16 +24,16 @@ use crate::{
     telemetry::CompletionSpan,
 };
 
-/// The queue before one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is open
-/// while one does. Where a slot is free and no completion waits, one begins without that actor. The actor begins those that
-/// wait, and ends those that waited too long. A completion that ends gives its slot back itself.
+/// The queue before one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is
+/// open while one does. Where a slot is free and no completion waits, one begins without that actor. The actor begins
+/// those that wait, and ends those that waited too long. A completion that ends gives its slot back itself.
 #[derive(Debug, Clone)]
 pub struct ModelQueue(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     model: Arc<dyn ChatModel>,
-    /// The model's, as watchers see it.
+    /// The model's name in metrics.
     name: SharedString,
     limits: Arc<Limits>,
     state: Mutex<QueueState>,
@@ -41,11 +41,11 @@ struct Shared {
 
 #[derive(Debug)]
 struct QueueState {
-    /// Who attends to it; `None` while nobody does.
+    /// The actor that attends to the queue; `None` between two actors.
     actor: Option<ActorRef<LlmMsg>>,
     waiting: Queue<CompletionJob>,
     running: BTreeMap<u64, Running>,
-    /// Numbers the slots.
+    /// The number of the latest slot.
     begun: u64,
     retries: RetryEstimator,
 }
@@ -62,13 +62,13 @@ struct Running {
 pub struct QueuedCompletion {
     /// The chat and the tools.
     pub request: Box<CompletionRequest>,
-    /// Where the text goes while it is generated.
+    /// Receives the text while it is generated.
     pub deltas: Deltas,
-    /// Cancelled when nobody wants the completion any more, also because it has ended.
+    /// Cancelled when the completion is not wanted any more, also because it has ended.
     pub cancel: CancellationToken,
-    /// What the completion's span is a child of: that of the turn.
+    /// The parent span of the completion: that of the turn.
     pub span: Span,
-    /// Exactly one event ends it.
+    /// Receives exactly one event, which ends the completion.
     pub reply: Reply<LlmEvent>,
 }
 
@@ -87,8 +87,8 @@ impl ModelQueue {
         Self(Arc::new(Shared { model, name, limits, state: Mutex::new(state) }))
     }
 
-    /// Completes a chat: begins at once where no completion waits and a slot is free; otherwise the completion waits. Never
-    /// blocks. While no actor attends to the queue, the caller hears that the answer was lost.
+    /// Completes a chat: begins at once where no completion waits and a slot is free; otherwise the completion waits.
+    /// Never blocks. While no actor attends to the queue, the caller is told that the answer was lost.
     pub fn complete(&self, queued: QueuedCompletion) {
         let Shared { name, limits, .. } = &*self.0;
         let QueuedCompletion { request, deltas, cancel, span, reply } = queued;
@@ -119,12 +119,12 @@ impl ModelQueue {
                 return self.run(&mut state, job, charge);
             }
         }
-        // What waits has no first token.
+        // A completion that waits has no first token.
         let due = job.first_due;
         match state.waiting.push(whose, prompt, due, job) {
             Ok(()) => {
                 drop(state);
-                look(&actor); // at the time, and whether a slot has come free since
+                look(&actor); // at the deadline, and whether a slot has come free since
             }
             Err(job) => {
                 let running = state.running.len();
@@ -135,18 +135,18 @@ impl ModelQueue {
         }
     }
 
-    /// How many completions wait.
+    /// Counts the waiting completions.
     pub(super) fn waiting_len(&self) -> usize {
         self.state().waiting.len()
     }
 
-    /// This actor attends to it from here on. What one before it has left ends.
+    /// Lets this actor attend to the queue. Completions of an actor before it end.
     pub(super) fn open(&self, actor: &ActorRef<LlmMsg>) {
         self.state().actor = Some(actor.clone());
         self.clear();
     }
 
-    /// This actor is gone: what it attended to ends with it, and the askers hear of it.
+    /// Ends the completions of this actor, which is gone, and tells their askers.
     pub(super) fn close(&self, actor: &ActorRef<LlmMsg>) {
         let is_its = |by: &mut ActorRef<LlmMsg>| by.get_id() == actor.get_id();
         let closed = self.state().actor.take_if(is_its);
@@ -161,13 +161,13 @@ impl ModelQueue {
         for Running { charge, .. } in running.values() {
             state.waiting.ended(charge, None);
         }
-        // Not under the lock: they give their slots back, and their askers hear of it.
+        // Not under the lock: the completions give their slots back, and their askers are told.
         drop(state);
         running.values().for_each(|running| running.task.abort());
         drop(waiting);
     }
 
-    /// Ends what waited too long or is not wanted any more.
+    /// Ends completions that waited too long or are not wanted any more.
     pub(super) fn take_out(&self) {
         let is_unwanted = |job: &CompletionJob| job.cancel.is_cancelled();
         let out = self.state().waiting.take_out(Instant::now(), is_unwanted);
@@ -181,7 +181,7 @@ impl ModelQueue {
         }
     }
 
-    /// Begins with those whose turn it is, and says when the one that waits longest is due.
+    /// Begins the next waiting completions while slots are free, and gives the deadline of the one that waits longest.
     pub(super) fn call_up(&self) -> Option<Instant> {
         let max = self.max_concurrent();
         let mut state = self.state();
@@ -199,8 +199,8 @@ impl ModelQueue {
         let (slot, model_queue) = (state.begun, self.clone());
         // Boxed: a task's future is moved as a whole about ten times.
         let work = tokio::spawn(Box::pin(async move {
-            // Dropped last, also when the model panics: the slot is free only after the asker has heard. Made in here: a
-            // runtime that is being shut down drops the task in `spawn`, under the lock that this would wait for.
+            // Dropped last, also when the model panics: the slot is free only after the asker is told. Made in here,
+            // because a runtime that shuts down drops the task in `spawn`, under the lock that this would wait for.
             let mut freed =
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
             freed.spent = run(&*model_queue.0.model, job).await;
@@ -213,7 +213,7 @@ impl ModelQueue {
         self.0.model.info().max_concurrent.max(1)
     }
 
-    /// Gives a slot back, and says who is to be told because somebody waits for it.
+    /// Gives a slot back, and gives the actor to tell where a completion waits for it.
     fn free(&self, slot: u64, spent: Option<Usage>) -> Option<ActorRef<LlmMsg>> {
         let mut state = self.state();
         if let Some(Running { charge, since, .. }) = state.running.remove(&slot) {

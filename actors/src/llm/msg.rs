@@ -1,4 +1,4 @@
-//! What others may ask of the LlmActor, and what it tells them.
+//! The messages of the LlmActor, and the events that it sends.
 
 use tokio::sync::oneshot;
 
@@ -7,28 +7,28 @@ use crate::{
     protocol::{Completion, CompletionId},
 };
 
-/// What others may ask of the [`LlmActor`](super::LlmActor).
+/// A message for the [`LlmActor`](super::LlmActor).
 #[derive(Debug)]
 pub enum LlmMsg {
-    /// How many completions wait.
+    /// Counts the waiting completions.
     QueueLength {
-        /// The number.
+        /// Receives the number.
         reply: oneshot::Sender<usize>,
     },
-    /// A slot is free and somebody waits for it, or somebody has begun to wait.
+    /// A slot is free and a completion waits for it, or a completion has begun to wait.
     Freed,
-    /// Sent by the actor to itself when the completion that waits longest is due.
+    /// The completion that waits longest is due. The actor sends this to itself.
     Due,
 }
 
-/// What the LlmActor tells its asker.
+/// An event that the LlmActor sends to its asker.
 #[derive(Debug)]
 pub enum LlmEvent {
     /// A completion ended.
     Ended {
-        /// Which.
+        /// The completion that ended.
         completion: CompletionId,
-        /// How.
+        /// The completion, or why it has none.
         result: Result<Completion, ModelError>,
     },
 }

@@ -1,4 +1,4 @@
-//! The completions that wait for a model: bounded, and fair by what was spent, between users and between the sessions of
+//! The completions that wait for a model: bounded, and fair by tokens spent, between users and between the sessions of
 //! one user.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,27 +11,27 @@ use crate::{
     protocol::{SessionId, Usage, UserId},
 };
 
-/// Waiting jobs, in weighted fair order. The user with the least virtual time comes next, and of that user the session with
-/// the least. The jobs of one session keep their order.
+/// Waiting jobs, in weighted fair order. The user with the least virtual time comes next, and of that user the session
+/// with the least. The jobs of one session keep their order.
 ///
-/// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a prompt counts by its bytes.
-/// A user with twice the weight of another comes as often with twice the tokens. The cost of a running completion is not
-/// known, so the queue charges what is usual, and corrects that when the completion ends.
+/// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a prompt counts by its
+/// bytes. A user with twice the weight of another is served twice the tokens as often. The cost of a running completion
+/// is not known, so the queue charges what is usual, and corrects that when the completion ends.
 ///
-/// The virtual clock advances by all that is served, divided among the users who wait or run. A user who comes or comes back
-/// begins there. So no user saves up for later or gains by being new, and a user who had too much is even again once the
-/// others have had as much.
+/// The virtual clock advances by all that is served, divided among the users that wait or run. A user that comes or
+/// comes back begins at the clock. So no user saves up for later or gains by being new. A user that had too much is
+/// even again once the others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     weights: UserWeights,
     users: HashMap<UserId, User<J>, RandomState>,
-    /// How much each user could have been served: where a user who comes begins.
+    /// The tokens that each user could have been served: a user that comes begins here.
     virtual_clock: u64,
-    /// The weights of all users who are not away.
+    /// The sum of the weights of all users that are not away.
     present: u64,
-    /// Numbers the jobs as they came.
+    /// The number of the latest job.
     came: u64,
-    /// So many have ended since it was looked who can be forgotten.
+    /// The ends since the queue last forgot users.
     ended: usize,
     running: usize,
     len: usize,
@@ -44,7 +44,7 @@ struct User<J> {
     sessions: HashMap<SessionId, Session<J>, RandomState>,
 }
 
-/// What is known of a user. Its counts spare looking at every session.
+/// The account of a user. Its counts save a walk over its sessions.
 #[derive(Debug)]
 struct Account {
     weight: u64,
@@ -52,7 +52,7 @@ struct Account {
     virtual_clock: u64,
     running: usize,
     waiting: usize,
-    /// How many of its sessions are not away.
+    /// The number of its sessions that are not away.
     present: u64,
 }
 
@@ -68,47 +68,47 @@ struct Waiting<J> {
     job: J,
     due: Instant,
     came: u64,
-    /// What its prompt alone costs.
+    /// The cost of its prompt alone.
     prompt: u64,
 }
 
-/// Whose completion runs and was charged with its prompt and what is [`USUAL`]. To be given back when it ends.
+/// The charge of a running completion: its prompt and what is [`USUAL`]. It is given back when the completion ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
-    /// What was charged for the prompt's bytes.
+    /// The charge for the prompt's bytes.
     prompt: u64,
     user: UserId,
-    /// The user's when it began.
+    /// The weight of the user when the completion began.
     weight: u64,
     session: SessionId,
 }
 
-/// What a completion is charged with before it is known: a question with its tools, and an answer of a paragraph.
+/// The charge before a completion's cost is known: a question with its tools, and an answer of a paragraph.
 const USUAL: u64 = 512;
-/// After so many ends it is looked who can be forgotten, which means looking at everybody.
+/// The ends after which users are forgotten, which means a walk over all of them.
 const FORGETS_AFTER: usize = 64;
-/// A token that is generated takes as long as so many of a prompt.
+/// The tokens of a prompt that take as long as one generated token.
 const GENERATED: u64 = 4;
 
-/// So many bytes of a prompt take as long to be written as a token of it takes to be read: at 4 us a letter, the slowest that
-/// was measured, a millisecond. They are charged although the completion fails or is cancelled.
+/// The bytes of a prompt that take as long to write as one token of it to read: at 4 us a letter, the slowest measured,
+/// a millisecond. They are charged although the completion fails or is cancelled.
 const WRITTEN_BYTES: usize = 256;
 
-/// What writing the prompt of a request costs, in tokens of a prompt.
+/// Gives the cost of writing a request's prompt, in tokens of a prompt.
 pub(super) fn prompt_cost(bytes: usize) -> u64 {
     (bytes / WRITTEN_BYTES) as u64
 }
 
-/// So many parts of a token are counted, for weights that do not divide.
+/// The parts of a token that are counted, for weights that do not divide.
 const PARTS: u64 = 1_024;
 
-/// What a completion took from others, in tokens of a prompt, and at least one. What was known from before cost nothing.
+/// Gives what a completion took from others, in tokens of a prompt, and at least one. Cached tokens cost nothing.
 fn cost(usage: Usage) -> u64 {
     let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
     (u64::from(read) + GENERATED * u64::from(usage.completion_tokens)).max(1)
 }
 
-/// What is charged before a completion ends, in parts.
+/// Gives the charge before a completion ends, in parts.
 fn charged(prompt: u64) -> u64 {
     PARTS.saturating_mul(USUAL + prompt)
 }
@@ -133,7 +133,7 @@ impl<J> Queue<J> {
         self.len
     }
 
-    /// Takes a job whose prompt costs so much and that must be begun by `due`, or gives it back if too many wait.
+    /// Takes a job whose prompt costs so much and that must begin by `due`, or gives it back if too many wait.
     pub(super) fn push(
         &mut self,
         (user, session): (UserId, SessionId),
@@ -153,7 +153,7 @@ impl<J> Queue<J> {
         Ok(())
     }
 
-    /// Somebody begins at once, because nobody waits.
+    /// Charges a completion that begins at once, because none waits.
     pub(super) fn begin(&mut self, (user, session): (UserId, SessionId), prompt: u64) -> Charge {
         let charge = (user.clone(), session.clone());
         let (account, session, virtual_clock) = self.enter(user, session);
@@ -163,7 +163,7 @@ impl<J> Queue<J> {
         Charge { prompt, user: charge.0, weight, session: charge.1 }
     }
 
-    /// Somebody comes, and is not away from here on.
+    /// Counts a user and its session as present from here on.
     fn enter(
         &mut self,
         user: UserId,
@@ -202,7 +202,7 @@ impl<J> Queue<J> {
         (account, session, &mut self.virtual_clock)
     }
 
-    /// The job whose turn it is.
+    /// Takes the job that is next.
     pub(super) fn next(&mut self) -> Option<(J, Charge)> {
         let waiting = self.users.iter_mut().filter(|(_, user)| user.account.waiting > 0);
         let next = waiting.filter_map(|(name, user)| {
@@ -224,7 +224,7 @@ impl<J> Queue<J> {
         Some((next.job, Charge { prompt, user: name, weight, session: of }))
     }
 
-    /// A completion ended, and this was spent on it; `None` if nobody knows.
+    /// Corrects the charge of a completion that ended; `spent` is `None` where its cost is unknown.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
         let cost = PARTS.saturating_mul(charge.prompt + spent.map_or(USUAL, cost));
         let put_right = |virtual_time: u64, weight: u64| {
@@ -252,12 +252,12 @@ impl<J> Queue<J> {
         self.forget();
     }
 
-    /// Takes out every job that is due, or that nobody wants any more.
+    /// Takes out every job that is due or not wanted any more.
     pub(super) fn take_out(&mut self, now: Instant, is_unwanted: impl Fn(&J) -> bool) -> Vec<J> {
         self.take_out_if(|waiting| waiting.due <= now || is_unwanted(&waiting.job))
     }
 
-    /// Gives them in the order in which they came.
+    /// Takes jobs out, in the order in which they came.
     fn take_out_if(&mut self, goes: impl Fn(&Waiting<J>) -> bool) -> Vec<J> {
         let mut taken = Vec::new();
         if self.len == 0 {
@@ -289,7 +289,7 @@ impl<J> Queue<J> {
         self.take_out_if(|_| true)
     }
 
-    /// When the first job is due.
+    /// Gives the moment at which the first job is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         if self.len == 0 {
             return None;
@@ -298,7 +298,8 @@ impl<J> Queue<J> {
         sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
     }
 
-    /// Forgets users who are away and were served no more than others, from time to time; where nobody waits or runs, everybody.
+    /// Forgets users that are away and were served no more than others, from time to time; all users, where none waits
+    /// or runs.
     fn forget(&mut self) {
         if self.len == 0 && self.running == 0 {
             return self.users.clear();
@@ -341,7 +342,7 @@ impl<J> Session<J> {
         self.running == 0 && self.jobs.is_empty()
     }
 
-    /// When its first job came.
+    /// Gives the number of its first job.
     fn first(&self) -> Option<u64> {
         self.jobs.front().map(|waiting| waiting.came)
     }

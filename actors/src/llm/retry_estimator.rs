@@ -1,4 +1,4 @@
-//! When there will be a slot for whoever is refused now, going by how long completions took lately.
+//! Estimates when a slot will be free for a caller that is refused now, from the time that completions took lately.
 
 use std::time::Duration;
 
@@ -6,27 +6,29 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct RetryEstimator {
     average: Option<Duration>,
-    /// Refused since a slot came free last: the next one is told a later moment, or all would come for the same slot.
+    /// Refusals since a slot came free last. The next caller is told a later moment, or all would come for the same
+    /// slot.
     refused: u32,
 }
 
-/// The latest completion counts for so much of the average.
+/// The latest completion counts as one part of so many in the average.
 const LATEST: u32 = 8;
 
 impl RetryEstimator {
-    /// A completion ended and took so long.
+    /// Notes that a completion ended and took so long.
     pub(super) fn ended(&mut self, took: Duration) {
         let average = self.average.unwrap_or(took);
         self.average = Some(average - average / LATEST + took / LATEST);
         self.refused = self.refused.saturating_sub(1);
     }
 
-    /// Somebody came in and found nobody waiting: there is a slot for everybody again.
+    /// Notes that a caller came and found none waiting: there is a slot for each caller again.
     pub(super) fn has_room(&mut self) {
         self.refused = 0;
     }
 
-    /// Somebody is refused where so many run at once: when to come again. `None` before anything has ended.
+    /// Refuses a caller while so many run, and gives the time after which to come again. `None` before any completion
+    /// has ended.
     pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
         self.refused = self.refused.saturating_add(1);
         let running = u32::try_from(running.max(1)).unwrap_or(u32::MAX);
