@@ -1,5 +1,5 @@
-//! Admission: permits for sessions, turns, questions, calls and bytes, of each user and in all. A permit is free again
-//! when its permit is dropped, however its holder ends.
+//! Admission: permits for sessions, turns, questions, calls and bytes, for each user and for all users together.
+//! Dropping a permit frees it, however its holder ends.
 
 mod table;
 
@@ -23,7 +23,7 @@ pub struct Admission(Arc<Shared>);
 #[derive(Debug)]
 struct Shared(Mutex<AdmissionTable<oneshot::Sender<Permit>>>);
 
-/// Permits of one bound that a caller holds. Dropped, they are free.
+/// Permits of one bound that a caller holds. Dropping it frees them.
 #[must_use = "dropped, its permits are free again"]
 pub struct Permit {
     of: Arc<Shared>,
@@ -34,7 +34,7 @@ pub struct Permit {
 }
 
 impl Admission {
-    /// All permits free.
+    /// Creates the permits that these limits allow, all of them free.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self(Arc::new(Shared(Mutex::new(AdmissionTable::new(limits)))))
@@ -53,7 +53,7 @@ impl Admission {
         self.try_admit(bound, user, permits).inspect_err(refused)
     }
 
-    /// The same for a caller that goes on trying or waits where there is no permit, and so may not be refused after all.
+    /// Does the same without counting a refusal: the caller tries again or waits, so it may be admitted after all.
     ///
     /// # Errors
     /// [`LimitExceeded`] says which bound was reached.
@@ -67,14 +67,14 @@ impl Admission {
         Ok(self.permit(bound, user, permits))
     }
 
-    /// Waits for one permit: for what must go on and so is never refused. First come, first served. Dropping the future
-    /// gives up the wait.
+    /// Waits for one permit; for work that must go on and so is never refused. First come, first served. Dropping the
+    /// future gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let free = {
                 let mut table = self.0.table();
                 if table.admit(bound, user, 1).is_ok() {
-                    drop(table); // whoever watches is told outside of the lock
+                    drop(table); // metrics are reported outside of the lock
                     return self.permit(bound, user, 1);
                 }
                 let (waiter, free) = oneshot::channel();
@@ -87,13 +87,13 @@ impl Admission {
         }
     }
 
-    /// Somebody waits who could have a permit of this user's.
+    /// Tells whether a waiting caller could have a permit that this user holds.
     #[must_use]
     pub fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
         self.0.table().is_wanted(bound, user)
     }
 
-    /// How many permits are held.
+    /// Counts the permits held.
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {
         self.0.table().held(bound)
@@ -122,7 +122,7 @@ impl Drop for Permit {
         let held_for = self.since.elapsed();
         let served =
             self.of.table().release(self.bound, &self.user, self.permits, held_for, is_there);
-        // Not under the lock: a permit that nobody takes comes back here.
+        // Not under the lock: a permit whose receiver is gone comes back here.
         for (bound, user, waiter) in served {
             drop(waiter.send(self.of.permit(bound, user, 1)));
         }

@@ -1,4 +1,5 @@
-//! The table of admission: how many permits each user holds, and all together. Pure: the caller tells the time.
+//! The table of admission: how many permits each user holds, and all users together. Pure: the caller passes how long
+//! permits were held.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,11 +15,11 @@ const BOUNDS: usize = Bound::ALL.len();
 pub(super) struct AdmissionTable<W> {
     max: [Max; BOUNDS],
     all: [Permits; BOUNDS],
-    /// Users who hold anything.
+    /// Users that hold at least one permit.
     users: HashMap<UserId, [Permits; BOUNDS]>,
-    /// How long permits were held lately.
+    /// How long permits were held lately, a moving average.
     usual: [Option<Duration>; BOUNDS],
-    /// The first who came is the first to get a permit that is free for him.
+    /// Callers in order of arrival. A free permit goes to the first of them whose user may have it.
     waiting: VecDeque<Waiting<W>>,
 }
 
@@ -32,7 +33,7 @@ struct Max {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Permits {
     held: usize,
-    /// Who was refused and told to come again when a permit is free for him.
+    /// Callers that were refused and told when to try again.
     refused: u32,
 }
 
@@ -61,7 +62,7 @@ impl<W> AdmissionTable<W> {
             Bound::QueuedBytes => {
                 Max { all: limits.max_queued_bytes, of_user: limits.max_queued_bytes_per_user }
             }
-            // The slot of each session counts its own, and the store what it has.
+            // The slot of each session counts its own messages, and the store counts stored bytes.
             Bound::WaitingMessages | Bound::StoredBytes => {
                 Max { all: usize::MAX, of_user: usize::MAX }
             }
@@ -75,7 +76,7 @@ impl<W> AdmissionTable<W> {
         }
     }
 
-    /// How many permits are held in all.
+    /// Counts the permits that all users hold together.
     pub(super) const fn held(&self, bound: Bound) -> usize {
         self.all[bound as usize].held
     }
@@ -111,7 +112,7 @@ impl<W> AdmissionTable<W> {
         Err(LimitExceeded { bound, scope, max, retry_after })
     }
 
-    /// Somebody waits who could have a permit of this user's, if it were given back.
+    /// Tells whether a waiting caller could have a permit of this user, if the user gave it back.
     pub(super) fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
         let is_full = self.held(bound) >= self.max[bound as usize].all;
         let wants =
@@ -119,13 +120,13 @@ impl<W> AdmissionTable<W> {
         self.waiting.iter().any(wants)
     }
 
-    /// Remembers somebody who waits for one permit.
+    /// Remembers a caller that waits for one permit.
     pub(super) fn wait(&mut self, bound: Bound, user: UserId, waiter: W) {
         self.waiting.push_back(Waiting { bound, user, waiter });
     }
 
-    /// Takes permits back that were held for so long. Gives who gets them now; those who are not there any more are
-    /// forgotten.
+    /// Takes permits back that were held for this long. Returns the waiting callers that get them now, and forgets
+    /// those that are gone.
     pub(super) fn release(
         &mut self,
         bound: Bound,
@@ -164,9 +165,9 @@ impl<W> AdmissionTable<W> {
 }
 
 impl Permits {
-    /// When there will be a permit for one more who was refused. Permits that are held as long as usual come free one after
-    /// the other, and everybody who was refused gets one of his own, or they would all come for the first. Bytes are held
-    /// by few and in no order.
+    /// Estimates when one more refused caller can have a permit. Permits held as long as usual come free one after the
+    /// other. Each refused caller is given a moment of its own, so that not all of them come for the first permit. Few
+    /// callers hold bytes, and these come free in no order.
     fn refuse(&mut self, bound: Bound, usual: Duration) -> Duration {
         const LONGEST: Duration = Duration::from_secs(60);
         self.refused = self.refused.saturating_add(1);

@@ -14,7 +14,7 @@ use crate::{
     registry::RegisteredTool,
 };
 
-/// Holds the open questions of a runtime. A question that is lost with it is asked again by its call.
+/// Holds the open questions of a runtime. If it dies, each call asks its question again.
 #[derive(Debug)]
 pub struct ConfirmActor;
 
@@ -25,7 +25,7 @@ pub struct ConfirmState {
     alarm: Option<Alarm>,
 }
 
-/// Who waits for a verdict, and the tool that it is about.
+/// The waiting end of a call, and the tool that its question is about.
 #[derive(Debug)]
 struct Waiter {
     tool: Arc<RegisteredTool>,
@@ -95,7 +95,7 @@ impl ConfirmState {
         };
         let (decision, by) = given.into_decision();
         let verdict = Verdict::Decided { decision, by, recorded: reply };
-        // Dismissed at the same moment: nobody takes the verdict any more, and whoever answered hears that.
+        // The call was dismissed at the same moment and takes no verdict any more. The answer is told so.
         if let Err(Verdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
             answer(recorded, Err(AnswerError::NotOpen));
         }

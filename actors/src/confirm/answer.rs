@@ -1,4 +1,4 @@
-//! From what a person answered to an answer that may win. Only this file makes a [`CheckedAnswer`].
+//! Checks a person's answer before it competes. Only this file makes a [`CheckedAnswer`].
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Answers a question. Exactly one answer wins, and it counts once it is recorded. Edited arguments are validated
-/// before they compete: those that do not fit leave the question open.
+/// before the answer competes; arguments that do not fit leave the question open.
 ///
 /// Dropping the future withdraws nothing that was sent.
 ///
@@ -27,7 +27,8 @@ pub async fn answer(
     let (reply, counts) = oneshot::channel();
     let sent = confirm.send(ConfirmMsg::Answer { answer, reply });
     sent.map_err(|_| AnswerError::NotRecorded)?;
-    // It counts once it is recorded, so this waits as long as the store may take, and longer than whoever records it.
+    // The answer counts once it is recorded. So this waits as long as the store may take, and longer than the call that
+    // records it.
     match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
         Ok(Ok(counts)) => counts,
         Ok(Err(_)) | Err(_) => Err(AnswerError::NotKnown),
@@ -46,16 +47,16 @@ pub struct CheckedAnswer {
 /// What a person decided, checked.
 #[derive(Debug)]
 pub enum CheckedDecision {
-    /// Run it, once.
+    /// Runs the call, once.
     Approve,
-    /// And ask no more about this tool in this session.
+    /// Runs the call, and asks no more about this tool in this session.
     ApproveAlways,
-    /// Do not.
+    /// Ends the call without running it.
     Deny {
-        /// What the model is told; never blank.
+        /// The text that the model is told; never blank.
         message: Option<Arc<str>>,
     },
-    /// Run it with these arguments instead.
+    /// Runs the call with these arguments instead.
     Edit(CheckedArguments),
 }
 
@@ -83,7 +84,7 @@ impl CheckedAnswer {
 }
 
 impl CheckedDecision {
-    /// The decision as it is told.
+    /// Gives the decision as events and the ledger tell it.
     #[must_use]
     pub fn told(&self) -> Decision {
         match self {
@@ -128,7 +129,7 @@ async fn check(
     Ok(CheckedAnswer { call, digest, user, decision })
 }
 
-/// The message beside a no, unless it is blank. It is measured as the model reads it.
+/// Gives the message beside a no, unless it is blank. Its length is measured as the model reads it.
 fn heard(message: Arc<str>, limits: &Limits) -> Result<Option<Arc<str>>, AnswerError> {
     if message.trim().is_empty() {
         return Ok(None);

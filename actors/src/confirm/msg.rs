@@ -1,4 +1,4 @@
-//! What others may ask of the ConfirmActor, and what it tells them.
+//! The messages of the ConfirmActor, and the verdicts that it gives.
 
 use std::sync::Arc;
 
@@ -10,49 +10,49 @@ use crate::{
     registry::RegisteredTool,
 };
 
-/// What others may ask of the [`ConfirmActor`](super::ConfirmActor).
+/// A message for the [`ConfirmActor`](super::ConfirmActor).
 #[derive(Debug)]
 pub enum ConfirmMsg {
-    /// Ask a person. Asking again about the same call takes the place of the first asking.
+    /// Opens a question to a person. Asking again about the same call replaces the question.
     Ask {
-        /// The question.
+        /// The question as it is shown.
         question: Box<Question>,
         /// The tool, against whose schema edited arguments are checked.
         tool: Arc<RegisteredTool>,
-        /// When it expires.
+        /// The moment at which the question expires.
         due: Instant,
-        /// Hears how it ended.
+        /// Receives how the question ended.
         reply: oneshot::Sender<Verdict>,
     },
-    /// An answer from whoever may give one. Exactly one answer to a question wins.
+    /// Answers a question. Exactly one answer to a question wins.
     Answer {
-        /// The answer.
+        /// The checked answer.
         answer: CheckedAnswer,
-        /// Hears whether it counts, after it was recorded.
+        /// Receives whether the answer counts, after it was recorded.
         reply: oneshot::Sender<Result<(), AnswerError>>,
     },
-    /// Which tool an open question is about. The question stays open.
+    /// Asks which tool an open question is about. The question stays open.
     Tool {
-        /// The call that waits.
+        /// The call that the question is about.
         call: CallId,
-        /// What was shown.
+        /// The digest of what was shown.
         digest: Digest,
-        /// Who wants to answer.
+        /// The user that wants to answer.
         user: UserId,
-        /// The tool, or why no answer would count.
+        /// Receives the tool, or why no answer would count.
         reply: oneshot::Sender<Result<Arc<RegisteredTool>, AnswerError>>,
     },
-    /// The asker does not want to know any more.
+    /// Closes a question because its call does not wait for it any more.
     Withdraw {
-        /// The call whose question it was.
+        /// The call that the question is about.
         call: CallId,
     },
-    /// How many questions are open.
+    /// Counts the open questions.
     OpenQuestions {
-        /// The number.
+        /// Receives the number.
         reply: oneshot::Sender<usize>,
     },
-    /// Sent by the actor to itself when the earliest deadline is due.
+    /// The earliest deadline is due. The actor sends this to itself.
     Due,
 }
 
@@ -61,13 +61,13 @@ pub enum ConfirmMsg {
 pub enum Verdict {
     /// A person decided.
     Decided {
-        /// What.
+        /// The decision, with its arguments checked.
         decision: CheckedDecision,
-        /// Who.
+        /// The user that decided.
         by: UserId,
-        /// Whoever answered hears, once the decision is recorded, that it counts.
+        /// Tells the answering caller, once the decision is recorded, that it counts.
         recorded: oneshot::Sender<Result<(), AnswerError>>,
     },
-    /// Nobody answered in time.
+    /// The question expired without an answer.
     Expired,
 }

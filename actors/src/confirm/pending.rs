@@ -1,4 +1,4 @@
-//! The table of questions which wait for a person, with their deadlines.
+//! The table of open questions, with their deadlines.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::protocol::{AnswerError, CallId, Digest, Question, UserId};
 
-/// Open questions, each with whoever waits for it.
+/// Open questions, each with the `W` that waits for its verdict.
 #[derive(Debug)]
 pub(super) struct Pending<W> {
     open: HashMap<CallId, Open<W>>,
@@ -30,7 +30,7 @@ impl<W> Pending<W> {
         self.open.len()
     }
 
-    /// Opens a question, in place of one about the same call. How many may be open was decided before.
+    /// Opens a question and replaces one about the same call. Admission bounds how many are open.
     pub(super) fn ask(&mut self, question: Question, due: Instant, waiter: W) {
         let call = question.call;
         drop(self.withdraw(call));
@@ -38,8 +38,8 @@ impl<W> Pending<W> {
         self.open.insert(call, Open { question, due, waiter });
     }
 
-    /// Who waits for the question that this user may answer now, which stays open. A wrong answer is none, and neither
-    /// is one that comes too late.
+    /// Gives the waiter of a question that this user may answer now; the question stays open. A wrong or late answer is
+    /// an error.
     pub(super) fn answerable(
         &self,
         call: CallId,
@@ -79,7 +79,7 @@ impl<W> Pending<W> {
         Some(open.waiter)
     }
 
-    /// Closes every question that is due.
+    /// Closes every question that is due, and gives their waiters.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<W> {
         let mut expired = Vec::new();
         while let Some((_, call)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
@@ -88,7 +88,7 @@ impl<W> Pending<W> {
         expired
     }
 
-    /// When the first question is due.
+    /// Gives the earliest deadline.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.deadlines.first().map(|(due, _)| *due)
     }

@@ -1,4 +1,4 @@
-//! Where an actor is found, also after its supervisor had to start it anew.
+//! The address of an actor, which stays valid when its supervisor starts the actor anew.
 
 use std::{
     fmt,
@@ -16,24 +16,24 @@ pub struct Address<M>(Arc<AddressState<M>>);
 
 struct AddressState<M> {
     actor: RwLock<ActorRef<M>>,
-    /// Wakes those who wait in the order in which they came; a `watch` would wake them in a random one.
+    /// Wakes waiting callers in the order in which they came; a `watch` would wake them in a random one.
     moves: Notify,
     restart_limit_reached: CancellationToken,
 }
 
-/// Why a question has no answer.
+/// A reason why a message has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// The actor is gone, or died before it answered.
     #[error("the actor is gone")]
     Closed,
-    /// It did not answer in time.
+    /// The actor did not answer in time.
     #[error("the actor did not answer in time")]
     Timeout,
 }
 
 impl<M: Message> Address<M> {
-    /// The address of this actor.
+    /// Makes the address of this actor.
     #[must_use]
     pub fn new(actor: ActorRef<M>) -> Self {
         let (actor, moves) = (RwLock::new(actor), Notify::new());
@@ -44,7 +44,7 @@ impl<M: Message> Address<M> {
         }))
     }
 
-    /// The actor that is there now.
+    /// Gives the actor that is there now.
     #[must_use]
     pub fn actor(&self) -> ActorRef<M> {
         self.there().clone()
@@ -54,7 +54,7 @@ impl<M: Message> Address<M> {
         self.0.actor.read().expect("no code under this lock panics")
     }
 
-    /// The actor was started anew.
+    /// Leads to this actor from now on, because the supervisor started it anew.
     pub fn moved(&self, actor: ActorRef<M>) {
         let mut there = self.0.actor.write().expect("no code under this lock panics");
         let gone = std::mem::replace(&mut *there, actor);
@@ -63,11 +63,12 @@ impl<M: Message> Address<M> {
         self.0.moves.notify_waiters();
     }
 
-    /// Waits for another actor than this one: for ever, where the [restart limit](Self::restart_limit_reached) was reached.
+    /// Waits for another actor than this one. Waits for ever where the [restart limit](Self::restart_limit_reached) was
+    /// reached.
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
         loop {
             let mut moves = pin!(self.0.moves.notified());
-            // Before it is looked: a move in between is not missed.
+            // Registered before the look: a move in between is not missed.
             moves.as_mut().enable();
             let there = self.actor();
             if there.get_id() != gone.get_id() {
@@ -82,12 +83,12 @@ impl<M: Message> Address<M> {
         self.0.restart_limit_reached.cancel();
     }
 
-    /// Waits until the supervisor restarts the actor no more. A caller that waits for the next actor waits for this too.
+    /// Waits until the supervisor gives the actor up. A caller that waits for the next actor waits for this too.
     pub async fn restart_limit_reached(&self) {
         self.0.restart_limit_reached.cancelled().await;
     }
 
-    /// Kills the actor that is there, as a fault would, and waits until another is: for tests of supervision.
+    /// Kills the actor, as a fault would, and waits for the next one; for tests of supervision.
     pub async fn kill(&self) {
         let gone = self.actor();
         gone.kill();
@@ -96,8 +97,7 @@ impl<M: Message> Address<M> {
 
     /// Sends a message, or gives it back if the actor is gone.
     ///
-    /// # Errors
-    /// The message itself.
+    /// Gives the message back.
     pub fn send(&self, msg: M) -> Result<(), Option<M>> {
         let sent = self.there().cast(msg);
         match sent {
@@ -107,7 +107,7 @@ impl<M: Message> Address<M> {
         }
     }
 
-    /// Asks, and waits for the answer until the deadline. Dropping the future leaves the question with the actor.
+    /// Asks, and waits for the answer until the deadline. Dropping the future does not withdraw the message.
     ///
     /// # Errors
     /// [`AskError`] if there is no answer.

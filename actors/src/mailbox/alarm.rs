@@ -3,7 +3,8 @@
 use ractor::{ActorRef, Message};
 use tokio::{task::AbortHandle, time::Instant};
 
-/// A message that an actor sends to itself later. Dropped, and so with its actor, it is never sent, and its timer is gone.
+/// A message that an actor sends to itself later. Dropping the alarm, also with its actor, stops the timer, and the
+/// message is not sent.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     due: Instant,

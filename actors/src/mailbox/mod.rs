@@ -1,4 +1,5 @@
-//! What actors share about talking to each other: where somebody is, how to ask, whom to tell.
+//! How actors talk to each other: addresses that survive a restart, questions with a deadline, replies that cannot be
+//! lost.
 
 mod address;
 mod alarm;

@@ -1,55 +1,56 @@
-//! Where an actor sends its news: it knows the kind of news, not who listens.
+//! A receiver of an actor's events: the actor knows the kind of event and not its listener.
 
 use std::{fmt, sync::Arc};
 
 use ractor::{ActorRef, Message};
 use tokio::sync::mpsc;
 
-/// Somebody who wants to hear of `E`. Cheap to clone.
+/// A receiver of events `E`. Cheap to clone.
 pub struct Recipient<E> {
     hears: Arc<dyn Fn(E) -> bool + Send + Sync>,
-    /// Kept until the last news is told.
+    /// Kept until the last event is told.
     held: Option<Arc<dyn Send + Sync>>,
 }
 
 impl<E: Send + 'static> Recipient<E> {
-    /// An actor whose messages can be made from the news.
+    /// Sends each event to an actor, as a message made from it.
     #[must_use]
     pub fn actor<M: Message + From<E>>(actor: ActorRef<M>) -> Self {
         Self::function(move |event: E| actor.cast(event.into()).is_ok())
     }
 
-    /// A channel: for tests, and for callers that are no actors.
+    /// Sends each event to a channel; for tests, and for callers that are no actors.
     #[must_use]
     pub fn channel(sender: mpsc::UnboundedSender<E>) -> Self {
         Self::function(move |event| sender.send(event).is_ok())
     }
 
-    /// Whatever this does with the news, which must not wait; false says that nobody listens any more.
+    /// Hands each event to this function, which must not block. It returns false when no listener is left.
     #[must_use]
     pub fn function(hears: impl Fn(E) -> bool + Send + Sync + 'static) -> Self {
         Self { hears: Arc::new(hears), held: None }
     }
 
-    /// Nobody.
+    /// Drops each event.
     #[must_use]
     pub fn nobody() -> Self {
         Self::function(|_| false)
     }
 
-    /// The same, and keeps this until the last news is told or can be told no more.
+    /// Keeps this value until the last event is told or the last clone is dropped.
     #[must_use]
     pub fn holding(mut self, held: impl Send + Sync + 'static) -> Self {
         self.held = Some(Arc::new(held));
         self
     }
 
-    /// Tells the news; false when nobody listens any more.
+    /// Tells an event; false when no listener is left.
     pub fn tell(&self, event: E) -> bool {
         (self.hears)(event)
     }
 
-    /// Tells the last news. What was held is given back before: who hears of an end may begin something at once.
+    /// Tells the last event. The value of [`holding`](Self::holding) is dropped first: a listener of an end may begin
+    /// something at once.
     pub fn tell_last(self, event: E) -> bool {
         drop(self.held);
         (self.hears)(event)

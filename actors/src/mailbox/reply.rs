@@ -1,4 +1,4 @@
-//! An answer that cannot vanish: dropped unsent, it says that it was lost.
+//! An answer that cannot be lost: dropped unsent, it reports that.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use tracing::trace;
 
 use super::Recipient;
 
-/// The right and the duty to answer once. Whoever holds it may die: the asker then hears the event for that case.
+/// The duty to answer once. If its holder dies without an answer, the asker receives the event for that case.
 #[must_use = "dropping it tells the asker that the answer was lost"]
 pub struct Reply<E: Send + 'static>(Option<(Recipient<E>, E)>);
 
 impl<E: Send + 'static> Reply<E> {
-    /// Answers go to the recipient; `if_lost` goes there if there is none.
+    /// Sends the answer to this recipient, or `if_lost` where none is given.
     pub fn new(to: Recipient<E>, if_lost: E) -> Self {
         Self(Some((to, if_lost)))
     }
 
-    /// Answers.
+    /// Sends the answer.
     pub fn send(mut self, event: E) {
         if let Some((to, _)) = self.0.take() {
             tell(to, event);
@@ -45,7 +45,7 @@ impl<E: Send + 'static> fmt::Debug for Reply<E> {
     }
 }
 
-/// Answers a question; an asker who has left is no error.
+/// Answers a message. An asker that has left is no error.
 pub fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
         trace!("the asker has left");
