@@ -19,6 +19,7 @@ pub use crate::time_zone::UnknownTimeZone;
 
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// No model was given.
     #[error("a runtime needs a model: call `Builder::model`")]
@@ -66,6 +67,7 @@ pub enum BuildError {
 
 /// Why a session could not be opened or reached.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// The id of the session or user cannot be used.
     #[error(transparent)]

@@ -116,12 +116,7 @@ async fn follow(
                     return;
                 }
             }
-            Some(
-                StreamItem::Text(_)
-                | StreamItem::Thinking(_)
-                | StreamItem::Lagged { .. }
-                | StreamItem::ReplayFailed,
-            ) => {}
+            Some(_) => {}
             None => return,
         }
     }

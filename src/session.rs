@@ -297,6 +297,7 @@ fn begins_in(live: &Subscription, turn: TurnId) -> bool {
         StreamItem::Text(_)
         | StreamItem::Thinking(_)
         | StreamItem::Lagged { .. }
-        | StreamItem::ReplayFailed => false,
+        | StreamItem::ReplayFailed
+        | _ => false,
     })
 }

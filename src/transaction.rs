@@ -47,6 +47,7 @@ where
 
 /// Why a transaction of the embedder's own has no result. But for [`Unknown`](Self::Unknown), nothing of it was written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransactionError<E> {
     /// The function gave this error; its writes were undone, and nobody else's.
     #[error("the transaction was given up")]

@@ -70,7 +70,7 @@ impl Turn {
             let event = match item {
                 StreamItem::Event(event) => event,
                 StreamItem::ReplayFailed => return Err(ReplyError::NotRead),
-                StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => {
+                StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => {
                     continue;
                 }
             };

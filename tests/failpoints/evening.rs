@@ -194,7 +194,8 @@ async fn hear(
         | EventKind::Cleared
         | EventKind::MessagesLeftOut { .. }
         | EventKind::TurnResumed
-        | EventKind::TurnEnded { .. } => {}
+        | EventKind::TurnEnded { .. }
+        | _ => {}
     }
 }
 

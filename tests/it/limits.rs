@@ -31,7 +31,7 @@ async fn works(runtime: &Runtime) -> Result<(), String> {
     session.state().await.map_err(|error| format!("{error:?}"))?;
     match runtime.health() {
         Health::Healthy => Ok(()),
-        unhealthy @ Health::Unhealthy { .. } => Err(format!("{unhealthy:?}")),
+        unhealthy @ (Health::Unhealthy { .. } | _) => Err(format!("{unhealthy:?}")),
     }
 }
 

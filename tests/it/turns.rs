@@ -54,11 +54,12 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
                 | EventKind::SystemNotice { .. }
                 | EventKind::Cleared
                 | EventKind::MessagesLeftOut { .. }
-                | EventKind::TurnResumed) => panic!("no such event is expected: {other:?}"),
+                | EventKind::TurnResumed
+                | _) => panic!("no such event is expected: {other:?}"),
             },
             StreamItem::Lagged { .. } => "lagged".to_owned(),
             StreamItem::ReplayFailed => "unread".to_owned(),
-            StreamItem::Text(_) | StreamItem::Thinking(_) => continue,
+            StreamItem::Text(_) | StreamItem::Thinking(_) | _ => continue,
         });
     }
     assert_eq!(in_time(events.next()).await, None, "a stream that ended stays so");

@@ -116,6 +116,7 @@ pub fn verify<'a>(
 
 /// A place at which a chain is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChainError {
     /// The transition at this position, or one before it, is not what was written.
     #[error("the ledger was changed at or before transition {position}")]

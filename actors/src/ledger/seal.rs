@@ -38,6 +38,7 @@ pub struct Seal {
 
 /// A reason why a seal vouches for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// No seal is stored.
     #[error("it has no seal")]

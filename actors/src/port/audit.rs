@@ -58,6 +58,7 @@ pub struct Audited {
 
 /// A reason why a ledger is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuditError {
     /// A transition or a call's row cannot be read.
     #[error(transparent)]

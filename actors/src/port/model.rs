@@ -112,6 +112,7 @@ impl fmt::Debug for Deltas {
 
 /// A reason why a completion has no end of its own.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// The completion was cancelled.
     #[error("the completion was cancelled")]

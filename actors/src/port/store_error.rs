@@ -6,6 +6,7 @@ use crate::{failpoint::Failed, ledger::IllegalTransition};
 
 /// A reason why the store did not do what was asked.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// A call cannot take this step. Nothing of the job was written.
     #[error(transparent)]

@@ -60,6 +60,7 @@ pub enum Ending {
 /// A notice by the system; its words stand in [`Text`](super::Text).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Notice {
     /// More than eight user turns since the last clearing.
     SuggestClear,

@@ -84,6 +84,7 @@ impl Completion {
 /// Why a completion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FinishReason {
     /// The model was done.
     #[default]

@@ -158,6 +158,7 @@ pub struct Answer {
 
 /// Why an answer does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AnswerError {
     /// No such question is open: it was answered, expired, dismissed, or never asked.
     #[error("no such question is open")]

@@ -107,6 +107,7 @@ impl TryFrom<String> for EventCursor {
 /// What happened in a session. A message or outcome is told only after the store has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum EventKind {
     /// A turn began with the user's message.
     UserMessage {
@@ -224,6 +225,7 @@ pub enum TurnEnding {
 /// Why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TurnError {
     /// The model asked for tools in every round.
     TooManyRounds,

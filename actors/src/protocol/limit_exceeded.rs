@@ -9,6 +9,7 @@ use super::Limits;
 /// What is counted before it is let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Bound {
     /// Sessions that are awake.
     AwakeSessions,
@@ -29,6 +30,7 @@ pub enum Bound {
 /// Whose bound it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Scope {
     /// The one session's.
     Session,

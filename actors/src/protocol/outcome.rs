@@ -62,6 +62,7 @@ pub struct ToolCancelled {
 /// Why a call was cancelled; the five stay distinct for the model and the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CancelReason {
     /// The person said no.
     Denied,

@@ -18,6 +18,7 @@ pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// Why a value is not written: it could not be read again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unstorable {
     /// Lists and objects lie too deep in each other.
     #[error("a value is nested deeper than {max_levels} levels")]

@@ -151,6 +151,7 @@ impl ToolSpec {
 
 /// What is wrong with a tool's description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// The name is not snake case.
     #[error("tool name {0:?} is not snake case (a-z, 0-9, _, beginning with a letter)")]

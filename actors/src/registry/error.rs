@@ -10,6 +10,7 @@ use crate::{
 
 /// Why a tool was not registered. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// Another tool has this name.
     #[error(transparent)]
@@ -65,6 +66,7 @@ pub struct ToolNotFound {
 
 /// Why a call outside the dispatcher has no outcome of the tool's own.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CallError {
     /// The arguments break the schema.
     #[error("failed to validate the arguments")]

@@ -129,6 +129,7 @@ impl From<DispatcherEvent> for SessionMsg {
 /// whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store knows then: the session
 /// tells which turn runs, and a repeated submit under the same idempotency key finds the turn that is there.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum TurnRefused {
     /// The text is empty after trimming: nothing happens.
     #[error("the text is empty")]
@@ -166,6 +167,7 @@ pub enum TurnRefused {
 
 /// Why nothing was dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DismissError {
     /// No turn is running.
     #[error("no turn is running")]
@@ -177,6 +179,7 @@ pub enum DismissError {
 
 /// Why the chat was not cleared.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClearError {
     /// A turn is running.
     #[error("a turn is running")]

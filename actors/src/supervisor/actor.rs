@@ -126,6 +126,7 @@ pub struct RuntimeHandles {
 
 /// Whether a runtime can serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Health {
     /// It can.
     Healthy,

@@ -299,12 +299,11 @@ impl<'m> Engine<'m> {
                 worker.leave(sequence, &mut self.cache.kv);
             }
             match end {
-                Some(Err(ModelError::Failed { .. } | ModelError::Overloaded { .. })) => {
-                    self.cache.free(sequence);
-                }
                 Some(Ok(_) | Err(ModelError::Cancelled { .. })) | None => {
                     self.cache.rest(sequence, owner, &mut self.stats);
                 }
+                // A failure may leave anything in the cache.
+                Some(Err(_)) => self.cache.free(sequence),
             }
         }
         // An answered asker may ask at once what was done.

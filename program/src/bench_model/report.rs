@@ -116,6 +116,7 @@ fn failure(end: Option<&TurnEnd>) -> Option<String> {
             Some("cut off".to_owned())
         }
         (TurnEnding::Failed | TurnEnding::Dismissed, None) => Some("cut off".to_owned()),
+        (TurnEnding::Failed | TurnEnding::Dismissed, Some(other)) => Some(format!("{other:?}")),
     }
 }
 

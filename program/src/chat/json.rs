@@ -28,12 +28,12 @@ impl Screen for Json {
                     })?,
                 )
             }
-            // What follows has it all.
-            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
             StreamItem::ReplayFailed => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }
+            // What follows has it all.
+            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }
 

@@ -110,7 +110,8 @@ impl Plain {
             | EventKind::Cleared
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::TurnEnded { .. } => None,
+            | EventKind::TurnEnded { .. }
+            | _ => None,
         }
     }
 }
@@ -121,12 +122,12 @@ impl Screen for Plain {
             StreamItem::Event(event) => {
                 self.event(&event.kind).map_or(Ok(()), |line| output::line(&line))
             }
-            // What follows has it all.
-            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
             StreamItem::ReplayFailed => {
                 self.say(&Text::Missed.in_locale(self.locale));
                 Ok(())
             }
+            // What follows has it all.
+            StreamItem::Text(_) | StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }
 

@@ -88,6 +88,7 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
         | SessionError::TimeZone(_)
         | SessionError::Overloaded(_)
         | SessionError::Busy(_)
-        | SessionError::Closed => Failure::of(error),
+        | SessionError::Closed
+        | _ => Failure::of(error),
     })
 }

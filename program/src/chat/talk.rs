@@ -123,12 +123,7 @@ impl Talk {
                 Ok(self.refused(Text::Overloaded, screen))
             }
             // The program gives no keys, and time zones that it has looked up.
-            Err(
-                error @ (TurnRefused::Store(_)
-                | TurnRefused::Closed
-                | TurnRefused::OtherText
-                | TurnRefused::UnknownTimeZone { .. }),
-            ) => {
+            Err(error) => {
                 let id = self.session.id();
                 Err(Failure::of_store(format!("failed to go on with session {id}"), error))
             }
@@ -241,7 +236,8 @@ impl Talk {
             StreamItem::Text(_)
             | StreamItem::Thinking(_)
             | StreamItem::Lagged { .. }
-            | StreamItem::ReplayFailed => None,
+            | StreamItem::ReplayFailed
+            | _ => None,
         };
         if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
             && asking.as_ref().is_some_and(|asking| asking.question.call == *call)

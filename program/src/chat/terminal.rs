@@ -169,7 +169,7 @@ async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(
         Err(
             ResolveError::NotUnknown { .. } | ResolveError::UnknownCall(_) | ResolveError::NotYours,
         ) => screen.dim(&Text::ResolvedBefore.in_locale(locale)),
-        Err(error @ ResolveError::Store(_)) => {
+        Err(error) => {
             let id = talk.session.id();
             Err(Failure::of_store(format!("failed to resolve a call of session {id}"), error))
         }
@@ -356,7 +356,8 @@ impl Terminal {
             EventKind::TurnEnded { .. } => self.below(),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }
-            | EventKind::Cleared => Ok(()),
+            | EventKind::Cleared
+            | _ => Ok(()),
         }
     }
 }
@@ -373,9 +374,9 @@ impl Screen for Terminal {
                 self.stop_waiting();
                 self.said(&new)
             }
-            // What was missed follows.
-            StreamItem::Thinking(_) | StreamItem::Lagged { .. } => Ok(()),
             StreamItem::ReplayFailed => self.dim(&Text::Missed.in_locale(self.locale)),
+            // What was missed follows.
+            StreamItem::Thinking(_) | StreamItem::Lagged { .. } | _ => Ok(()),
         }
     }
 

@@ -241,7 +241,8 @@ impl Running<'_> {
                 | EventKind::SystemNotice { .. }
                 | EventKind::MessagesLeftOut { .. }
                 | EventKind::TurnResumed
-                | EventKind::Cleared => {}
+                | EventKind::Cleared
+                | _ => {}
             }
         }
         Err(self.failed("its session was closed"))

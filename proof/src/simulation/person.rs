@@ -335,6 +335,7 @@ const fn name_of(item: &StreamItem) -> &'static str {
         StreamItem::Thinking(_) => "thoughts",
         StreamItem::Lagged { .. } => "that it lags",
         StreamItem::ReplayFailed => "that it cannot read on",
+        _ => "something new",
     }
 }
 
@@ -362,7 +363,8 @@ impl std::fmt::Display for Kind<'_> {
             | EventKind::Cleared
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
-            | EventKind::TurnEnded { .. }) => write!(f, "{kind:?}"),
+            | EventKind::TurnEnded { .. }
+            | _) => write!(f, "{kind:?}"),
         }
     }
 }

@@ -74,7 +74,6 @@ pub(super) enum Began {
 impl Began {
     pub(super) fn of(refused: &TurnRefused) -> Self {
         match refused {
-            TurnRefused::Closed => Self::Perhaps,
             TurnRefused::Store(cause) if StoreError::may_have_happened(cause) => Self::Perhaps,
             TurnRefused::Empty
             | TurnRefused::Busy
@@ -83,6 +82,7 @@ impl Began {
             | TurnRefused::OtherText
             | TurnRefused::Overloaded(_)
             | TurnRefused::Store(_) => Self::No,
+            TurnRefused::Closed | _ => Self::Perhaps,
         }
     }
 }
@@ -165,7 +165,7 @@ impl Witness {
         let is_early = |error: &TurnError| match error {
             TurnError::Store => true,
             TurnError::Model { kind, .. } => kind == ModelError::ENGINE_DIED,
-            TurnError::TooManyRounds | TurnError::CutOff => false,
+            TurnError::TooManyRounds | TurnError::CutOff | _ => false,
         };
         for (session, heard) in heard {
             let early: BTreeSet<_> = heard

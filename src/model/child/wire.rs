@@ -101,6 +101,7 @@ impl From<&ModelError> for Failure {
                 let cause = cause.as_deref().map(|cause| Told::of(cause as _));
                 Self::Failed { kind: kind.to_string(), cause }
             }
+            other => Self::Failed { kind: other.kind().to_owned(), cause: Some(Told::of(other)) },
         }
     }
 }

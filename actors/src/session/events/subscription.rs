@@ -155,6 +155,7 @@ enum Ready {
 
 /// What a subscriber reads.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum StreamItem {
     /// Something happened.
     Event(Arc<SessionEvent>),

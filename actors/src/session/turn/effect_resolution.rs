@@ -13,6 +13,7 @@ use crate::{
 
 /// Why a call was not resolved. Nothing of it has changed.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum ResolveError {
     /// The session has no such call.
     #[error("this session has no call {0}")]

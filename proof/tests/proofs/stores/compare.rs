@@ -78,6 +78,7 @@ impl From<StoreError> for Rejection {
             StoreError::Overloaded => Self::Other("overloaded"),
             StoreError::Withdrawn => Self::Other("withdrawn"),
             StoreError::Silent => Self::Other("silent"),
+            other => unreachable!("an error that this comparison does not know: {other:?}"),
         }
     }
 }
