@@ -12,56 +12,56 @@ use super::{CallId, Digest, SessionId, Timestamp, UserId};
 pub enum Approval {
     /// The user was shown these arguments and said yes to this one call.
     Once,
-    /// The same, and said that the tool needs no question for a while in this session: from here on it is a [`Grant`].
+    /// The same, and for a while the tool needs no question in this session: from here on it is a [`Grant`].
     Always {
-        /// The hash of the tool's name and schema: with others the tool is asked about again.
+        /// The hash of the tool's name and schema: with others the tool needs a question again.
         schema: Digest,
-        /// Until when.
+        /// The moment at which it ends.
         until: Timestamp,
-        /// How many calls it covers.
+        /// The number of calls that it covers.
         uses: u32,
         /// The hash of the resource that it is bound to, where the tool named one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<Digest>,
     },
-    /// Nobody was asked: the user had said so in this session.
+    /// No question was asked: a standing approval of this session covers the call.
     Granted {
-        /// The call about which the user said it.
+        /// The call about which the standing approval was given.
         by_call: CallId,
-        /// The hash of the tool's name and schema, then and now.
+        /// The hash of the tool's name and schema, the same then and now.
         schema: Digest,
-        /// The hash of what the call works on, where the tool named something.
+        /// The hash of the resource that the call works on, where the tool named one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<Digest>,
-        /// Which of the uses it is, counted from 1.
+        /// The number of this use, counted from 1.
         number: u32,
     },
-    /// The user typed other arguments than those that were shown: these were run.
+    /// The user typed other arguments than those that were shown, and these were run.
     Edited,
 }
 
-/// A standing approval: in this session, this tool runs for this user without a question. It ends by itself after a while
-/// and after so many calls, and when it is revoked or the session is cleared. It covers neither a tool whose schema has
+/// A standing approval: in this session, this tool runs for this user without a question. It ends after a while, after
+/// so many calls, when it is revoked, and when the session is cleared. It covers neither a tool whose schema has
 /// changed nor, where it was given about a resource, a call on another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// The session, and no other.
+    /// The only session that it covers.
     pub session: SessionId,
-    /// The tool's name.
+    /// The name of the tool that it covers.
     pub tool: Arc<str>,
-    /// The hash of its name and schema.
+    /// The hash of the tool's name and schema.
     pub schema: Digest,
     /// The hash of the resource that it is bound to, where the tool named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Digest>,
-    /// Who gave it.
+    /// The user that gave it.
     pub user: UserId,
     /// The call about which it was given.
     pub call: CallId,
-    /// When.
+    /// The moment at which it was given.
     pub at: Timestamp,
-    /// Until when it covers anything.
+    /// The moment at which it ends.
     pub until: Timestamp,
-    /// How many calls it covers.
+    /// The number of calls that it covers.
     pub uses: u32,
 }

@@ -1,4 +1,4 @@
-//! One entry of a chat.
+//! The entries of a chat.
 
 use std::sync::Arc;
 
@@ -9,51 +9,51 @@ use super::{CallRecord, Timestamp, TurnId};
 /// One entry of a chat. Entries are numbered from 1 without gaps within their session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// Its place in the transcript.
+    /// The number of the entry in the transcript.
     pub seq: u64,
-    /// The turn it belongs to.
+    /// The turn that the entry belongs to.
     pub turn: TurnId,
-    /// When it was appended.
+    /// The moment at which it was appended.
     pub at: Timestamp,
-    /// What it says.
+    /// The content of the entry.
     #[serde(flatten)]
     pub content: Content,
 }
 
-/// What an entry of a chat says.
+/// The content of an entry of a chat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Content {
-    /// What the user typed.
+    /// The user's message.
     User {
-        /// The text.
+        /// The text as the user typed it.
         text: Arc<str>,
     },
-    /// What the model said.
+    /// The model's message.
     Model {
-        /// The text.
+        /// The text as the model wrote it.
         text: Arc<str>,
-        /// Whether it came to its end.
+        /// Whether the text came to its end.
         ending: Ending,
     },
     /// A tool call with its outcome.
     ToolCall(Box<CallRecord>),
     /// A notice by the system.
     Notice {
-        /// Which.
+        /// The kind of notice.
         notice: Notice,
     },
     /// The user cleared the chat: state and model begin after this mark; what came before stays stored.
     Cleared,
 }
 
-/// Whether a model's text came to its end.
+/// Tells whether a model's text came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It did.
+    /// The text came to its end.
     Complete,
-    /// The model failed, or the turn was dismissed: what had been streamed is kept.
+    /// The model failed, or the turn was dismissed: the streamed text is kept.
     Interrupted,
 }
 
@@ -62,13 +62,13 @@ pub enum Ending {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
-    /// More than eight user turns since the last clearing.
+    /// More user turns have passed since the last clearing than `Limits::suggest_clear_after`.
     SuggestClear,
-    /// A call of a tool outside the store was cut off by the end of its process: nobody but a person can find out
-    /// whether it took effect.
+    /// A call of a tool outside the store was cut off by the end of its process: only a person can find out whether it
+    /// took effect.
     EffectUnknown,
     /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
     TurnLeftOut,
-    /// An entry that stood here cannot be read: something beside this program has changed it.
+    /// An entry that stood here cannot be read: another program has changed it.
     Unreadable,
 }

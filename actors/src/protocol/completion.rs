@@ -1,4 +1,4 @@
-//! One call of a model: what it is asked, what it streams, how it ends.
+//! One completion: what the model is asked, what it streams, how it ends.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
-/// What a model is asked. `tool_choice` is always `auto`: the model decides whether it calls a tool.
+/// The request for a completion. `tool_choice` is always `auto`: the model decides whether it calls a tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompletionRequest {
-    /// Names the completion.
+    /// The id of the completion.
     pub id: CompletionId,
     /// The session that asks; a model may keep its prefix.
     pub session: SessionId,
@@ -17,9 +17,9 @@ pub struct CompletionRequest {
     pub user: UserId,
     /// The system text, if the embedder gave one.
     pub system: Option<Arc<str>>,
-    /// The chat so far.
+    /// The messages of the chat so far.
     pub messages: Arc<Vec<PromptMessage>>,
-    /// All tools that may be called.
+    /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// The session's language.
     pub locale: Locale,
@@ -28,7 +28,7 @@ pub struct CompletionRequest {
 }
 
 impl CompletionRequest {
-    /// Returns what the user said last; empty where there is no such message.
+    /// Gives the user's latest message; empty where there is none.
     #[must_use]
     pub fn last_user_text(&self) -> &str {
         let texts = self.messages.iter().rev().filter_map(|message| match message {
@@ -38,7 +38,7 @@ impl CompletionRequest {
         texts.into_iter().next().unwrap_or_default()
     }
 
-    /// Counts the bytes of the system text and of the messages. Writing the prompt takes as long as they are.
+    /// Counts the bytes of the system text and of the messages. The time to write the prompt grows with them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let system = self.system.as_ref().map_or(0, |text| text.len());
@@ -49,11 +49,11 @@ impl CompletionRequest {
 /// A piece of a completion, as it is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionDelta<'a> {
-    /// The first token is there, whatever will come of it. A model need not say so where it streams text at once.
+    /// The first token is there, whatever follows. A model that streams text at once need not send this.
     Began,
     /// Text for the person.
     Text(&'a str),
-    /// The model thinking aloud: kept in the event stream for those who want it, never part of the answer.
+    /// The model's thinking: told as events, never part of the answer.
     Thinking(&'a str),
 }
 
@@ -64,11 +64,11 @@ pub struct Completion {
     pub text: String,
     /// The tool calls, in order.
     pub tool_calls: Vec<WantedCall>,
-    /// Why it ended.
+    /// The reason for which it ended.
     pub finish: FinishReason,
-    /// What it cost.
+    /// The tokens that it cost.
     pub usage: Usage,
-    /// So many messages of the chat, the oldest, had no room before the model and were left out.
+    /// The number of messages, the oldest of the chat, that had no room before the model and were left out.
     #[serde(default)]
     pub left_out: u32,
 }
@@ -81,28 +81,28 @@ impl Completion {
     }
 }
 
-/// Why a completion ended.
+/// A reason for which a completion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// The model was done.
+    /// The model ended its answer.
     #[default]
     Stop,
-    /// It asks for tools.
+    /// The model asks for tools.
     ToolCalls,
-    /// It reached its bound on tokens or context.
+    /// The completion reached its bound on tokens or context.
     Length,
 }
 
-/// What a completion cost, in tokens.
+/// The cost of a completion, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// The tokens of the prompt.
     pub prompt_tokens: u32,
-    /// Of these, tokens that this very chat had read before and that were still known. Whether others asked the same is never
-    /// counted here: it is nobody's business.
+    /// Tokens of the prompt that this very chat had read before and that were still cached. Tokens shared with other
+    /// chats never count here, for they would tell one user about another.
     pub cached_tokens: u32,
-    /// Tokens that were generated.
+    /// The tokens that were generated.
     pub completion_tokens: u32,
 }

@@ -1,4 +1,4 @@
-//! What a person is asked and may answer, and the digest that binds one to the other.
+//! Questions to a person, their answers, and the digest that binds one to the other.
 
 use std::{fmt, sync::Arc};
 
@@ -7,30 +7,31 @@ use serde_json::Value;
 
 use super::{CallId, Problem, SessionId, Timestamp, UserId};
 
-/// Whether anybody can be asked in a turn. A property of the turn, not a count of subscribers.
+/// Tells whether a person can be asked in a turn. A property of the turn, not a count of subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asker {
-    /// Nobody: a destructive call is cancelled as unreachable.
+    /// No person can be asked: a destructive call is cancelled as unreachable.
     #[default]
     Nobody,
-    /// A person who holds a handle of the session.
+    /// A person with a handle of the session can be asked.
     Person,
 }
 
-/// What dismissing the screen means for the turn that runs. In both, a handler that has begun commits
-/// its writes and its result is discarded.
+/// The effect of a dismissal on the running turn. In both cases a handler that has begun commits its writes, and its
+/// result is discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDismiss {
-    /// The model's stream and open questions end at once, and no new round starts.
+    /// Ends the model's stream and open questions at once; no new round starts.
     #[default]
     Stop,
-    /// The loop goes on, an open question counts as dismissed, and the closed screen hears nothing more.
+    /// Lets the loop go on. An open question counts as dismissed, and the dismissed reader hears nothing more.
     Finish,
 }
 
-/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the question's text.
+/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the question's
+/// text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
@@ -87,23 +88,24 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// Every byte that a person is shown before they decide. It is kept with the question, and what they decide is bound to it.
+/// The bytes that a person is shown before deciding. They are kept with the question, and the decision is bound to
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {
     /// The question in full, in the language of its turn.
     pub text: Arc<str>,
-    /// The part of it that says what will happen.
+    /// The part of the question that says what will happen.
     pub consequence: Arc<str>,
 }
 
-/// What a person is asked before a destructive call runs.
+/// The question that a person is asked before a destructive call runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// The call that waits.
+    /// The call that waits for the answer.
     pub call: CallId,
-    /// Its session.
+    /// The session of the call.
     pub session: SessionId,
-    /// Who may answer.
+    /// The user that may answer.
     pub user: UserId,
     /// The tool's name.
     pub tool: Arc<str>,
@@ -113,31 +115,31 @@ pub struct Question {
     pub consequence: String,
     /// The question in full: exactly these bytes are stored, and the digest covers them. Show this.
     pub text: Arc<str>,
-    /// Binds the answer to all of the above.
+    /// The digest that binds the answer to all of the above.
     pub digest: Digest,
-    /// After this the call is cancelled as expired.
+    /// The moment at which the call is cancelled as expired.
     pub expires_at: Timestamp,
 }
 
-/// What a person decided.
+/// A person's decision about a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
-    /// Run it, once, with exactly these arguments.
+    /// Runs the call, once, with exactly these arguments.
     Approve,
-    /// The same, and from now on run this tool without a question in this session: a [`Grant`](super::Grant).
+    /// Runs the call, and from now on this tool without a question in this session: a [`Grant`](super::Grant).
     ApproveAlways,
-    /// Do not.
+    /// Ends the call without running it.
     Deny,
-    /// Do not, and tell the model this.
+    /// Ends the call without running it, and tells the model this.
     DenyWith {
-        /// In the person's own words; a blank one is a plain no.
+        /// The person's own words; a blank message is a plain no.
         message: Arc<str>,
     },
-    /// Run it, once, with these arguments in place of those that were shown. They are validated like a model's, but
-    /// keys that the schema does not know are refused. Whoever typed them has seen them, so nobody is asked again.
+    /// Runs the call, once, with these arguments in place of those that were shown. They are validated like a model's,
+    /// but keys that the schema does not know are refused. The person has seen what it typed, so it is not asked again.
     Edit {
-        /// An object.
+        /// The arguments, as an object.
         arguments: Value,
     },
 }
@@ -145,18 +147,18 @@ pub enum Decision {
 /// A person's answer to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The call that waits.
+    /// The call that waits for the answer.
     pub call: CallId,
-    /// What was shown.
+    /// The digest of what was shown.
     pub digest: Digest,
-    /// The decision.
+    /// The person's decision.
     #[serde(flatten)]
     pub decision: Decision,
-    /// Who answers.
+    /// The user that answers.
     pub user: UserId,
 }
 
-/// Why an answer does not count.
+/// A reason why an answer does not count.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
@@ -172,21 +174,21 @@ pub enum AnswerError {
     /// The edited arguments do not fit the tool. The question stays open.
     #[error("the edited arguments do not fit the tool")]
     DoesNotFit {
-        /// What is wrong with them, and where.
+        /// The problems, each with its place.
         problems: Vec<Problem>,
     },
     /// The message beside a no is too long. The question stays open.
     #[error("the message has {bytes} bytes as JSON, {max_bytes} are allowed")]
     MessageTooLong {
-        /// How long it is, as JSON.
+        /// The length of the message as JSON.
         bytes: usize,
-        /// How long it may be.
+        /// The most bytes that a message may have.
         max_bytes: usize,
     },
-    /// The answer could not be recorded; nothing was run.
+    /// The answer could not be recorded; the call does not run.
     #[error("the answer could not be recorded")]
     NotRecorded,
-    /// Nobody said in time whether the answer counts: the ledger knows.
+    /// The store did not tell in time whether the answer counts: the ledger has it.
     #[error("it is not known whether the answer counts")]
     NotKnown,
 }

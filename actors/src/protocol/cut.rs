@@ -1,21 +1,21 @@
-//! What a model reads of data that is too long for it: long texts are cut inside, entries are left out last, and both are
-//! said. Numbers, and texts as short as ids and dates, are never touched.
+//! Cuts data that is too long for the model: long texts are cut inside, entries are left out last, and the data says
+//! both. Numbers, and texts as short as ids and dates, are never touched.
 
 use serde_json::{Map, Value, json};
 
-/// A text that says what something is called is cut only where nothing else is left to be cut.
+/// Keys of texts that name an item: they are cut only where no other text is left to cut.
 const NAMES: [&str; 3] = ["title", "name", "code"];
 
-/// The shortest a text is cut to.
+/// The shortest length to which a text is cut.
 const FEWEST_CHARS: usize = 12;
 
-/// A text of so many characters is never cut: ids have 36 of them, and dates fewer.
+/// The longest text that is never cut: ids have 36 characters, and dates fewer.
 const WHOLE_CHARS: usize = 40;
 
-/// Cut this short, a text still says something. Of a long list the rest of the entries is read on from a position.
+/// The length at which a text still tells something. The remaining entries of a long list are read on from a position.
 const SOME_CHARS: usize = 60;
 
-/// As many entries as this are all shown, however little of their texts there is room for.
+/// The number of entries that are all shown, however little room their texts have.
 const FEW_ENTRIES: usize = 8;
 
 /// Says how many characters of a text are missing at its end.
@@ -27,7 +27,7 @@ fn cut_off(text: &str, chars: usize) -> Option<String> {
     (note.len() < text.len() - end).then(|| format!("{}{note}", &text[..end]))
 }
 
-/// What stands behind the entries of a list inside of a result: how many of them are missing.
+/// Makes the note behind the entries of an inner list: how many of them are missing.
 fn missing_of(items: &[Value], kept: usize) -> Option<String> {
     let missing = items.len().checked_sub(kept).filter(|missing| *missing > 0)?;
     let note = format!("…(+{missing})");
@@ -42,12 +42,12 @@ fn missing_of(items: &[Value], kept: usize) -> Option<String> {
     is_shorter.then_some(note)
 }
 
-/// What to cut.
+/// The bounds to which data is cut.
 #[derive(Debug, Clone, Copy)]
 struct Cuts {
-    /// Characters that are left of a text.
+    /// The characters left of a text.
     chars: usize,
-    /// Entries that are left of the list at the top that is cut.
+    /// The entries left of the list at the top that is cut.
     entries: usize,
     lists: Lists,
     names: Names,
@@ -55,9 +55,9 @@ struct Cuts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lists {
-    /// Only the longest list at the top is cut.
+    /// Cuts only the longest list at the top.
     Longest,
-    /// Every list is, wherever it lies.
+    /// Cuts every list, wherever it lies.
     All,
 }
 
@@ -67,10 +67,10 @@ enum Names {
     Cut,
 }
 
-/// Cuts data so that it `fits`; `None` where nothing of it does. What is given says `_truncated`; a list that was cut has
-/// its whole length in `count` where it is the longest, and in `_counts` where another was cut. A list further inside says
-/// at its end how many entries are missing. Data that began behind so many entries, its `offset`, says where the next part
-/// of the longest list begins.
+/// Cuts data so that it `fits`; `None` where no part of it does. The result says `_truncated`. A list that was cut has
+/// its whole length in `count` where it is the longest, and in `_counts` where another was cut. A list further inside
+/// says at its end how many entries are missing. Data that began behind so many entries, its `offset`, tells where the
+/// next part of the longest list begins.
 pub(super) fn cut(
     data: &Value,
     offset: Option<u64>,
@@ -153,7 +153,7 @@ impl Cutter<'_> {
     }
 }
 
-/// The value below this key, with its texts cut.
+/// Cuts the texts of the value below this key.
 fn named(key: &str, value: &Value, cuts: Cuts) -> Value {
     let key = key.to_ascii_lowercase();
     let is_name = NAMES.iter().any(|name| key.ends_with(name));
@@ -185,7 +185,7 @@ fn part(value: &Value, cuts: Cuts) -> Value {
     }
 }
 
-/// Data that is no object gets a name for what it is.
+/// Names data that is no object.
 fn as_fields(data: &Value) -> Map<String, Value> {
     match data {
         Value::Object(fields) => fields.clone(),
@@ -201,7 +201,7 @@ fn longest_list(fields: &Map<String, Value>) -> Option<(&str, &Vec<Value>)> {
     lists.max_by_key(|(_, items)| items.iter().map(|item| item.to_string().len()).sum::<usize>())
 }
 
-/// The characters of the longest text.
+/// Counts the characters of the longest text.
 fn longest_text(value: &Value) -> usize {
     match value {
         Value::String(text) => text.chars().count(),
@@ -211,8 +211,8 @@ fn longest_text(value: &Value) -> usize {
     }
 }
 
-/// The largest number of this range for which it holds, given that it holds for all below. Sizes grow with what is left, so
-/// it is found by halving.
+/// Finds the largest number of this range for which `holds` is true, given that it is true for all below. Sizes grow
+/// with what is left, so halving finds it.
 fn largest(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let to = to.max(from);
     if from == 0 || !holds(from) {

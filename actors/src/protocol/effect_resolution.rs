@@ -1,4 +1,4 @@
-//! What becomes known of a call whose effect was unknown.
+//! The resolution of a call's unknown effect.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ pub enum EffectResolution {
     /// The call took effect.
     #[serde(rename = "committed")]
     TookEffect,
-    /// It did not.
+    /// The call did not take effect.
     #[serde(rename = "none")]
     DidNot,
 }
 
 impl EffectResolution {
-    /// The effect that is known now.
+    /// Gives the effect that is known now.
     #[must_use]
     pub const fn effect(self) -> Effect {
         match self {
@@ -27,7 +27,7 @@ impl EffectResolution {
         }
     }
 
-    /// What this effect resolves; `None` where it is unknown still.
+    /// Gives the resolution for this effect; `None` where it is still unknown.
     #[must_use]
     pub const fn of(effect: Effect) -> Option<Self> {
         match effect {
@@ -38,15 +38,15 @@ impl EffectResolution {
     }
 }
 
-/// Who found out.
+/// The source of a resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ResolvedBy {
-    /// The call's own handler: it came to its end after its asker had been told `timeout`.
+    /// The call's own handler, which ended after its asker was told `timeout`.
     Handler,
-    /// The call's user, who has looked.
+    /// The call's user, after a look.
     Person {
-        /// Who.
+        /// The user that has looked.
         user: UserId,
     },
 }
@@ -54,14 +54,14 @@ pub enum ResolvedBy {
 /// A call whose effect was unknown and is known now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResolvedCall {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
-    /// What it turned out to be.
+    /// The effect that it turned out to have.
     #[serde(rename = "effect")]
     pub resolution: EffectResolution,
-    /// Who found out.
+    /// The handler or person that found out.
     #[serde(rename = "resolved_by")]
     pub by: ResolvedBy,
 }

@@ -1,13 +1,13 @@
-//! What the model reads of an outcome: bounded JSON without metadata.
+//! Writes the envelope that the model reads of an outcome: bounded JSON without metadata.
 
 use serde_json::{Value, json};
 
 use super::{CallRecord, EffectResolution, Locale, Text, ToolOutcome, ToolSpec, cut::cut};
 
-/// What the model reads of a call that has ended: the envelope of its outcome, or, where the result was discarded,
-/// whether it took effect. Where the user changed the arguments it says to what, and where an
-/// unknown effect became known, what it was: the outcome still says that nobody can tell. Where the `tool` takes an `offset`
-/// and its list was cut, `nextOffset` says where the next part begins.
+/// Writes what the model reads of an ended call: the envelope of its outcome, or, where the result was discarded,
+/// whether it took effect. It tells changed arguments, and an unknown effect that became known; the outcome itself
+/// still says that the effect is unknown. Where the `tool` takes an `offset` and its list was cut, `nextOffset` tells
+/// where the next part begins.
 #[must_use]
 pub fn call_envelope(
     record: &CallRecord,
@@ -35,8 +35,8 @@ pub fn call_envelope(
     }
 }
 
-/// What the model reads of a call without anything that it, the user or the tool wrote: how it ended, and whether it took
-/// effect.
+/// Writes what the model reads of a call without any text of its own, the user's or the tool's: how it ended, and
+/// whether it took effect.
 #[must_use]
 pub fn bare_envelope(record: &CallRecord) -> String {
     let status = match &record.outcome {
@@ -48,8 +48,8 @@ pub fn bare_envelope(record: &CallRecord) -> String {
     json!({ "status": status, "effect": record.effect, "_truncated": true }).to_string()
 }
 
-/// What an unknown effect turned out to be, as a field of an envelope; nothing where it was known from the beginning, or
-/// where the envelope says nothing else. The key stays `settled`: the bundled model learnt it.
+/// Writes the resolution of an unknown effect as a field of an envelope. Empty where the effect was known from the
+/// beginning, or where the envelope tells only that. The key stays `settled`: the bundled model learnt it.
 fn resolved(record: &CallRecord, locale: Locale) -> String {
     let resolution = EffectResolution::of(record.effect).filter(|_| record.resolved_by.is_some());
     match (resolution, &record.outcome) {
@@ -61,7 +61,7 @@ fn resolved(record: &CallRecord, locale: Locale) -> String {
     }
 }
 
-/// The arguments that the user typed, as a field of an envelope of which they take half at most.
+/// Writes the arguments that the user typed as a field of an envelope, of which they take half at most.
 fn change(arguments: &Value, max_bytes: usize) -> String {
     let field = |arguments: &Value| format!(r#","user_changed_arguments_to":{arguments}"#);
     let whole = field(arguments);
@@ -82,12 +82,12 @@ pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize)
     bounded(outcome, Rest { narrower, offset: None }, max_bytes)
 }
 
-/// Where a model gets what an envelope has no room for.
+/// The ways in which a model gets what an envelope has no room for.
 #[derive(Debug, Clone, Copy)]
 struct Rest<'a> {
-    /// A tool that gives a part of the data.
+    /// The tool that gives a part of the data.
     narrower: Option<&'a str>,
-    /// Behind so many entries this part began, where the tool gives the next part itself.
+    /// The number of entries before this part, where the tool gives the next part itself.
     offset: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What happens in a session, as its subscribers see it. This is also the vocabulary of `madang chat --json`.
+//! The events of a session, as its subscribers see them. This is also the vocabulary of `madang chat --json`.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -15,20 +15,20 @@ pub struct SessionEvent {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// The event's number within its session, from 1, without gaps while the session is in memory; 0 for one that was read
-    /// from the store.
+    /// The event's number within its session, from 1, without gaps while the session is in memory; 0 for one that was
+    /// read from the store.
     pub seq: u64,
-    /// How far a reader of this event has read: a reader that comes back subscribes after it.
+    /// The position of this event: a reader that comes back subscribes after it.
     pub cursor: EventCursor,
-    /// The turn it belongs to.
+    /// The turn that the event belongs to.
     pub turn: TurnId,
-    /// When it happened.
+    /// The moment of the event.
     pub at: Timestamp,
 }
 
-/// Marks how far a reader has read what the store keeps of a session: behind an entry of the transcript, or behind the end of the turn whose
-/// last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the error that ended the
-/// turn) or `17.2` (behind the turn's end).
+/// The position of a reader in what the store keeps of a session: behind an entry of the transcript, or behind the end
+/// of the turn whose last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the
+/// error that ended the turn) or `17.2` (behind the turn's end).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -39,28 +39,28 @@ pub struct EventCursor {
 }
 
 impl EventCursor {
-    /// Before everything.
+    /// The position before the first entry.
     pub const START: Self = Self { entry: 0, step: 0 };
 
-    /// Behind this entry of the transcript.
+    /// Gives the position behind this entry of the transcript.
     #[must_use]
     pub const fn of_entry(seq: u64) -> Self {
         Self { entry: seq, step: 0 }
     }
 
-    /// The number of the last entry before it; 0 for none.
+    /// Gives the number of the last entry before it; 0 for none.
     #[must_use]
     pub const fn entry(self) -> u64 {
         self.entry
     }
 
-    /// Behind the error that ends the turn of this entry.
+    /// Gives the position behind the error that ends the turn of this entry.
     #[must_use]
     pub const fn error(self) -> Self {
         Self { entry: self.entry, step: 1 }
     }
 
-    /// Behind the end of the turn of this entry.
+    /// Gives the position behind the end of the turn of this entry.
     #[must_use]
     pub const fn end(self) -> Self {
         Self { entry: self.entry, step: 2 }
@@ -76,7 +76,7 @@ impl fmt::Display for EventCursor {
     }
 }
 
-/// Says that a text is no cursor.
+/// Tells that a text is no cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a cursor is the number of an entry, and behind a dot 1 or 2")]
 pub struct InvalidCursor;
@@ -104,40 +104,40 @@ impl TryFrom<String> for EventCursor {
     }
 }
 
-/// What happened in a session. A message or outcome is told only after the store has it.
+/// The kinds of event of a session. A message or outcome is told only after the store has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
     /// A turn began with the user's message.
     UserMessage {
-        /// The text.
+        /// The text as the user typed it.
         text: Arc<str>,
     },
-    /// The model said something.
+    /// The model ended a message.
     ModelMessage {
-        /// The text.
+        /// The text as the model wrote it.
         text: Arc<str>,
-        /// Whether it came to its end.
+        /// Whether the text came to its end.
         ending: Ending,
     },
     /// The model asks for a tool.
     ToolCallProposed {
         /// The id that the runtime gave the call.
         call: CallId,
-        /// Name and raw arguments.
+        /// The name and the raw arguments, as the model wrote them.
         #[serde(flatten)]
         wanted: WantedCall,
     },
-    /// A person is asked.
+    /// A person is asked about a call.
     ConfirmationAsked {
-        /// The question.
+        /// The question as it is shown.
         #[serde(flatten)]
         question: Question,
     },
-    /// A question is not open any more.
+    /// A question is closed.
     ConfirmationEnded {
-        /// The call that waited.
+        /// The call that the question was about.
         call: CallId,
         /// The decision, or why there is none.
         #[serde(flatten)]
@@ -145,84 +145,84 @@ pub enum EventKind {
     },
     /// A tool call ended, in exactly one outcome.
     ToolCallEnded {
-        /// The call, its arguments, outcome and effect.
+        /// The call with its arguments, outcome and effect.
         #[serde(flatten)]
         record: Box<CallRecord>,
     },
-    /// The effect of a call that had ended was unknown, and is known now. Its turn may long be over.
+    /// The unknown effect of an ended call is known now. Its turn may long be over.
     ToolCallResolved {
-        /// Which call, what was found out, and by whom.
+        /// The call, the effect, and the handler or person that found out.
         #[serde(flatten)]
         resolved: ResolvedCall,
-        /// The same in words.
+        /// The resolution in words.
         text: String,
     },
-    /// The system says something.
+    /// The runtime tells the user something.
     SystemNotice {
-        /// Which notice.
+        /// The kind of notice.
         notice: Notice,
         /// Its words in the session's language.
         text: String,
     },
     /// The turn ends with an error, after which the session goes on.
     Error {
-        /// What went wrong.
+        /// The cause of the end.
         error: TurnError,
         /// Its words in the session's language.
         text: String,
     },
     /// The user cleared the chat.
     Cleared,
-    /// The chat had become too long for the model: it answered without the oldest of its messages.
+    /// The chat had become too long for the model, which answered without its oldest messages.
     MessagesLeftOut {
-        /// How many.
+        /// The number of messages left out.
         messages: u32,
-        /// The same in words.
+        /// The number in words.
         text: String,
     },
     /// The turn goes on after its process had ended.
     TurnResumed,
     /// The turn is over.
     TurnEnded {
-        /// How.
+        /// How the turn ended.
         ending: TurnEnding,
-        /// What its completions cost in all.
+        /// The cost of all its completions.
         usage: Usage,
     },
 }
 
-/// How a question ended.
+/// The end of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationEnd {
     /// A person decided.
     Decided {
-        /// What.
+        /// The person's decision.
         #[serde(flatten)]
         decision: Decision,
     },
-    /// Nobody did.
+    /// The question ended without a decision.
     Cancelled {
-        /// Why.
+        /// The reason for which it ended.
         reason: CancelReason,
     },
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnding {
-    /// With the model's answer.
+    /// The model answered.
     Answered,
     /// A tool asked for the end (`stop_loop`).
     Stopped,
-    /// With an error.
+    /// The turn failed.
     Failed,
-    /// The screen was dismissed.
+    /// The user dismissed the turn.
     Dismissed,
 }
 
-/// Why a turn failed.
+/// A reason why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -231,20 +231,20 @@ pub enum TurnError {
     TooManyRounds,
     /// The model failed.
     Model {
-        /// `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what the model named.
+        /// The kind: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what the model named.
         kind: String,
-        /// Milliseconds after which to try again, where the model has too much to do and that is known.
+        /// Milliseconds after which to try again, where the model is overloaded and the time is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
     /// The store could not keep the chat.
     Store,
-    /// It was cut off by the end of its process, again and again or without its chat.
+    /// The end of its process cut the turn off, again and again or without its chat.
     CutOff,
 }
 
 impl TurnError {
-    /// The model failed in this way.
+    /// Makes the failure of a model, by its kind.
     #[must_use]
     pub fn model(kind: impl Into<String>) -> Self {
         Self::Model { kind: kind.into(), retry_after_ms: None }

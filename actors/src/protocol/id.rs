@@ -1,11 +1,11 @@
-//! Names of things: sessions, users, submits, turns, completions, calls, and moments in time.
+//! Ids: sessions, users, submits, turns, completions, calls; and moments in time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Why a text cannot be the name of a session, a user or a submit.
+/// A reason why a text cannot be the id of a session, a user or a submit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must have 1 to {max_bytes} bytes and no control characters", max_bytes = InvalidId::MAX_BYTES)]
 pub struct InvalidId {
@@ -13,8 +13,8 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
-    /// The longest name of a session or user, in bytes of UTF-8: long enough for an e-mail address or a URL path,
-    /// short enough to be part of every row.
+    /// The most bytes of UTF-8 that an id may have: long enough for an e-mail address or a URL path, short enough to be
+    /// part of every row.
     pub const MAX_BYTES: usize = 256;
 }
 
@@ -68,14 +68,14 @@ text_id!(
     "a session's id"
 );
 text_id!(
-    /// Names the person a session belongs to.
+    /// Names the user that a session belongs to.
     UserId,
     "a user's id"
 );
 
 text_id!(
-    /// Names one submit of a text within its session, so that a repeated submit begins nothing. Chosen by whoever
-    /// submits; a fresh UUID is a good one.
+    /// Names one submit of a text within its session, so that a repeated submit begins nothing. The caller chooses it;
+    /// a fresh UUID is a good one.
     IdempotencyKey,
     "an idempotency key"
 );
@@ -140,13 +140,13 @@ impl Timestamp {
         self.0
     }
 
-    /// How long it is until a later moment; zero where that has passed.
+    /// Gives the time until a later moment; zero where that has passed.
     #[must_use]
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
     }
 
-    /// The moment this much later; saturates at the end of time.
+    /// Gives the moment this much later; saturates at the end of time.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))

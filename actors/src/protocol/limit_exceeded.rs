@@ -1,4 +1,4 @@
-//! Tells which limit was reached, whose, and when to try again.
+//! The error of a limit that was reached: which one, of user or runtime, and when to try again.
 
 use std::{fmt, time::Duration};
 
@@ -6,57 +6,57 @@ use serde::{Deserialize, Serialize};
 
 use super::Limits;
 
-/// What is counted before it is let in.
+/// A number that admission bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Bound {
-    /// Sessions that are awake.
+    /// The sessions that are awake.
     AwakeSessions,
-    /// Turns that run, those included that wait for a model or a person.
+    /// The running turns, those included that wait for a model or a person.
     RunningTurns,
-    /// Questions that wait for a person.
+    /// The questions that wait for a person.
     OpenQuestions,
-    /// Calls that run, those included that wait for a person.
+    /// The running calls, those included that wait for a person.
     RunningCalls,
-    /// Bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
+    /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
     QueuedBytes,
-    /// Messages that one session has not come to.
+    /// The messages that one session has not yet handled.
     WaitingMessages,
-    /// Bytes that are stored of a user.
+    /// The bytes that are stored of a user.
     StoredBytes,
 }
 
-/// Whose bound it is.
+/// The scope of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Scope {
-    /// The one session's.
+    /// The bound of one session.
     Session,
-    /// The user's: others are let in.
+    /// The bound of one user: other users are admitted.
     User,
-    /// The runtime's.
+    /// The bound of the whole runtime.
     All,
 }
 
-/// Tells that a limit was reached. Nothing of what was asked has happened.
+/// Tells that a limit was reached. The request had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many {bound} {scope}: {max} are allowed")]
 pub struct LimitExceeded {
-    /// What there is too much of.
+    /// The bound that was reached.
     pub bound: Bound,
-    /// Whose bound was reached.
+    /// The scope of the bound.
     pub scope: Scope,
-    /// The bound, from [`Limits`](super::Limits).
+    /// The limit itself, from [`Limits`](super::Limits).
     pub max: usize,
-    /// When a permit comes free for the caller, estimated from how long permits were held lately and from how many callers
-    /// were refused before. `None` before any was given back.
+    /// The time after which a permit is likely to be free for the caller. It is estimated from how long permits were
+    /// held lately, and from how many callers were refused before. `None` before any was given back.
     pub retry_after: Option<Duration>,
 }
 
 impl LimitExceeded {
-    /// What a user is told of whom as much is stored as is allowed. No time makes room.
+    /// Makes the error for a user with no room left in the store. Waiting makes no room.
     #[must_use]
     pub const fn of_stored_bytes(limits: &Limits) -> Self {
         let max = limits.max_stored_bytes_per_user;
@@ -65,7 +65,7 @@ impl LimitExceeded {
 }
 
 impl Bound {
-    /// All of them.
+    /// All bounds.
     pub const ALL: [Self; 7] = [
         Self::AwakeSessions,
         Self::RunningTurns,

@@ -1,12 +1,12 @@
-//! What each limit may be, so that a runtime that started can keep to all of them.
+//! The range of each limit, so that a runtime that started can keep to all of them.
 
 use std::{fmt::Debug, time::Duration};
 
 use super::Limits;
 
-/// Longer than any process runs, and short enough that a moment so much later is one.
+/// Longer than any process runs, and short enough that adding it to a moment does not overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// The shortest time in which anything can happen.
+/// The shortest time in which a step can happen.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A limit that no runtime can keep to.
@@ -15,29 +15,29 @@ const SHORTEST: Duration = Duration::from_millis(1);
 pub struct LimitError {
     /// The field of [`Limits`].
     pub name: &'static str,
-    /// What it is.
+    /// The value as it was given.
     pub value: String,
-    /// The least that it may be.
+    /// The least value allowed.
     pub least: String,
-    /// The most.
+    /// The greatest value allowed.
     pub most: String,
 }
 
-/// Each field of [`Limits`] with the least and the most that it may be. A field that is not here does not compile.
+/// Gives each field of [`Limits`] the least and the greatest value. A field without a range does not compile.
 macro_rules! ranges {
     ($($name:ident: $least:expr, $most:expr;)*) => {
         impl Limits {
-            /// Whether a runtime can keep to these. A runtime that starts asks this.
+            /// Checks that a runtime can keep to these limits. A runtime does this at its start.
             ///
             /// # Errors
-            /// [`LimitError`] names the first that is too small or too large.
+            /// [`LimitError`] names the first limit that is too small or too large.
             pub fn check(&self) -> Result<(), LimitError> {
                 let Self { $($name),* } = self;
                 $(fits(stringify!($name), $name, &$least, &$most)?;)*
                 Ok(())
             }
 
-            /// Limits of which one is at an end of its range or of its type, with its name. For tests.
+            /// Makes limits of which one is at an end of its range or of its type, with its name; for tests.
             #[cfg(any(test, feature = "testing"))]
             #[must_use]
             pub fn each_at_its_ends() -> Vec<(&'static str, Self)> {
@@ -60,7 +60,7 @@ ranges! {
     max_calls_per_completion: 1, usize::MAX;
     max_completion_tokens: 1, u32::MAX;
     max_user_text_bytes: 1, usize::MAX;
-    max_arguments_bytes: 2, usize::MAX; // as many as an empty object has
+    max_arguments_bytes: 2, usize::MAX; // the bytes of an empty object
     max_arguments_depth: 1, usize::MAX;
     max_outcome_bytes: 1, usize::MAX;
     max_envelope_bytes: 1, usize::MAX;
@@ -72,7 +72,7 @@ ranges! {
     confirmation_timeout: SHORTEST, LONGEST;
     approval_timeout: SHORTEST, LONGEST;
     standing_approval_lifetime: SHORTEST, LONGEST;
-    max_standing_uses: 0, u32::MAX; // none: "always" is a plain yes
+    max_standing_uses: 0, u32::MAX; // 0 makes "always" a plain yes
     max_denial_bytes: 0, usize::MAX;
     max_awake_sessions: 1, usize::MAX;
     max_awake_sessions_per_user: 1, usize::MAX;

@@ -1,4 +1,4 @@
-//! Every bound on a queue, a buffer or a wait, with its default and the reason for it.
+//! The bounds on every queue, buffer and wait, each with its default and the reason for it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub struct Limits {
     pub max_rounds: u32,
     /// Calls taken from one completion of a model family that asks for several at once: more is a model gone astray.
     pub max_calls_per_completion: usize,
-    /// Tokens one completion may generate: an answer of several paragraphs, and an end to endless babble.
+    /// Tokens that one completion may generate: an answer of several paragraphs, and an end to endless babble.
     pub max_completion_tokens: u32,
     /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
     pub max_user_text_bytes: usize,
@@ -19,8 +19,8 @@ pub struct Limits {
     /// Levels of a call's arguments: deeper values overflow the validator's stack. Never more than
     /// [`MAX_LEVELS`](super::MAX_LEVELS), beyond which no value can be stored and read again.
     pub max_arguments_depth: usize,
-    /// Bytes of a call's result, as JSON: the longest arguments may come back, with what they led to. Its depth is bounded by
-    /// [`MAX_LEVELS`](super::MAX_LEVELS).
+    /// Bytes of a call's result, as JSON: the longest arguments may come back, with their result.
+    /// [`MAX_LEVELS`](super::MAX_LEVELS) bounds its depth.
     pub max_outcome_bytes: usize,
     /// Bytes of an envelope: what a small model can read again and again.
     pub max_envelope_bytes: usize,
@@ -31,79 +31,81 @@ pub struct Limits {
     pub max_validation_problems: usize,
     /// Bytes of these problems.
     pub max_validation_bytes: usize,
-    /// How long a handler outside the transaction may take before its asker is told `timeout`. Only one that was lent a
-    /// connection to read is cut off then: others may be at work elsewhere.
+    /// The time that a handler outside the transaction may take before its asker is told `timeout`. Only a handler that
+    /// was lent a connection to read is cut off then: others may be at work elsewhere.
     pub tool_timeout: Duration,
-    /// How long a transactional handler may hold the writer's transaction: others wait behind it.
+    /// The time that a transactional handler may hold the writer's transaction: other jobs wait behind it.
     pub transaction_deadline: Duration,
-    /// How long a person may think about a question: a coffee break.
+    /// The time that a person may think about a question: a coffee break.
     pub confirmation_timeout: Duration,
-    /// How long an approval waits to be used: for a place of its tool, its slow work and the store, each at its default.
+    /// The time that an approval waits to be used: for a permit of its tool, its slow work and the store, each at its
+    /// default.
     pub approval_timeout: Duration,
-    /// How long a standing approval lasts: a day, for whoever says "always" means what they are at.
+    /// The time that a standing approval lasts: a day, for a user that says "always" means the work at hand.
     pub standing_approval_lifetime: Duration,
-    /// Calls that a standing approval covers: a list worked off; more than that is worth another look.
+    /// Calls that a standing approval covers: a list worked off; a longer one is worth another look.
     pub max_standing_uses: u32,
-    /// Bytes, as JSON, of what a person tells the model beside a no: some sentences, which leave the envelope within its
-    /// own bound.
+    /// Bytes, as JSON, of a person's message beside a no: some sentences, which leave the envelope within its own
+    /// bound.
     pub max_denial_bytes: usize,
-    /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte. Before one more is refused,
-    /// the one that has been idle longest is put to sleep.
+    /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte. Before one more is
+    /// refused, the session that has been idle longest is put to sleep.
     pub max_awake_sessions: usize,
-    /// Of one user: an eighth, so that a user with very many sessions mostly puts his own to sleep.
+    /// Sessions awake at once for one user: an eighth, so that a user with very many sessions mostly displaces its own.
     pub max_awake_sessions_per_user: usize,
     /// Turns running at once in a runtime: half of them may wait for a person, and the rest is more than can wait for a
     /// model.
     pub max_running_turns: usize,
-    /// Of one user: a screen of chats for a person, and no more than a quarter of the places before a model for a user
-    /// who is a program.
+    /// Turns running at once for one user: a screen of chats for a person, and no more than a quarter of the slots of a
+    /// model for a program.
     pub max_running_turns_per_user: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
     pub max_open_questions: usize,
-    /// Of one user: each of his turns may ask.
+    /// Questions open at once for one user: each of the user's turns may ask.
     pub max_open_questions_per_user: usize,
     /// Calls running at once in a runtime: each is two actors.
     pub max_running_calls: usize,
-    /// Of one user: four for each of his turns, and three quarters of the places stay free for others.
+    /// Calls running at once for one user: four for each of the user's turns; three quarters of the permits stay free
+    /// for others.
     pub max_running_calls_per_user: usize,
     /// Bytes that came in and are not stored yet, in a runtime: texts of users, and arguments of calls without a model.
     pub max_queued_bytes: usize,
-    /// Of one user: the longest text in each of his turns.
+    /// Bytes not stored yet for one user: the longest text in each of the user's turns.
     pub max_queued_bytes_per_user: usize,
-    /// Bytes that are stored of one user, in the transcripts and the ledger of all his sessions, beyond which no turn of his
-    /// and no call without a model begins: a lifetime of typing, and an end to a program that fills the disk. What has
-    /// begun is stored to its end. [`stored_bytes`](crate::port::stored_bytes) says how they are counted; tables of
-    /// tools are not.
+    /// Bytes stored of one user, in the transcripts and the ledger of all the user's sessions. Beyond them no turn and
+    /// no call without a model begins: a lifetime of typing, and an end to a program that fills the disk. A turn that
+    /// has begun is stored to its end. [`stored_bytes`](crate::port::stored_bytes) counts them; tables of tools do not
+    /// count.
     pub max_stored_bytes_per_user: usize,
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     pub max_waiting_completions: usize,
-    /// How long the first token of a completion may take, the wait in the queue included: nobody looks longer at a screen
-    /// on which nothing happens.
+    /// The time until the first token of a completion, the wait in the queue included: a person looks no longer at an
+    /// unchanged screen.
     pub first_token_timeout: Duration,
-    /// How long a completion may take from its asking to its end, the wait in the queue included.
+    /// The time from the request for a completion to its end, the wait in the queue included.
     pub completion_timeout: Duration,
     /// Jobs in one commit of the store: the gain of a larger group is small.
     pub max_batch_jobs: usize,
-    /// How long a batch may take jobs before it commits: what has been written waits no longer for its answer.
+    /// The time that a batch may take jobs before it commits: earlier jobs wait no longer for their answer.
     pub batch_closes_after: Duration,
     /// Jobs waiting for the store's writer: about ten seconds of a slow disk.
     pub max_waiting_writes: usize,
-    /// How long a job waits for the store's writer before it is withdrawn, with nothing of it done: half a minute is
-    /// longer than any slow disk takes, and as long as a person looks at a screen. A job that was begun is waited for.
+    /// The time that a job waits for the store's writer before it is withdrawn unwritten. Half a minute is longer than
+    /// any slow disk takes, and as long as a person looks at a screen. A job that has begun is awaited.
     pub store_timeout: Duration,
-    /// How long one actor waits for another's answer that needs no slow work.
+    /// The time that one actor waits for another's answer that needs no slow work.
     pub ask_timeout: Duration,
     /// Events that a session keeps for slow subscribers; older ones are read from the store.
     pub max_feed_events: usize,
-    /// Bytes of streaming text that a session keeps: what a completion of the bound above can produce, and more.
+    /// Bytes of streaming text that a session keeps: more than a completion of the bound above can produce.
     pub max_streaming_bytes: usize,
-    /// Messages that wait for one session, because it wakes or is busy: a person types no more in that time. Dismissals are
-    /// never too many: whoever dismisses waits for the answer.
+    /// Messages that wait for one session, because it wakes or is busy: a person types no more in that time. Dismissals
+    /// are never too many, because the caller waits for each.
     pub max_waiting_messages: usize,
-    /// How long a session stays awake without a turn.
+    /// The time that a session stays awake without a turn.
     pub session_idle: Duration,
-    /// How often a turn that makes no step forward is resumed: one that has taken its process with it so often will do
-    /// it again.
+    /// Resumptions of a turn that makes no step forward: one that has taken its process with it so often will do it
+    /// again.
     pub max_resumes: u32,
     /// Interrupted sessions that are resumed at once after a start: fewer than completions may wait for a model.
     pub max_resuming_sessions: usize,
@@ -113,7 +115,7 @@ pub struct Limits {
     pub max_restarts: usize,
     /// The window in which restarts are counted.
     pub restart_window: Duration,
-    /// How long shutdown waits for running handlers and the writer before it says that they are still running.
+    /// The time that shutdown waits for running handlers and the writer before it reports them as still running.
     pub shutdown_timeout: Duration,
 }
 

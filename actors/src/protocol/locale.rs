@@ -14,7 +14,7 @@ pub enum Locale {
 }
 
 impl Locale {
-    /// The locale of a `LANG` value: Korean where it begins with `ko`, else English.
+    /// Reads the locale of a `LANG` value: Korean where it begins with `ko`, else English.
     #[must_use]
     pub fn from_lang(lang: &str) -> Self {
         if lang.to_ascii_lowercase().starts_with("ko") { Self::Ko } else { Self::En }

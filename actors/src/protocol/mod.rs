@@ -1,4 +1,12 @@
-//! The vocabulary: plain data that every actor and every port speaks. No async, no clock, no ids made in secret.
+//! The vocabulary: plain data that every actor and every port speaks.
+//!
+//! A [`ChatMessage`] is an entry of a chat, a [`SessionEvent`] what a subscriber reads, a [`ToolOutcome`] the end of a
+//! call, and a [`Question`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and [`Text`] has
+//! the words for people.
+//!
+//! Invariants: no async, no clock, and no ids made in secret: the shell hands them in. A value that passes
+//! [`MAX_LEVELS`] or the bound on bytes is refused before it is written, so that each stored value can be read again.
+//! A question makes each invisible character of the call visible.
 
 mod approval;
 mod chat;

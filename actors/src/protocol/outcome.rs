@@ -1,35 +1,35 @@
-//! The end of a tool call: exactly one of ok, error, cancelled.
+//! The outcome of a tool call: exactly one of ok, error, cancelled.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// What a tool says beside its result to whoever runs the loop; never sent to the model.
+/// What a tool tells the runtime and the application beside its result; the model never reads it.
 pub type Metadata = Map<String, Value>;
 
 /// The metadata flag that ends the turn after the round.
 const STOP_LOOP: &str = "stop_loop";
 
-/// How a tool call ended. Immutable; `with_metadata` gives a new one.
+/// The outcome of a tool call. Immutable; `with_metadata` gives a new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ToolOutcome {
-    /// It did what was asked.
+    /// The call did what was asked.
     Ok(ToolOk),
-    /// It failed, or was refused by a rule.
+    /// The call failed, or a rule refused it.
     #[serde(rename = "error")]
     Err(ToolErr),
-    /// It did not run, because nobody allowed it. Not an error.
+    /// The call did not run, because it was not allowed. Not an error.
     Cancelled(ToolCancelled),
 }
 
 /// The data of a call that succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOk {
-    /// What the tool gives.
+    /// The tool's result.
     pub data: Value,
-    /// Opaque to the runtime, but for documented flags.
+    /// What the tool adds for the application; the runtime reads the documented flags only.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -37,29 +37,29 @@ pub struct ToolOk {
 /// The code and reason of a call that failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolErr {
-    /// Names the failure for programs and the model, e.g. `r3_quota`.
+    /// The name of the failure for programs and the model, e.g. `r3_quota`.
     pub code: Cow<'static, str>,
-    /// Says it to a person, in the session's language.
+    /// The sentence for a person, in the session's language.
     pub reason: String,
-    /// Opaque to the runtime, but for documented flags.
+    /// What the tool adds for the application; the runtime reads the documented flags only.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
 
-/// Why a call did not run.
+/// The reason why a call did not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCancelled {
-    /// Why.
+    /// The kind of reason.
     pub reason: CancelReason,
-    /// What the person who denied it wants the model to know.
+    /// The message of the person that denied it, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
-    /// Opaque to the runtime, but for documented flags.
+    /// What the tool adds for the application; the runtime reads the documented flags only.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
 
-/// Why a call was cancelled; the five stay distinct for the model and the person.
+/// The reason for which a call was cancelled; the five stay distinct for the model and the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -68,16 +68,16 @@ pub enum CancelReason {
     Denied,
     /// No answer came in time.
     Expired,
-    /// Nobody could be asked.
+    /// No person could be asked.
     Unreachable,
-    /// The screen was dismissed while the question was open.
+    /// The user dismissed the turn while the question was open.
     Dismissed,
-    /// Its turn ended before it began: the screen was dismissed while nobody was asked, or the session was lost.
+    /// The turn ended before the call began: the user dismissed it while no question was open, or the session was lost.
     Withdrawn,
 }
 
 impl CancelReason {
-    /// What the envelope tells the model.
+    /// Gives the sentence that the envelope tells the model.
     #[must_use]
     pub const fn envelope_text(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl CancelReason {
         }
     }
 
-    /// Its name in databases and events.
+    /// Gives its name in databases and events.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -103,32 +103,32 @@ impl CancelReason {
 }
 
 impl ToolOutcome {
-    /// A success with its data.
+    /// Makes a success with its data.
     #[must_use]
     pub fn ok(data: Value) -> Self {
         Self::Ok(ToolOk { data, metadata: Metadata::new() })
     }
 
-    /// A failure with its code and reason.
+    /// Makes a failure with its code and reason.
     #[must_use]
     pub fn error(code: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
         Self::Err(ToolErr { code: code.into(), reason: reason.into(), metadata: Metadata::new() })
     }
 
-    /// A call that did not run.
+    /// Makes the outcome of a call that did not run.
     #[must_use]
     pub fn cancelled(reason: CancelReason) -> Self {
         Self::Cancelled(ToolCancelled { reason, message: None, metadata: Metadata::new() })
     }
 
-    /// A call that the person denied, with what the model is told beside.
+    /// Makes the outcome of a call that the person denied, with a message for the model.
     #[must_use]
     pub fn denied(message: Option<Arc<str>>) -> Self {
         let reason = CancelReason::Denied;
         Self::Cancelled(ToolCancelled { reason, message, metadata: Metadata::new() })
     }
 
-    /// The same outcome with one more entry in its metadata.
+    /// Copies the outcome with one more entry in its metadata.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: Value) -> Self {
         match &mut self {
@@ -139,7 +139,7 @@ impl ToolOutcome {
         self
     }
 
-    /// What the tool said beside its result.
+    /// Gives what the tool tells beside its result.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         match self {
@@ -149,19 +149,19 @@ impl ToolOutcome {
         }
     }
 
-    /// The tool asked for the turn to end after this round.
+    /// Tells whether the tool asked for the turn to end after this round.
     #[must_use]
     pub fn stops_loop(&self) -> bool {
         self.metadata().get(STOP_LOOP) == Some(&Value::Bool(true))
     }
 
-    /// The call succeeded.
+    /// Tells whether the call succeeded.
     #[must_use]
     pub const fn is_ok(&self) -> bool {
         matches!(self, Self::Ok(_))
     }
 
-    /// The error's code, if it is one.
+    /// Gives the error's code, if it is one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -170,7 +170,7 @@ impl ToolOutcome {
         }
     }
 
-    /// The form for applications: `{success, output, error, metadata}`, and `cancelled`.
+    /// Gives the form for applications: `{success, output, error, metadata}`, and `cancelled`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let (output, error, cancelled) = match self {
@@ -188,7 +188,7 @@ impl ToolOutcome {
     }
 }
 
-/// Data or reason, never metadata.
+/// Writes data or reason, never metadata.
 impl fmt::Display for ToolOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -200,7 +200,7 @@ impl fmt::Display for ToolOutcome {
     }
 }
 
-/// The reason, and the person's message behind it.
+/// Writes the reason, and the person's message behind it.
 impl fmt::Display for ToolCancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason.envelope_text())?;

@@ -1,11 +1,11 @@
-//! What a person is asked to confirm, as plain text: whole, in one order, with everything visible that could mislead.
+//! Questions as plain text: whole, in one order, with every misleading character visible.
 //!
-//! The text depends on the question alone. It has as many lines as its values need; whoever shows it in rows of some width
-//! marks each row as a part of it, so that a value which is broken there cannot look like a line of its own.
+//! The text depends on the question alone. It has as many lines as its values need. A program that shows it in rows of
+//! some width marks each row as a part of it: a value that is broken there then cannot look like a line of its own.
 //!
-//! Letters that look alike (a Cyrillic `а` for a Latin one) are not told apart: what is written there is visible, and
-//! which alphabets belong together only the reader knows. Letters of right-to-left scripts stay as they are too; each
-//! value has a line of its own, so that they rearrange nothing beside it.
+//! Letters that look alike (a Cyrillic `а` for a Latin one) stay as they are: they are visible, and only the reader
+//! knows which alphabets belong together. Letters of right-to-left scripts stay too; each value has a line of its own,
+//! so that they rearrange nothing beside it.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -13,18 +13,18 @@ use serde_json::Value;
 
 use super::{MAX_BYTES, Question};
 
-/// So many accents on one letter are a language; more are drawn over their neighbours.
+/// The most accents on one letter that a language has; more are drawn over their neighbours.
 const MAX_MARKS: usize = 4;
 
-/// So many blanks in a row are seen as what they are; more push what follows out of sight, or to where another line is
-/// expected.
+/// The most blanks in a row that are seen as what they are. More push what follows out of sight, or to where another
+/// line is expected.
 const MAX_BLANKS: usize = 4;
 
 impl Question {
-    /// The question in full, where it is not longer than [`MAX_BYTES`]: the tool, each argument on lines of its own, and
-    /// what will happen. It is made of what is
-    /// stored, never of what a model says about it. Texts are quoted and escaped as in JSON, so that none of them can
-    /// look like another argument; for what is invisible, see [`plain`].
+    /// Writes the question in full, where it is not longer than [`MAX_BYTES`]: the tool, each argument on lines of its
+    /// own, and what will happen. It is made of what is stored, never of what a model says about it. Texts are quoted
+    /// and escaped as in JSON, so that none of them can look like another argument; for what is invisible, see
+    /// [`plain`].
     #[must_use]
     pub fn plain_text(&self) -> String {
         let mut text = plain(&self.tool).into_owned();
@@ -40,11 +40,12 @@ impl Question {
     }
 }
 
-/// Gives a text on one line in which nothing is invisible, moves the cursor or turns the direction of reading: control
-/// and format characters, line breaks, every space but the ordinary one, tags, variation selectors, fillers, private and
-/// unassigned characters and heaps of accents are shown as `\u{202e}`, and a long run of blanks as its number, `\{␣×57}`.
+/// Writes a text on one line in which no character is invisible, moves the cursor or turns the direction of reading.
+/// Control and format characters, line breaks, every space but the ordinary one, tags, variation selectors, fillers,
+/// private and unassigned characters and heaps of accents are shown as `\u{202e}`. A long run of blanks is shown as its
+/// number, `\{␣×57}`.
 ///
-/// It is for texts of a tool or a program in which nothing else is quoted; what comes from elsewhere is [`quoted`] in it.
+/// It is for texts of a tool or a program without quotations; foreign text in it is [`quoted`].
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
@@ -60,9 +61,9 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Quotes a text that comes from a model, a person or a table, for a sentence that a person reads: in single quotation
-/// marks on one line, escaped as in JSON, with everything visible that [`plain`] makes visible. No text can end its own
-/// quotation, so none can look like a part of the sentence. Different texts look different.
+/// Quotes a foreign text for a sentence that a person reads: a text of a model, a person or a table. It stands in
+/// single quotation marks on one line, escaped as in JSON, with everything visible that [`plain`] makes visible. No
+/// text can end its own quotation, so none can look like a part of the sentence. Different texts look different.
 ///
 /// ```
 /// use madang_actors::protocol::quoted;
@@ -77,20 +78,21 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
-/// Quotes at most so many characters of a text; what follows the quotation marks says how many more there are, `'mil' (+1)`.
+/// Quotes at most so many characters of a text; behind the quotation marks stands how many more there are, `'mil'
+/// (+1)`.
 #[must_use]
 pub fn quoted_up_to(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return quoted(text) };
     format!("{} (+{})", quoted(&text[..end]), text[end..].chars().count())
 }
 
-/// JSON in one line that a person can change and that reads back as the same value: what [`plain`] makes visible is
-/// escaped as JSON does it.
+/// Writes JSON in one line that a person can change and that reads back as the same value: what [`plain`] makes visible
+/// is escaped as JSON does it.
 #[must_use]
 pub fn editable(value: &Value) -> String {
     let mut shown = String::new();
     for letter in value.to_string().chars() {
-        // Only within texts has JSON anything but visible ASCII.
+        // JSON is visible ASCII but for its texts.
         if is_visible(letter) && !is_mark(letter) {
             shown.push(letter);
         } else {
@@ -107,12 +109,12 @@ const TOO_BLANK: &str = "     ";
 
 const _: () = assert!(TOO_BLANK.len() == MAX_BLANKS + 1, "one more than is seen as what it is");
 
-/// Reads letter by letter, and shows what an eye would not see.
+/// Reads letter by letter, and shows letters that an eye would not see.
 #[derive(Debug, Default)]
 struct Eye {
-    /// Accents that can still be put on the letter before.
+    /// The accents that can still be put on the letter before.
     room: usize,
-    /// Blanks that were read and are not shown yet.
+    /// The blanks that were read and are not shown yet.
     blanks: usize,
 }
 
@@ -196,7 +198,7 @@ fn write_list<'a>(
     text.push(close);
 }
 
-/// The fields in the order of their names, whatever order they were written in.
+/// Sorts the fields by their names, whatever order they were written in.
 fn sorted(value: &Value) -> Vec<(&str, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     let mut fields: Vec<_> = fields.map(|(name, value)| (name.as_str(), value)).collect();
@@ -204,7 +206,7 @@ fn sorted(value: &Value) -> Vec<(&str, &Value)> {
     fields
 }
 
-/// Names as schemas have them stand bare; any other is quoted, so that none can look like a name with its value.
+/// Writes names as schemas have them bare; any other is quoted, so that none can look like a name with its value.
 fn write_name(text: &mut String, name: &str) {
     let is_word = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_';
     if !name.is_empty() && name.bytes().all(is_word) {
@@ -245,7 +247,8 @@ fn is_visible(letter: char) -> bool {
     is_printable(letter) && !is_blank(letter)
 }
 
-/// What Unicode counts among letters and signs and nobody sees all the same: fillers, selectors, joiners.
+/// Tells whether a letter is a filler, selector or joiner: Unicode counts it among letters and signs, but it is
+/// invisible.
 const fn is_blank(letter: char) -> bool {
     matches!(letter,
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -253,8 +256,9 @@ const fn is_blank(letter: char) -> bool {
         | '\u{16fe4}' | '\u{1d159}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The tables of the standard library know what is no control, format, private or unassigned character and no space.
-/// They are asked through `escape_debug`, which would escape accents as well at the beginning of a text.
+/// Tells whether the standard library's tables count a letter as visible: no control, format, private or unassigned
+/// character and no space. They are asked through `escape_debug`, which would escape accents as well at the beginning
+/// of a text.
 fn is_printable(letter: char) -> bool {
     let mut behind_another = [b'a'; 5];
     let bytes = letter.encode_utf8(&mut behind_another[1..]).len();
@@ -262,7 +266,7 @@ fn is_printable(letter: char) -> bool {
         .is_ok_and(|text| text.escape_debug().nth(1) == Some(letter))
 }
 
-/// Whether it is drawn over the letter before it.
+/// Tells whether a letter is drawn over the letter before it.
 fn is_mark(letter: char) -> bool {
     !letter.is_ascii() && letter.escape_debug().next() != Some(letter)
 }

@@ -1,28 +1,28 @@
-//! What is wrong with the arguments of a call, and where: never what was given there.
+//! The problems of a call's arguments: the place and the rule, never the value.
 
 use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// One thing that is wrong with a call's arguments. It names the place and what is asked for there, so that the model
-/// can mend the call; the value itself is kept out of it.
+/// A problem with a call's arguments. It names the place and the rule, so that the model can mend the call; it never
+/// repeats the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// A JSON Pointer into the arguments; empty for the arguments as a whole.
+    /// The place, as a JSON Pointer into the arguments; empty for the arguments as a whole.
     pub place: String,
-    /// What is asked for there and not given.
+    /// The rule that is broken there.
     pub breach: Breach,
 }
 
 impl Problem {
-    /// A problem with the arguments as a whole.
+    /// Makes a problem with the arguments as a whole.
     #[must_use]
     pub fn of_whole(breach: Breach) -> Self {
         Self { place: String::new(), breach }
     }
 }
 
-/// Which condition on the arguments is broken.
+/// A rule that arguments break.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Breach {
     /// The text of the arguments is too long to be read.
@@ -35,7 +35,7 @@ pub enum Breach {
         /// The bound in levels.
         max_levels: usize,
     },
-    /// Checking them would take too long: too many parts, each with too many alternatives.
+    /// The check would take too long: too many parts, each with too many alternatives.
     TooComplex,
     /// The text is not valid JSON.
     NotJson {
@@ -46,23 +46,23 @@ pub enum Breach {
     },
     /// The arguments are valid JSON, but no object.
     NotAnObject,
-    /// Something required is not there.
+    /// A required value is missing.
     Missing,
     /// There are keys that the schema forbids.
     Unknown(Vec<String>),
-    /// It must be of one of these JSON types.
+    /// The value must be of one of these JSON types.
     Type(Vec<String>),
-    /// It must be one of these values.
+    /// The value must be one of these.
     OneOf(Vec<Value>),
-    /// It must be at least this.
+    /// The number must be at least this.
     AtLeast(Number),
-    /// It must be at most this.
+    /// The number must be at most this.
     AtMost(Number),
-    /// It must be greater than this.
+    /// The number must be greater than this.
     Above(Number),
-    /// It must be less than this.
+    /// The number must be less than this.
     Below(Number),
-    /// It must be a multiple of this.
+    /// The number must be a multiple of this.
     MultipleOf(f64),
     /// The text has fewer characters than this.
     MinLength(u64),
@@ -84,17 +84,17 @@ pub enum Breach {
     NotUnique,
     /// The list has no item of the kind that one must be of.
     NoSuchItem,
-    /// A key's name is not as it must be.
+    /// The name of a key breaks its rule.
     KeyName,
-    /// Nothing like this is allowed here.
+    /// No value is allowed here.
     NotAllowed,
-    /// It fits none of the allowed forms.
+    /// The value fits none of the allowed forms.
     NoForm,
-    /// It fits more than one of the allowed forms.
+    /// The value fits more than one of the allowed forms.
     SeveralForms,
-    /// It fits the schema, but not the type behind it.
+    /// The value fits the schema, but not the type behind it.
     Misfit {
-        /// What the type expects, where it says so.
+        /// The form that the type expects, where it tells.
         expected: Option<Cow<'static, str>>,
     },
 }

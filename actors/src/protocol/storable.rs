@@ -1,7 +1,7 @@
-//! What can be written and read again: one bound on depth and one on size for every value.
+//! The bounds within which each value can be written and read again: one on depth and one on size.
 //!
-//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside of a step, and told inside of
-//! an event, so the bound leaves room for what is around it.
+//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside a step, and told inside an
+//! event, so the bound leaves room for the levels around it.
 
 use std::io::{self, Write};
 
@@ -16,20 +16,20 @@ pub const MAX_LEVELS: usize = 100;
 /// The most bytes of JSON that any written value takes: a sixtieth of what SQLite takes in a row.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Why a value is not written: it could not be read again.
+/// A reason why a value is not written: it could not be read again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unstorable {
     /// Lists and objects lie too deep in each other.
     #[error("a value is nested deeper than {max_levels} levels")]
     TooDeep {
-        /// The bound.
+        /// The most levels allowed.
         max_levels: usize,
     },
-    /// It is too long as JSON.
+    /// The value is too long as JSON.
     #[error("a value takes more than {max_bytes} bytes")]
     TooLong {
-        /// The bound.
+        /// The most bytes allowed.
         max_bytes: usize,
     },
 }
@@ -46,7 +46,7 @@ pub fn storable(value: &Value, max_bytes: usize) -> Result<(), Unstorable> {
     fits(value, max_bytes)
 }
 
-/// Only so many levels are left, so the writer may recurse.
+/// Counts the bytes of a value. Its depth is bounded already, so the writer may recurse.
 fn fits(value: &impl Serialize, max_bytes: usize) -> Result<(), Unstorable> {
     let max_bytes = max_bytes.min(MAX_BYTES);
     match serde_json::to_writer(Room(max_bytes), value) {
@@ -55,10 +55,10 @@ fn fits(value: &impl Serialize, max_bytes: usize) -> Result<(), Unstorable> {
     }
 }
 
-/// The same for a text.
+/// Does the same for a text.
 ///
 /// # Errors
-/// [`Unstorable::TooLong`].
+/// [`Unstorable::TooLong`] where it has more bytes.
 pub const fn storable_text(text: &str, max_bytes: usize) -> Result<(), Unstorable> {
     let max_bytes = if max_bytes < MAX_BYTES { max_bytes } else { MAX_BYTES };
     if text.len() > max_bytes { Err(Unstorable::TooLong { max_bytes }) } else { Ok(()) }
@@ -105,7 +105,7 @@ impl ToolOutcome {
     }
 }
 
-/// Whether lists and objects lie in each other deeper than this. Does not recurse.
+/// Tells whether lists and objects lie deeper in each other than this. Does not recurse.
 #[must_use]
 pub fn is_deeper(value: &Value, max_levels: usize) -> bool {
     let mut waiting = vec![(value, 1)];
@@ -138,7 +138,7 @@ fn dismantle_all(fields: Map<String, Value>) {
     dismantle(Value::Object(fields));
 }
 
-/// Takes bytes up to a bound, and keeps none.
+/// Counts bytes up to a bound, and keeps none.
 struct Room(usize);
 
 impl Write for Room {

@@ -1,4 +1,4 @@
-//! The one table of every text that a person sees, in Korean and English. Strings in the seeds are exact.
+//! The one table of every text that a person sees, in Korean and English.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bound, Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Locale, Notice};
 
-/// What went wrong inside a call, as far as the model and the user are told: a type, never a message.
+/// The type of a failure inside a call, as the model and the user are told it; never its message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fault(Cow<'static, str>);
@@ -19,20 +19,20 @@ impl Fault {
     /// The reply was lost and the ledger knows no end.
     pub const REPLY_LOST: Self = Self(Cow::Borrowed("ReplyLost"));
 
-    /// The type that an error gives itself.
+    /// Makes the type that an error gives itself.
     #[must_use]
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
+    /// Gives its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
     }
 }
 
-/// An error that gives itself no type is an `Error`.
+/// Makes `Error`, for an error that gives itself no type.
 impl Default for Fault {
     fn default() -> Self {
         Self(Cow::Borrowed("Error"))
@@ -46,15 +46,15 @@ pub enum Text<'a> {
     UnknownTool(&'a str),
     /// The arguments break the schema; the problems are listed.
     BadArguments(&'a str),
-    /// One thing that is wrong with the arguments.
+    /// A problem with the arguments.
     Breach(&'a Breach),
     /// The handler failed unexpectedly.
     HandlerFailed(&'a Fault),
     /// The handler passed its deadline.
     TimedOut {
-        /// The deadline.
+        /// The deadline that passed.
         seconds: f64,
-        /// What it may have done.
+        /// The effect that the handler may have had.
         effect: Effect,
     },
     /// A bound was reached.
@@ -65,59 +65,59 @@ pub enum Text<'a> {
     TooManyCalls(usize),
     /// The store is unavailable or full; nothing was run.
     StoreFailed,
-    /// The tool is not the one any more about which the person was asked.
+    /// The tool has changed since the person was asked about it.
     ToolChanged,
     /// The approval in the ledger was not sealed here, or was changed.
     NotSealed,
-    /// How far "always" would reach.
+    /// The reach of "always", for the question.
     Standing {
-        /// How long.
+        /// The time that it lasts.
         lifetime: Duration,
-        /// How many calls.
+        /// The number of calls that it covers.
         uses: u32,
         /// The resource that it is bound to.
         resource: Option<&'a str>,
     },
-    /// The call was recorded as begun, and nobody can tell how it ended.
+    /// The call was recorded as begun, and its end is unknown.
     EndUnknown,
-    /// What is stored of a call cannot be read.
+    /// The stored outcome of a call cannot be read.
     Unreadable,
     /// More rounds were asked for than are allowed.
     TooManyRounds,
-    /// The model failed.
+    /// The model failed, in this way.
     ModelFailed(&'a str),
-    /// The model answered without so many messages, the oldest.
+    /// The model answered without so many of the oldest messages.
     MessagesLeftOut(u32),
     /// The turn could not be stored.
     TurnNotStored,
-    /// The turn was cut off and is not gone on with.
+    /// The turn was cut off and does not go on.
     TurnCutOff,
     /// A system notice.
     Notice(Notice),
-    /// What the model reads instead of a message that is left out.
+    /// The sentence that the model reads in place of a message that is left out.
     LeftOut,
     /// Why a call was cancelled.
     Cancelled(CancelReason),
-    /// What the model is told of a call whose result was discarded.
+    /// The sentence that the model is told of a call whose result was discarded.
     Discarded {
-        /// The tool.
+        /// The name of the tool.
         tool: &'a str,
-        /// What it did.
+        /// The effect of the call.
         effect: Effect,
     },
     /// What an unknown effect turned out to be.
     Resolved {
-        /// The tool.
+        /// The name of the tool.
         tool: &'a str,
-        /// What it did after all.
+        /// The effect that the call had.
         resolution: EffectResolution,
     },
-    /// What a question says where the tool gives no consequence of its own.
+    /// The sentence of a question where the tool gives no consequence of its own.
     RunTool(&'a str),
 }
 
 impl Text<'_> {
-    /// The words in this language.
+    /// Gives the words in this language.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         Words { text: self, locale }.to_string()
@@ -171,7 +171,7 @@ impl fmt::Display for Words<'_> {
                     Bound::RunningCalls => pick("실행 중인 도구", "running tools"),
                     Bound::QueuedBytes => pick("저장을 기다리는 바이트", "bytes waiting to be stored"),
                     Bound::WaitingMessages => pick("기다리는 메시지", "waiting messages"),
-                    // Nothing of it goes away by itself.
+                    // Waiting makes no room.
                     Bound::StoredBytes => {
                         return match self.locale {
                             Locale::Ko => write!(

@@ -1,11 +1,11 @@
-//! The description of a tool: what the model reads, and what the dispatcher must know before it runs one.
+//! The description of a tool: what the model reads, and what the dispatcher needs before it runs one.
 
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a tool may do to the world. Unannotated means `Destructive` (decision 0004).
+/// The effects that a tool may have. A tool without an annotation is `Destructive` (decision 0004).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPolicy {
@@ -13,7 +13,7 @@ pub enum EffectPolicy {
     Read,
     /// Changes something that needs no question.
     Write,
-    /// Changes something that a person must confirm, unless the tool's predicate says no for these arguments.
+    /// Changes something that a person must confirm, unless the tool's predicate spares these arguments the question.
     #[default]
     Destructive,
 }
@@ -22,23 +22,23 @@ pub enum EffectPolicy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
-    /// Snake case: `^[a-z][a-z0-9_]*$`.
+    /// The name, in snake case: `^[a-z][a-z0-9_]*$`.
     pub name: Arc<str>,
-    /// What it does, for the model; never blank.
+    /// The description for the model; never blank.
     pub description: Arc<str>,
-    /// Groups tools, e.g. `habit`; may be empty.
+    /// The group of the tool, e.g. `habit`; may be empty.
     pub category: Arc<str>,
-    /// A JSON Schema (draft-07 form) of type object.
+    /// The parameters, as a JSON Schema (draft-07 form) of type object.
     pub parameters: Arc<Value>,
-    /// What it may do to the world.
+    /// The effects that it may have.
     pub effect: EffectPolicy,
-    /// Running it twice with the same arguments has the effect of running it once.
+    /// Whether running it twice with the same arguments has the effect of running it once.
     pub is_idempotent: bool,
-    /// How long its handler may take before the asker is told `timeout`; `None` takes the default of `Limits`.
+    /// The time that its handler may take before the asker is told `timeout`; `None` takes the default of `Limits`.
     pub timeout: Option<Duration>,
-    /// How many of its handlers may run at once in this runtime; `None` leaves it to `Limits`.
+    /// The number of its handlers that may run at once in this runtime; `None` leaves it to `Limits`.
     pub max_concurrent: Option<usize>,
-    /// A tool that gives a part of this one's data: named to the model when the data did not fit the envelope.
+    /// The tool that gives a part of this one's data: named to the model when the data did not fit the envelope.
     pub narrower: Option<Arc<str>>,
 }
 
@@ -70,28 +70,28 @@ impl ToolSpec {
         self
     }
 
-    /// Says what the tool may do to the world.
+    /// Sets the effects that the tool may have.
     #[must_use]
     pub fn effect(mut self, effect: EffectPolicy) -> Self {
         self.effect = effect;
         self
     }
 
-    /// Says that running it twice has the effect of running it once.
+    /// Marks the tool as idempotent: running it twice has the effect of running it once.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
     }
 
-    /// Bounds how long its handler may take.
+    /// Bounds the time that its handler may take.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Bounds how many of its handlers run at once.
+    /// Bounds the number of its handlers that run at once.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.max_concurrent = Some(count);
@@ -105,13 +105,13 @@ impl ToolSpec {
         self
     }
 
-    /// Returns whether the tool gives long data in parts: it takes an integer `offset`, how many entries to skip.
+    /// Tells whether the tool gives long data in parts: it takes an integer `offset`, the number of entries to skip.
     #[must_use]
     pub fn takes_offset(&self) -> bool {
         self.parameters.pointer("/properties/offset/type") == Some(&json!("integer"))
     }
 
-    /// Checks what does not need a schema compiler: name, description, and parameters of type object.
+    /// Checks the parts that need no schema compiler: name, description, and parameters of type object.
     ///
     /// # Errors
     /// [`SpecError`] names the first thing that is wrong.
@@ -130,26 +130,26 @@ impl ToolSpec {
         Ok(())
     }
 
-    /// The plain form: `{name, description, parameters}`.
+    /// Gives the plain form: `{name, description, parameters}`.
     #[must_use]
     pub fn to_plain(&self) -> Value {
         json!({ "name": &*self.name, "description": &*self.description, "parameters": &*self.parameters })
     }
 
-    /// The OpenAI form: `{"type":"function","function":{..}}`.
+    /// Gives the OpenAI form: `{"type":"function","function":{..}}`.
     #[must_use]
     pub fn to_openai(&self) -> Value {
         json!({ "type": "function", "function": self.to_plain() })
     }
 
-    /// The Anthropic form: with `input_schema` in place of `parameters`.
+    /// Gives the Anthropic form: with `input_schema` in place of `parameters`.
     #[must_use]
     pub fn to_anthropic(&self) -> Value {
         json!({ "name": &*self.name, "description": &*self.description, "input_schema": &*self.parameters })
     }
 }
 
-/// What is wrong with a tool's description.
+/// A problem with a tool's description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -165,9 +165,9 @@ pub enum SpecError {
     /// The parameters are no valid JSON Schema.
     #[error("the parameters of tool {tool} are not a valid JSON Schema: {problem}")]
     Schema {
-        /// The tool.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// What the schema compiler says.
+        /// The message of the schema compiler.
         problem: String,
     },
 }

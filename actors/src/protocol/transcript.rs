@@ -9,30 +9,30 @@ use super::{
     bare_envelope, call_envelope,
 };
 
-/// One entry of what the model reads.
+/// One entry of the prompt that the model reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum PromptMessage {
-    /// What the user typed.
+    /// The user's message.
     User {
-        /// The text.
+        /// The text as the user typed it.
         text: Arc<str>,
     },
-    /// What the model said.
+    /// The model's message.
     Model {
-        /// The text.
+        /// The text as the model wrote it.
         text: Arc<str>,
     },
-    /// A call that the model made, always together with what came of it: a call without its result breaks every
-    /// chat template.
+    /// A call that the model made, always together with its result: a call without its result breaks every chat
+    /// template.
     ToolCall {
-        /// The call's id.
+        /// The id of the call.
         call: CallId,
-        /// The tool.
+        /// The name of the tool.
         name: Arc<str>,
         /// The arguments, as JSON text.
         arguments: Arc<str>,
-        /// What the model is told came of it.
+        /// The result, as the model is told it.
         envelope: Arc<str>,
     },
 }
@@ -50,7 +50,7 @@ impl PromptMessage {
     }
 }
 
-/// The entries since the last clearing: what a person sees.
+/// Gives the entries since the last clearing: what a person sees.
 #[must_use]
 pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
     let begin = messages
@@ -60,8 +60,8 @@ pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
     &messages[begin..]
 }
 
-/// What the model reads of a chat: the entries since the last clearing, without notices. The outcome of a call whose
-/// result was discarded is replaced by whether it took effect.
+/// Gives the prompt of a chat: the entries since the last clearing, without notices. Where the result of a call was
+/// discarded, the prompt tells only whether it took effect.
 #[must_use]
 pub fn prompt(
     messages: &[ChatMessage],
@@ -78,7 +78,7 @@ pub fn prompt(
     visible.iter().filter_map(read).collect()
 }
 
-/// The turn whose texts the model reads no more, if this entry says so.
+/// Gives the turn whose texts the model reads no more, if this entry says so.
 #[must_use]
 pub fn left_out(message: &ChatMessage) -> Option<TurnId> {
     let says_so = message.content == Content::Notice { notice: Notice::TurnLeftOut };
@@ -89,8 +89,8 @@ fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpe
     tools.iter().find(|tool| tool.name == record.name)
 }
 
-/// What the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no text: that
-/// there was a message, and of each call whether it took effect.
+/// Gives what the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no
+/// text: only that a message stood there, and of each call whether it took effect.
 #[must_use]
 pub fn prompt_entry(
     message: &ChatMessage,
@@ -116,7 +116,7 @@ pub fn prompt_entry(
         Content::ToolCall(record) => {
             let tool = tool_of(record, tools);
             let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
-            // What the model itself asked for stays what it said; the envelope tells what the user made of it.
+            // The model reads the call that it asked for; the envelope tells what the user made of it.
             let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
             Some(PromptMessage::ToolCall {
                 call: record.id,
