@@ -1,4 +1,4 @@
-//! From the text that a model wrote to a JSON object, without ever overflowing the stack.
+//! Reads the text that a model wrote as a JSON object, without ever overflowing the stack.
 
 use serde_json::{Map, Value};
 
@@ -6,9 +6,9 @@ use crate::protocol::{
     Breach, Limits, MAX_BYTES, MAX_LEVELS, bytes_before_cut, dismantle, is_deeper,
 };
 
-/// Reads raw arguments. Empty text counts as `{}`: models write nothing where there is nothing to say.
+/// Reads raw arguments. Empty text counts as `{}`: models write nothing for a tool without parameters.
 ///
-/// Of equal keys the last one counts, as everywhere in JSON.
+/// The last of equal keys counts, as everywhere in JSON.
 pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Breach> {
     let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
     if bytes_before_cut(raw) > max_bytes {
@@ -29,7 +29,7 @@ pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Br
 }
 
 /// Checks arguments that are a value already, as [`parse`] does with text. A refused value is taken apart without
-/// recursion, since dropping it could overflow the stack too.
+/// recursion, because dropping it could overflow the stack too.
 pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Value>, Breach> {
     let max_levels = limits.max_arguments_depth.min(MAX_LEVELS);
     if is_deeper(&arguments, max_levels) {
@@ -44,8 +44,8 @@ pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Va
     }
 }
 
-/// How deep brackets are nested outside strings. For text that is no JSON any number will do, as long as it counts
-/// every bracket that a parser could follow.
+/// Counts how deep brackets are nested outside strings. For text that is no JSON any number will do, as long as it
+/// counts every bracket that a parser could follow.
 fn text_levels(raw: &str) -> usize {
     let (mut levels, mut deepest) = (0_usize, 0);
     let mut in_string = false;

@@ -1,4 +1,4 @@
-//! What can go wrong with tools outside the dispatcher: duplicate, not found, validation, execution.
+//! The errors of tools outside the dispatcher: duplicate, not found, validation, execution.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use crate::{
     protocol::{EffectPolicy, Fault, SpecError},
 };
 
-/// Why a tool was not registered. Nothing was changed then.
+/// A reason why a tool was not registered. The registry stays as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -18,13 +18,13 @@ pub enum RegistryError {
     /// Its description is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Its effect does not go with the connection that its handler is lent.
+    /// Its effect does not fit the connection that its handler is lent.
     #[error(transparent)]
     Effect(#[from] OtherEffect),
     /// The registry has been filled before; it stays as it is.
     #[error("the tool registry is already initialised with {count} tools")]
     AlreadyInitialised {
-        /// How many tools it holds.
+        /// The number of tools that it holds.
         count: usize,
     },
 }
@@ -33,7 +33,7 @@ pub enum RegistryError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a tool named {name} is already registered")]
 pub struct DuplicateTool {
-    /// The name.
+    /// The name that is taken.
     pub name: Arc<str>,
 }
 
@@ -41,9 +41,9 @@ pub struct DuplicateTool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool} cannot have the effect {effect:?}: {}", reason(*effect))]
 pub struct OtherEffect {
-    /// The tool.
+    /// The name of the tool.
     pub tool: Arc<str>,
-    /// What it says of itself.
+    /// The effect in its description.
     pub effect: EffectPolicy,
 }
 
@@ -64,7 +64,7 @@ pub struct ToolNotFound {
     pub name: Arc<str>,
 }
 
-/// Why a call outside the dispatcher has no outcome of the tool's own.
+/// A reason why a call outside the dispatcher has no outcome of the tool's own.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
@@ -79,13 +79,13 @@ pub enum CallError {
     Execution(#[from] Execution),
 }
 
-/// A tool needs a connection, and was called without it: nothing was run.
+/// A tool was called without the connection that it needs: its handler did not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool} needs a connection to {} ({})", purpose(*need), need.connection())]
 pub struct NeedsConnection {
-    /// The tool.
+    /// The name of the tool.
     pub tool: Arc<str>,
-    /// What it needs.
+    /// The connection that it needs.
     pub need: Need,
 }
 
@@ -100,11 +100,11 @@ const fn purpose(need: Need) -> &'static str {
 #[derive(thiserror::Error)]
 #[error("failed to run the tool {tool}: {}", fault.name())]
 pub struct Execution {
-    /// The tool.
+    /// The name of the tool.
     pub tool: Arc<str>,
-    /// The type, which is all that a model or a user is told.
+    /// The type of the failure, which is all that a model or a user is told.
     pub fault: Fault,
-    /// The cause, for the log.
+    /// The error beneath it, for the log.
     #[source]
     pub cause: Option<Box<dyn Error + Send + Sync>>,
 }

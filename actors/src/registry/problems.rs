@@ -1,4 +1,4 @@
-//! Everything that is wrong with a call's arguments, and the bounded text of it.
+//! The problems of a call's arguments, and the bounded text of them.
 
 use std::{error::Error, fmt};
 
@@ -10,12 +10,12 @@ use serde_json::{Number, Value};
 
 use crate::protocol::{Breach, Limits, Locale, Problem, Text};
 
-/// Stands for what did not fit into the text.
+/// Stands for problems that did not fit into the text.
 const MORE: &str = "...";
 /// The longest place in a text: deep places stay readable, long keys do not fill the text alone.
 const MAX_PLACE_CHARS: usize = 120;
 
-/// The problems of one call's arguments, all of them; their text is bounded and has no value of the arguments in it.
+/// The problems of one call's arguments, all of them. Their text is bounded and repeats no value of the arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problems {
     problems: Vec<Problem>,
@@ -40,7 +40,7 @@ impl Problems {
         &self.problems
     }
 
-    /// The text in this language: as many problems as the limits allow, `...` for the rest.
+    /// Writes the text in this language: as many problems as the limits allow, `...` for the rest.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         let shown = self.problems.len().min(self.max_problems);
@@ -48,7 +48,7 @@ impl Problems {
         for (index, problem) in self.problems[..shown].iter().enumerate() {
             let separator = if index == 0 { "" } else { "; " };
             let words = in_words(problem, locale);
-            // What comes after this problem may need room for `; ...`, this one is cut where it stands alone.
+            // A later problem may need room for `; ...`; a single one is cut.
             let is_last = index + 1 == self.problems.len();
             let room =
                 self.max_bytes.saturating_sub(if is_last { 0 } else { "; ".len() + MORE.len() });
@@ -65,7 +65,7 @@ impl Problems {
     }
 }
 
-/// English, for logs; `in_locale` is for the model and the user.
+/// Writes English, for logs; `in_locale` is for the model and the user.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_locale(Locale::En))
@@ -97,7 +97,7 @@ fn cut(mut text: String, separator: &str, words: &str, max_bytes: usize) -> Stri
     text
 }
 
-/// Says in our own words what the validator found, without the value that it found.
+/// Puts the validator's finding into our own words, without the value.
 pub(super) fn problems_of(error: &ValidationError<'_>, into: &mut Vec<Problem>) {
     let place = error.instance_path().as_str();
     let breach = match error.kind() {
@@ -152,8 +152,8 @@ fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
     limit.as_number().map_or(Breach::Misfit { expected: None }, |limit| breach(limit.clone()))
 }
 
-/// Says which problems to mend where a value fits none of several forms: those of the one form that was meant, if its
-/// type and its constants tell; the allowed values, where the forms are nothing but values.
+/// Finds the problems to mend where a value fits none of several forms. They are those of the one form that was meant,
+/// if its type and its constants tell; or the allowed values, where the forms are only values.
 fn alternatives(place: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
     let is_another_kind = |error: &ValidationError<'_>| {
         let is_here = error.instance_path().as_str() == place;
@@ -174,7 +174,7 @@ fn alternatives(place: &str, forms: &[Vec<ValidationError<'static>>], into: &mut
     into.push(Problem { place: place.to_owned(), breach });
 }
 
-/// The values of forms each of which is one value or a list of values, or another type altogether, as an optional
+/// Gives the values of forms that are each one value, a list of values, or another type altogether, as an optional
 /// enumeration has them.
 fn allowed_values(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let mut values = Vec::new();
@@ -193,7 +193,7 @@ fn allowed_values(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Optio
     (!values.is_empty()).then_some(Breach::OneOf(values))
 }
 
-/// The types of forms of which the value is none.
+/// Gives the types of forms, where the value has none of them.
 fn allowed_types(place: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let type_of = |error: &ValidationError<'_>| {
         let Kind::Type { kind: TypeKind::Single(kind) } = error.kind() else { return None };

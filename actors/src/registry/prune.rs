@@ -1,28 +1,28 @@
-//! Removing keys that a schema does not know, and counting what checking the rest will cost.
+//! Removes keys that a schema does not know, and counts the cost of checking the rest.
 
 use serde_json::{Map, Number, Value};
 
 use super::shape::{Holding, Shape};
 use crate::protocol::Breach;
 
-/// Bytes of JSON Pointers that are kept beside the first of a kind. Each has the keys above in it, so those of many values
-/// below a long key would take gigabytes.
+/// The most bytes of JSON Pointers that are kept beside the first of a kind. Each pointer has the keys above it, so the
+/// pointers of many values below a long key would take gigabytes.
 const MAX_POINTER_BYTES: usize = 64 * 1024;
 
-/// What [`prune`] found on its way.
+/// The findings of [`prune`].
 #[derive(Debug, Default)]
 pub(super) struct Pruned {
     /// JSON Pointers to the keys that were removed.
     pub(super) removed: Pointers,
-    /// JSON Pointers to optional keys whose null was taken for nothing.
+    /// JSON Pointers to optional keys whose null counted as absent.
     pub(super) nulls: Pointers,
-    /// The bytes of the longest place that was come to.
+    /// The bytes of the longest place visited.
     pub(super) longest_place: usize,
-    /// Schemas that the validator will visit, at most.
+    /// The most schemas that the validator will visit.
     pub(super) steps: u64,
 }
 
-/// The first of some JSON Pointers, and those behind it as far as there is room.
+/// The first of some JSON Pointers, and later ones as far as there is room.
 #[derive(Debug, Default)]
 pub(super) struct Pointers {
     pub(super) kept: Vec<String>,
@@ -40,10 +40,10 @@ impl Pointers {
     }
 }
 
-/// Removes keys that the schema neither names nor says anything about. Where it speaks of other keys, be it to allow or
-/// to forbid them, they stay, and the validator has the word; so they do where it names no keys at all.
+/// Removes keys that the schema neither names nor mentions. Where it allows or forbids other keys, they stay, and the
+/// validator decides; so they do where it names no keys at all.
 ///
-/// Every schema that could hold at a place has a say, so a key of any alternative stays.
+/// Every schema that could hold at a place counts, so a key of any alternative stays.
 pub(super) fn prune(
     shape: &Shape,
     arguments: &mut Map<String, Value>,
@@ -112,7 +112,7 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// An explicit null for an optional key that does not allow null means that the key was left out.
+    /// Treats an explicit null for an optional key that does not allow null as an absent key.
     fn drop_nulls(&mut self, fields: &mut Map<String, Value>, holding: &Holding) {
         let shape = self.shape;
         let parts = || holding.keys().map(|part| shape.part(*part));
@@ -165,7 +165,7 @@ impl Pruning<'_> {
         Ok(())
     }
 
-    /// Steps down to a value. Gives where its parent's place ends.
+    /// Steps down to a value. Gives the end of its parent's place.
     fn enter(&mut self, key: &str) -> usize {
         let parent = self.place.len();
         push(&mut self.place, key);
@@ -180,7 +180,7 @@ impl Pruning<'_> {
     }
 }
 
-/// The whole number that a fraction such as `1.0` stands for, which JSON Schema takes for an integer.
+/// Gives the whole number that a fraction such as `1.0` stands for, which JSON Schema takes for an integer.
 fn whole(number: &Number) -> Option<Number> {
     const BEYOND: f64 = 18_446_744_073_709_551_616.0;
     let fraction = number.as_f64().filter(|_| number.is_f64())?;

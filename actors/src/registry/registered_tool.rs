@@ -1,4 +1,4 @@
-//! A tool with its compiled schema: arguments go in raw and come out checked.
+//! A tool with its compiled schema: it takes raw arguments and gives checked ones.
 
 use std::{fmt, sync::Arc};
 
@@ -22,9 +22,9 @@ use crate::{
     },
 };
 
-/// Arguments that cost more steps than this are told their first problem only: each problem holds some memory.
+/// The steps beyond which only the first problem of arguments is told: each problem holds some memory.
 const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
-/// The same where their places could take more bytes than this: each place has the keys above it in it.
+/// The bytes of places beyond which only the first problem is told: each place has the keys above it.
 const BYTES_FOR_ALL_PROBLEMS: u64 = 16 * 1024 * 1024;
 
 /// A registered tool: the schema is compiled once and shared by all calls.
@@ -39,11 +39,11 @@ pub struct RegisteredTool {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CheckedArguments {
-    /// The arguments: an object.
+    /// The checked arguments, as an object.
     pub arguments: Value,
-    /// JSON Pointers to the keys that were removed: one where there is any, and as many more as are not too long.
+    /// JSON Pointers to the keys that were removed: the first, and more as far as there is room.
     pub removed: Vec<String>,
-    /// The same for optional keys whose null was taken for nothing: the key is not among the arguments.
+    /// JSON Pointers to optional keys whose null counted as absent: they are not among the arguments.
     pub nulls: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl RegisteredTool {
         self.tool.spec()
     }
 
-    /// Gives the hash of name and schema, as they were when it was registered: an approval is bound to it.
+    /// Gives the hash of name and schema, as they were at registration: an approval is bound to it.
     #[must_use]
     pub const fn schema_digest(&self) -> &Digest {
         &self.digest
@@ -102,7 +102,7 @@ impl RegisteredTool {
     /// Reads and validates arguments as a model wrote them.
     ///
     /// # Errors
-    /// [`Problems`], as many as their bounded text can tell.
+    /// [`Problems`], as many as the limits allow.
     pub fn check(&self, raw: &str, limits: &Limits) -> Result<CheckedArguments, Problems> {
         let arguments = arguments::parse(raw, limits).map_err(|breach| whole(breach, limits))?;
         self.checked(Value::Object(arguments), limits)
@@ -119,8 +119,8 @@ impl RegisteredTool {
         self.checked(Value::Object(arguments), &limits)
     }
 
-    /// Validates arguments that a person typed in place of a model's, under the bounds of a model's. What runs is all
-    /// that was typed: keys that the schema does not know are a problem, and not removed in silence.
+    /// Validates arguments that a person typed in place of a model's, under the bounds of a model's. Exactly what was
+    /// typed runs: keys that the schema does not know are a problem, and are not removed in silence.
     ///
     /// # Errors
     /// [`Problems`], all of them.
@@ -143,11 +143,10 @@ impl RegisteredTool {
         }
     }
 
-    /// Runs the handler on checked arguments. An outcome that could not be read again once it is stored is found here,
-    /// before anything of the call is kept: it is a `Serialize` fault.
+    /// Runs the handler on checked arguments. An outcome that could not be read again once stored is a `Serialize`
+    /// fault, found before any of the call is kept.
     ///
-    /// # Errors
-    /// What the handler gives in place of an outcome, and that fault.
+    /// The fault that the handler gives in place of an outcome, or `Serialize`.
     pub async fn handle(
         &self,
         arguments: Value,
@@ -159,7 +158,7 @@ impl RegisteredTool {
         outcome_of(self.tool.call(arguments, prepared, ctx, access).await, limits)
     }
 
-    /// Does the slow work before the handler. A rule that it finds broken is given as an outcome, and checked like one of
+    /// Does the slow work before the handler. A broken rule is given as an outcome, and checked like one of
     /// [`handle`](Self::handle).
     ///
     /// # Errors
@@ -174,22 +173,21 @@ impl RegisteredTool {
         prepared.map_err(|fault| outcome_of(Err(fault), limits))
     }
 
-    /// Validates and runs outside the dispatcher: nobody is asked, and nothing is recorded. For tools that need no
+    /// Validates and runs outside the dispatcher: no question is asked and no step recorded. For tools that need no
     /// connection. Never panics.
     ///
-    /// # Errors
-    /// [`CallError`] where the tool gave no outcome of its own; a rule that it found broken is an outcome.
+    /// [`CallError`] where the tool gave no outcome of its own; a broken rule is an outcome.
     pub async fn run(&self, arguments: Value, ctx: &ToolContext) -> Result<ToolOutcome, CallError> {
         self.run_on(arguments, ctx, Access::None).await
     }
 
-    /// [`run`](Self::run) with a connection of the caller's own, for tools that need one: [`Access::Read`] or
-    /// [`Access::Transaction`], as [`Tool::needs`] says. The transaction stays the caller's to commit, and to undo where the
+    /// Runs like [`run`](Self::run) on a connection of the caller's own, for tools that need one: [`Access::Read`] or
+    /// [`Access::Transaction`], as [`Tool::needs`] says. The caller commits the transaction, and undoes it where the
     /// outcome is no success.
     ///
     /// # Errors
     /// [`CallError`] where the tool gave no outcome of its own; [`CallError::Connection`] where it needs another access
-    /// than it is given, and nothing was run.
+    /// than it is given, and did not run.
     pub async fn run_on(
         &self,
         arguments: Value,
@@ -228,12 +226,12 @@ impl RegisteredTool {
         }
     }
 
-    /// [`run`](Self::run), with every end as an outcome in the words of the context's language.
+    /// Runs like [`run`](Self::run), with every end as an outcome in the words of the context's language.
     pub async fn call(&self, arguments: Value, ctx: &ToolContext) -> ToolOutcome {
         self.call_on(arguments, ctx, Access::None).await
     }
 
-    /// [`run_on`](Self::run_on), with every end as an outcome in the words of the context's language.
+    /// Runs like [`run_on`](Self::run_on), with every end as an outcome in the words of the context's language.
     pub async fn call_on(
         &self,
         arguments: Value,
@@ -305,7 +303,7 @@ impl fmt::Debug for RegisteredTool {
     }
 }
 
-/// An outcome that can be stored and read again, or a fault.
+/// Turns an outcome that cannot be stored and read again into a fault.
 fn outcome_of(result: ToolResult<ToolOutcome>, limits: &Limits) -> ToolResult<ToolOutcome> {
     let outcome = match result {
         Ok(outcome) => outcome,

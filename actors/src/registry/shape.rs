@@ -1,4 +1,4 @@
-//! The shape of a schema: which part of it holds where in a value. Built once, with the bounds that keep schema
+//! The shape of a schema: which of its parts hold where in a value. Built once, with the bounds that keep schema
 //! compiler and validator from overflowing the stack or taking for ever.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,15 +9,15 @@ use crate::protocol::is_deeper;
 
 /// Levels of a schema as JSON, and schemas on the longest path through its references: the compiler recurses.
 const MAX_LEVELS: usize = 64;
-/// Schemas in one: a hundred times what a tool needs.
+/// Schemas inside one schema: a hundred times what a tool needs.
 const MAX_SCHEMAS: usize = 4_096;
 /// Schemas on the longest path that holds for one and the same value: the validator recurses by this at every level of
 /// the arguments.
 const MAX_IN_PLACE_LEVELS: usize = 16;
-/// Schemas that hold for one and the same value, as often as they are visited: doubled alternatives double this.
+/// Visits of schemas that hold for one and the same value: doubled alternatives double this.
 const MAX_IN_PLACE_VISITS: u64 = 16_384;
 
-/// Keywords that say nothing about a value.
+/// Keywords that constrain no value.
 const ANNOTATIONS: [&str; 8] = [
     "title",
     "description",
@@ -36,25 +36,25 @@ pub(super) type Holding = BTreeMap<usize, u64>;
 #[derive(Debug)]
 pub(super) struct Shape {
     parts: Vec<Part>,
-    /// For each part: itself and all parts that hold for the same value.
+    /// For each part, itself and all parts that hold for the same value.
     holding: Vec<Holding>,
 }
 
-/// One schema in a schema: where its children hold.
+/// One schema inside a schema: where its children hold.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     in_place: Vec<usize>,
     /// Children by key, where the schema names keys at all.
     pub(super) properties: Option<HashMap<String, usize>>,
-    /// Keys that must be there.
+    /// The keys that the schema requires.
     pub(super) required: Vec<String>,
-    /// Whether this part by itself, without those that hold beside it, lets null pass.
+    /// Whether this part by itself, without those that hold beside it, allows null.
     pub(super) lets_null_pass: bool,
-    /// It says that the value is a whole number.
+    /// Whether it requires a whole number.
     pub(super) is_integer: bool,
-    /// It says that the value is a number, whole or not.
+    /// Whether it requires a number, whole or not.
     pub(super) is_number: bool,
-    /// Says something about keys that it does not name: allows them, forbids them, or describes them.
+    /// Whether it allows, forbids or describes keys that it does not name.
     pub(super) minds_other_keys: bool,
     pub(super) other_keys: Vec<usize>,
     pub(super) key_names: Vec<usize>,
@@ -80,12 +80,12 @@ impl Shape {
         &self.parts[index]
     }
 
-    /// What holds for the value as a whole.
+    /// Gives the parts that hold for the value as a whole.
     pub(super) fn holding_at_root(&self) -> &Holding {
         &self.holding[0]
     }
 
-    /// What holds for a child, given the schemas for it in each part that holds for its parent.
+    /// Gives the parts that hold for a child, from the schemas for it in each part that holds for its parent.
     pub(super) fn holding_for<'a>(
         &self,
         children: impl Iterator<Item = (&'a usize, u64)>,
@@ -107,7 +107,7 @@ fn too_deep() -> String {
 
 struct Builder<'a> {
     root: &'a Value,
-    /// By address: a schema that two references reach is one part.
+    /// The parts by address: a schema that two references reach is one part.
     seen: HashMap<*const Value, usize>,
     parts: Vec<Part>,
     /// Schemas on the longest path downwards; 0 while a part is being visited.
@@ -226,7 +226,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Follows a reference inside the schema. References to anywhere else are refused, so nothing is ever fetched.
+    /// Follows a reference inside the schema. Other references are refused, so that no document is ever fetched.
     fn resolve(&self, reference: &Value) -> Result<&'a Value, String> {
         let outside =
             || format!("the $ref {reference} does not lead to a part of it (\"#\" or \"#/...\")");
@@ -265,8 +265,8 @@ fn names_type(keywords: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// A part that leaves it to those in it (alternatives, a reference) lets nothing pass by itself. Where it cannot be told, it
-/// does: the validator has the word then.
+/// Tells whether null passes this part by itself. A part that leaves it to its own parts (alternatives, a reference)
+/// lets nothing pass. Where it is unclear, it passes: the validator decides then.
 fn lets_null_pass(keywords: &Map<String, Value>) -> bool {
     if keywords.contains_key("type") {
         return names_type(keywords, "null");
@@ -290,7 +290,7 @@ fn allows_any_object(keywords: &Map<String, Value>) -> bool {
     is_silent || (is_object && !keywords.contains_key("properties"))
 }
 
-/// For each part, what else holds for the same value. Refuses what is too much of it, and what never ends.
+/// Finds, for each part, the others that hold for the same value. Refuses too many of them, and endless references.
 fn holding_of(parts: &[Part]) -> Result<Vec<Holding>, String> {
     let mut done: Vec<Option<(Holding, usize)>> = parts.iter().map(|_| None).collect();
     let mut open = vec![false; parts.len()];

@@ -1,4 +1,4 @@
-//! All tools of a runtime, in the order in which they were registered.
+//! The tools of a runtime, in the order in which they were registered.
 
 use std::{collections::HashMap, slice, sync::Arc};
 
@@ -17,7 +17,7 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// Begins without tools.
+    /// Makes an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -26,7 +26,7 @@ impl ToolRegistry {
     /// Adds a tool; chains: `registry.register(a)?.register(b)?`.
     ///
     /// # Errors
-    /// [`RegistryError`] for a name that is taken, or a description that is wrong; the registry stays as it was.
+    /// [`RegistryError`] for a taken name or a wrong description; the registry stays as it was.
     pub fn register(&mut self, tool: impl Tool) -> Result<&mut Self, RegistryError> {
         self.register_all([Arc::new(tool) as Arc<dyn Tool>])
     }
@@ -52,7 +52,7 @@ impl ToolRegistry {
     /// Fills an empty registry. A second start finds it filled and changes nothing.
     ///
     /// # Errors
-    /// [`RegistryError::AlreadyInitialised`] on a registry that holds tools, and what `register_all` says.
+    /// [`RegistryError::AlreadyInitialised`] on a registry that holds tools, and the errors of `register_all`.
     pub fn initialise(
         &mut self,
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
@@ -63,7 +63,7 @@ impl ToolRegistry {
         self.register_all(tools)
     }
 
-    /// Looks a tool up, in the same time however many there are.
+    /// Looks a tool up, in constant time.
     ///
     /// # Errors
     /// [`ToolNotFound`] for a name that was never registered.
@@ -72,7 +72,7 @@ impl ToolRegistry {
         Ok(&self.tools[*place])
     }
 
-    /// Whether a tool of this name is registered.
+    /// Tells whether a tool of this name is registered.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.places.contains_key(name)
@@ -125,13 +125,13 @@ impl ToolRegistry {
         Ok(subset)
     }
 
-    /// Says how many tools there are.
+    /// Counts the tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are none.
+    /// Tells whether the registry is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
@@ -167,7 +167,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// The name must be free.
+    /// Adds a tool; its name must be free.
     fn push(&mut self, tool: Arc<RegisteredTool>) {
         self.places.insert(tool.spec().name.clone(), self.tools.len());
         self.tools.push(tool);

@@ -11,7 +11,7 @@ use std::{
 
 use crate::port::BoxFuture;
 
-/// The future panicked; what it said goes to nobody.
+/// Tells that the code panicked; the message of the panic is dropped.
 #[derive(Debug)]
 pub(super) struct Panicked;
 
@@ -29,7 +29,7 @@ impl<T> Future for Unwind<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(mut future) = self.0.take() else { return Poll::Ready(Err(Panicked)) };
-        // What the future leaves behind is dropped with it and seen by nobody; a mutex it held is poisoned.
+        // The future's remains are dropped unseen; a mutex that it held is poisoned.
         let polled = caught(|| match future.as_mut().poll(cx) {
             Poll::Ready(value) => {
                 drop(future);
