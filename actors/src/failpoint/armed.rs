@@ -1,4 +1,4 @@
-//! What a test arms and plants: one failpoint and one bug at a time, for the whole process.
+//! The failpoint that a test arms and the bug that it plants: one of each at a time, for the whole process.
 
 use std::{
     cell::RefCell,
@@ -9,23 +9,23 @@ use std::{
 
 use super::Failed;
 
-/// What happens at a failpoint that is armed.
+/// An action at an armed failpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// The step panics.
+    /// Panics in the step.
     Panic,
-    /// The step fails.
+    /// Fails the step.
     Error,
-    /// The step takes so long.
+    /// Delays the step for so long.
     Delay(Duration),
-    /// The process ends at once, as if it were killed.
+    /// Ends the process at once, as a kill would.
     Kill,
 }
 
 struct Armed {
     name: String,
     action: Action,
-    /// How often it is passed before it goes off.
+    /// How often the failpoint is passed before it acts.
     passes: u32,
 }
 
@@ -46,43 +46,44 @@ fn state() -> MutexGuard<'static, State> {
 pub type Steer = Box<dyn FnMut(&'static str) -> Option<Action>>;
 
 thread_local! {
-    /// What decides on this thread, in place of what is armed for the process.
+    /// Decides on this thread, in place of the failpoint armed for the process.
     static STEER: RefCell<Option<Steer>> = const { RefCell::new(None) };
 }
 
-/// Lets this decide at each failpoint that this thread passes from here on; `None` gives the thread back to what is armed.
+/// Lets this decide at each failpoint that this thread passes from here on; `None` gives the thread back to the armed
+/// one.
 pub fn steer(by: Option<Steer>) {
     STEER.set(by);
 }
 
-/// Lets this failpoint go off, once, after it was passed so often. It takes the place of the one before.
+/// Arms this failpoint: it acts once, after it was passed so often. It replaces the failpoint armed before.
 pub fn arm(name: &str, action: Action, passes: u32) {
     state().armed = Some(Armed { name: name.to_owned(), action, passes });
 }
 
-/// Nothing goes off any more. Says whether what was armed still waited to go off.
+/// Disarms the failpoint. Tells whether it had not yet acted.
 pub fn disarm() -> bool {
     state().armed.take().is_some()
 }
 
-/// Plants a bug, or none.
+/// Plants a bug; `None` removes it.
 pub fn plant(bug: Option<&str>) {
     state().planted = bug.map(str::to_owned);
 }
 
-/// Whether this bug is planted.
+/// Tells whether this bug is planted.
 #[must_use]
 pub fn is_planted(bug: &'static str) -> bool {
     state().planted.as_deref() == Some(bug)
 }
 
-/// How often each failpoint was reached since the process began.
+/// Counts how often each failpoint was reached since the process began.
 #[must_use]
 pub fn reached() -> BTreeMap<&'static str, u64> {
     state().reached.clone()
 }
 
-/// Does what was armed for this step.
+/// Acts as armed for this step.
 ///
 /// # Errors
 /// [`Failed`] where [`Action::Error`] was armed.

@@ -1,5 +1,5 @@
-//! Steps at which a test lets things go wrong, and bugs that a test plants. Without the feature `failpoints` there are
-//! none of either, and nothing of them is left in the code.
+//! Steps at which a test injects a failure, and bugs that a test plants. Without the feature `failpoints` neither
+//! exists, and the code has no trace of them.
 //!
 //! A failpoint stands at an edge where something is awaited, sent or written. Its name is `file.step`, and is used once.
 
@@ -9,12 +9,12 @@ mod armed;
 #[cfg(feature = "failpoints")]
 pub use armed::{Action, Steer, arm, disarm, failpoint, is_planted, plant, reached, steer};
 
-/// A step failed because a test wanted it to.
+/// Tells that a test made a step fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the failpoint {0} was armed")]
 pub struct Failed(&'static str);
 
-/// A step that does nothing.
+/// Does nothing.
 ///
 /// # Errors
 /// None without the feature `failpoints`.
@@ -24,7 +24,7 @@ pub fn failpoint(_: &'static str) -> std::future::Ready<Result<(), Failed>> {
     std::future::ready(Ok(()))
 }
 
-/// Whether a test planted this bug: never, without the feature `failpoints`.
+/// Tells whether a test planted this bug: never, without the feature `failpoints`.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 #[must_use]

@@ -30,14 +30,14 @@ use crate::{
 pub struct Supervisor;
 
 impl Supervisor {
-    /// Starts a supervisor with its children, and says where they are found.
+    /// Starts a supervisor with its children, and gives their addresses.
     ///
     /// Dropping the future stops what has started.
     ///
     /// # Errors
     /// [`StartError`] if one of them did not start.
     pub async fn start(children: Children) -> Result<RuntimeHandles, StartError> {
-        // In a task of its own: nobody could stop what a start that was dropped half-way has started.
+        // In a task of its own: a start that was dropped half-way could not stop its children.
         let starting = tokio::spawn(spawn(children));
         let tree = starting.await.map_err(|cause| StartError(cause.into()))??;
         Ok(tree.claim())
@@ -54,7 +54,7 @@ async fn spawn(children: Children) -> Result<Unclaimed, StartError> {
     tree.await.map(|tree| Unclaimed(Some(tree))).map_err(|cause| failed(cause.into()))
 }
 
-/// A tree that nobody has taken yet. Dropped, it stops.
+/// The addresses of a runtime until they are claimed. Dropping them stops the runtime.
 struct Unclaimed(Option<RuntimeHandles>);
 
 impl Unclaimed {
@@ -71,86 +71,86 @@ impl Drop for Unclaimed {
     }
 }
 
-/// An actor did not start.
+/// Tells that an actor did not start.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to start the actors")]
 pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 
-/// What the children are made of.
+/// The parts from which the children are made.
 #[derive(Debug, Clone)]
 pub struct Children {
     /// The model behind the LlmActor.
     pub model: Arc<dyn ChatModel>,
-    /// How its time is shared out between users.
+    /// The weights by which users share its time.
     pub weights: UserWeights,
     /// The store behind the StoreActor.
     pub store: Arc<dyn Store>,
-    /// The right to it, which ends with the actors.
+    /// The right to the store, which ends with the actors.
     pub occupied: Option<Arc<Occupied>>,
-    /// The tools.
+    /// The tools by name.
     pub registry: Arc<ToolRegistry>,
     /// The bounds.
     pub limits: Arc<Limits>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// What the embedder hands to every tool.
+    /// The values that the embedder hands to every tool.
     pub extensions: Extensions,
-    /// Work that outlives whoever asked.
+    /// The work that outlives its asker.
     pub tasks: TaskTracker,
-    /// What is known of the store's writers.
+    /// The health of the store's writers.
     pub writer_health: Arc<WriterHealth>,
 }
 
-/// Holds the addresses of a runtime's actors.
+/// The addresses of a runtime's actors.
 #[derive(Debug, Clone)]
 pub struct RuntimeHandles {
-    /// The root itself: the parent of sessions. Stopping it stops all of them.
+    /// The supervisor: the parent of sessions. Stopping it stops all of them.
     pub supervisor: ActorCell,
-    /// The one StoreActor.
+    /// The handle through which callers reach the StoreActor.
     pub store: StoreHandle,
-    /// The one LlmActor.
+    /// The address of the LlmActor.
     pub llm: Address<LlmMsg>,
-    /// The queue that it attends to, where callers ask the model.
+    /// The queue before the model, where callers ask it.
     pub model_queue: ModelQueue,
-    /// The one ConfirmActor.
+    /// The address of the ConfirmActor.
     pub confirm: Address<ConfirmMsg>,
-    /// The one DispatcherActor.
+    /// The address of the DispatcherActor.
     pub dispatcher: Address<DispatcherMsg>,
-    /// The one StoreActor's address.
+    /// The address of the StoreActor.
     pub store_actor: Address<StoreMsg>,
-    /// What surrounds calls.
+    /// The context that all calls share.
     pub around: Arc<CallContext>,
-    /// Whether all of them live.
+    /// The health of the actors.
     pub health: watch::Receiver<Health>,
 }
 
-/// Whether a runtime can serve.
+/// Tells whether a runtime can serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
-    /// It can.
+    /// Every actor runs, or is being restarted.
     Healthy,
-    /// One of its actors reached its restart limit. Whatever needs it ends with an error at once, and only
-    /// a new runtime has it again.
+    /// An actor reached its restart limit. Requests that need it end with an error at once; only a new runtime has it
+    /// again.
     Unhealthy {
-        /// Which.
+        /// The name of the actor.
         actor: &'static str,
     },
 }
 
-/// What others may ask of the [`Supervisor`].
+/// A message for the [`Supervisor`].
 #[derive(Debug)]
 pub enum SupervisorMsg {
-    /// Holds the addresses of a runtime's actors.
+    /// Asks for the addresses of the runtime's actors.
     Handles {
-        /// The addresses.
+        /// Receives the addresses.
         reply: oneshot::Sender<RuntimeHandles>,
     },
-    /// Sent by the supervisor to itself when a child's delay is over.
+    /// A child's delay is over. The supervisor sends this to itself.
     Start(Role),
 }
 
-/// The part that a child plays.
+/// The role of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The StoreActor.
@@ -292,7 +292,7 @@ impl Actor for Supervisor {
 }
 
 impl Supervising {
-    /// The part that this child plays now; sessions play none.
+    /// Finds the role that this child has now; sessions have none.
     fn role(&self, child: ActorId) -> Option<Role> {
         Role::ALL.into_iter().find(|role| {
             let now = match role {
@@ -314,7 +314,7 @@ impl Supervising {
             Role::Store => {
                 let store = self.children.start_store(&self.jobs, me).await?;
                 self.tree.store_actor.moved(store.clone());
-                // For what came after it had looked, and was told to the one before it.
+                // For a job that came after it had looked, and was told to the actor before it.
                 store.cast(StoreMsg::Work)?;
             }
             Role::Llm => self.tree.llm.moved(start_llm(&self.tree.model_queue, me).await?),

@@ -1,19 +1,19 @@
-//! How a child ended, in our words: the only file that reads ractor's supervision events of children.
+//! The end of a child, in our words: the only file that reads ractor's supervision events of children.
 
 use ractor::{ActorCell, SupervisionEvent};
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChildExit {
-    /// It was stopped or drained.
+    /// The child was stopped or drained.
     Stopped,
-    /// It was killed. Known by its text only; a test pins it.
+    /// The child was killed. Known by its text only; a test pins it.
     Killed,
-    /// It panicked or returned an error: ractor does not tell which.
+    /// The child panicked or returned an error: ractor does not tell which.
     Failed { why: String },
 }
 
-/// The child that ended, and how; `None` for events that are no end.
+/// Finds the child that ended, and how; `None` for events that are no end.
 pub(super) fn child_exit(event: SupervisionEvent) -> Option<(ActorCell, ChildExit)> {
     match event {
         SupervisionEvent::ActorTerminated(cell, _, Some(reason)) if reason == "killed" => {

@@ -1,4 +1,4 @@
-//! What harnesses may touch of a runtime that applications may not: its actors and its tasks.
+//! The parts of a runtime that test harnesses may reach and applications may not: its actors and its tasks.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use tokio_util::task::TaskTracker;
 use super::RuntimeHandles;
 use crate::session::SessionSlot;
 
-/// Shows the actors and the tasks of a runtime. The library hands this name on to no application: `madang-testing` builds
-/// what tests use on it.
+/// Shows the actors and the tasks of a runtime. The library does not re-export this name; `madang-testing` builds on
+/// it.
 pub trait InspectRuntime {
-    /// Returns the addresses of the actors.
+    /// Gives the addresses of the actors.
     fn inspect_actors(&self) -> &RuntimeHandles;
 
-    /// Returns the calls and writes that run.
+    /// Gives the running calls and writes.
     fn inspect_tasks(&self) -> &TaskTracker;
 }
 
-/// Shows what stands behind the handle of a session, as [`InspectRuntime`] does for a runtime.
+/// Shows what is behind the handle of a session, as [`InspectRuntime`] does for a runtime.
 pub trait InspectSession {
-    /// Returns what leads to the session's actor.
+    /// Gives the slot that leads to the session's actor.
     fn inspect_slot(&self) -> &Arc<SessionSlot>;
 }

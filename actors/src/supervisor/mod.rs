@@ -1,4 +1,12 @@
-//! The root of the tree: starts, watches, restarts. It knows nothing of chat.
+//! The supervisor: starts, watches and restarts the actors of a runtime. It knows nothing of chat.
+//!
+//! [`Supervisor::start`] spawns the StoreActor, LlmActor, ConfirmActor and DispatcherActor and gives their addresses as
+//! [`RuntimeHandles`]. A child that panics, fails or is killed is started anew at once, or after a growing delay where
+//! its start is expensive. A child that ends too often within the window is given up, and [`Health`] says so. Sessions
+//! are children too, but temporary: the next use reopens one from the store.
+//!
+//! Invariants: an address stays valid over a restart; a running call is linked to no child and outlives them all; what
+//! waits for the store or the model stands outside the actors and is not lost with them.
 
 mod actor;
 mod exit;

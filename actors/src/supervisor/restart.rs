@@ -1,4 +1,4 @@
-//! Whether and when a child is started anew: restart intensity with escalation, and growing delays.
+//! Decides whether and when a child is started anew: restart intensity with escalation, and growing delays.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -6,26 +6,26 @@ use tokio::time::Instant;
 
 use super::exit::ChildExit;
 
-/// How a child is restarted.
+/// The way in which a child is restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// Always, at once.
+    /// Restarts it always, at once.
     Permanent,
-    /// Always, after a delay that grows with each restart in the window: what it starts is expensive.
+    /// Restarts it always, after a delay that grows with each restart in the window: its start is expensive.
     PermanentWithDelay,
 }
 
-/// What is to be done about a child that ended.
+/// The decision about a child that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Start it anew.
+    /// Starts the child anew.
     Restart {
-        /// When.
+        /// The time to wait before the start.
         after: Duration,
     },
-    /// It was meant to end.
+    /// Leaves it: the child was meant to end.
     Forget,
-    /// It ends too often: leave it, and say that the runtime is unhealthy.
+    /// Gives the child up, because it ends too often, and reports the runtime as unhealthy.
     Escalate,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     protocol::{Completion, CompletionRequest, Usage},
 };
 
-/// The span of a completion. Dropped without an end, it says that whatever ran the model died.
+/// The span of a completion. Dropped without an end, it reports that the model's engine died.
 #[derive(Debug)]
 pub struct CompletionSpan {
     span: Span,
@@ -26,7 +26,7 @@ pub struct CompletionSpan {
     has_ended: bool,
 }
 
-/// Notes when a completion's first token came.
+/// Notes the moment of a completion's first token.
 #[derive(Debug, Clone)]
 pub struct CompletionClock {
     model: SharedString,
@@ -35,14 +35,14 @@ pub struct CompletionClock {
 }
 
 impl CompletionClock {
-    /// A token is there. Only the first one counts.
+    /// Notes a token. Only the first one counts.
     pub fn ticks(&self) {
         if !self.has_first_token() && self.first.set(Instant::now()).is_ok() {
             metric::first_token_came(&self.model, self.began.elapsed());
         }
     }
 
-    /// The first token is there.
+    /// Tells whether the first token has come.
     #[must_use]
     pub fn has_first_token(&self) -> bool {
         self.first.get().is_some()
@@ -50,7 +50,7 @@ impl CompletionClock {
 }
 
 impl CompletionSpan {
-    /// A completion is wanted, in this turn.
+    /// Begins the span of a completion in this turn.
     #[must_use]
     pub fn begin(turn: &Span, model: &SharedString, request: &CompletionRequest) -> Self {
         let span = info_span!(
@@ -79,25 +79,25 @@ impl CompletionSpan {
         }
     }
 
-    /// What the model does is done inside of this.
+    /// Gives the span in which the model does its work.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
     }
 
-    /// What notes when its first token comes.
+    /// Gives the clock that notes the first token.
     #[must_use]
     pub fn clock(&self) -> CompletionClock {
         let first = Arc::clone(&self.first);
         CompletionClock { model: self.model.clone(), began: self.began, first }
     }
 
-    /// The model begins with it.
+    /// Notes that the model begins with it.
     pub fn runs(&self) {
         metric::completion_waited(&self.model, self.began.elapsed());
     }
 
-    /// It ended so.
+    /// Ends the span with this result.
     pub fn ended(mut self, result: &Result<Completion, ModelError>) {
         match result {
             Ok(Completion { finish, usage, .. }) => {

@@ -1,4 +1,4 @@
-//! The metrics: what is counted and measured, in which unit, under which labels.
+//! The metrics: each with its unit and its labels.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,27 +10,27 @@ use metrics::{
 use super::name;
 use crate::protocol::{Bound, FinishReason, LimitExceeded, Scope, Usage};
 
-/// One metric.
+/// A metric, with its unit and its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name.
+    /// The name of the metric.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of the metric.
     pub kind: MetricKind,
-    /// In what it counts.
+    /// The unit in which it counts.
     pub unit: Unit,
-    /// What it says, and its labels.
+    /// The description, with its labels.
     pub description: &'static str,
 }
 
-/// What a metric is.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Only grows.
+    /// A number that only grows.
     Counter,
-    /// Goes up and down.
+    /// A number that goes up and down.
     Gauge,
-    /// How often which value was seen.
+    /// A count of values, by value.
     Histogram,
 }
 
@@ -50,7 +50,7 @@ const COMMIT_DURATION: &str = "madang.store.commit.duration";
 const REFUSALS: &str = "madang.refusals";
 const HELD: &str = "madang.permits.held";
 
-/// All metrics.
+/// All metrics of a runtime.
 pub const METRICS: &[Metric] = {
     use MetricKind::{Counter, Gauge, Histogram};
     const fn metric(
@@ -115,8 +115,8 @@ pub const METRICS: &[Metric] = {
     ]
 };
 
-/// Tells the recorder that is installed units and descriptions of all metrics. To be called once behind its installation;
-/// without it the metrics are the same, but unexplained.
+/// Gives the installed recorder the units and descriptions of all metrics. Call it once after its installation; without
+/// it the metrics are the same, but unexplained.
 pub fn describe() {
     for Metric { name, kind, unit, description } in METRICS {
         match kind {
@@ -173,7 +173,7 @@ pub(super) fn first_token_came(model: &SharedString, after: Duration) {
     histogram!(FIRST_TOKEN, name::MODEL => model.clone()).record(after);
 }
 
-/// So many tokens came, all but the first in this time.
+/// Counts tokens, all but the first of which came in this time.
 pub(super) fn tokens_came(model: &SharedString, tokens: u32, time: Duration) {
     if tokens > 1 && !time.is_zero() {
         let rate = f64::from(tokens - 1) / time.as_secs_f64();
@@ -191,20 +191,20 @@ pub(super) fn tool_call_ended(
     counter!(TOOL_CALLS, with_error(vec![tool, outcome], error)).increment(1);
 }
 
-/// A call of this registered tool was let run this long ago, and its end is recorded.
+/// Measures a call of this registered tool, from the moment when it was let run to its recorded end.
 pub(crate) fn tool_executed(tool: &Arc<str>, took: Duration) {
     let tool = SharedString::from(tool.clone());
     histogram!(TOOL_DURATION, name::OPERATION => "execute_tool", name::TOOL => tool).record(took);
 }
 
-/// The store was asked to commit a group.
+/// Measures a group that the store was asked to commit.
 pub(crate) fn group_ended(jobs: usize, took: Duration, error: Option<&'static str>) {
     #[expect(clippy::cast_precision_loss, reason = "a group is far smaller than 2^52")]
     histogram!(GROUP_JOBS).record(jobs as f64);
     histogram!(COMMIT_DURATION, with_error(Vec::new(), error)).record(took);
 }
 
-/// Somebody is told that there was no place.
+/// Counts a caller that was refused.
 pub(crate) fn refused(refusal: &LimitExceeded) {
     let scope = match refusal.scope {
         Scope::Session => "session",
@@ -214,12 +214,12 @@ pub(crate) fn refused(refusal: &LimitExceeded) {
     counter!(REFUSALS, name::BOUND => bound(refusal.bound), name::SCOPE => scope).increment(1);
 }
 
-/// Places were taken.
+/// Counts permits as taken.
 pub(crate) fn permits_taken(of: Bound, permits: usize) {
     held(of).increment(float(permits));
 }
 
-/// Places are free again.
+/// Counts permits as free again.
 pub(crate) fn permits_returned(of: Bound, permits: usize) {
     held(of).decrement(float(permits));
 }

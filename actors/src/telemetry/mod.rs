@@ -1,10 +1,10 @@
-//! What whoever watches a runtime is told: a span for each turn, completion and tool call, and metrics.
+//! The telemetry of a runtime: a span for each turn, completion and tool call, and metrics.
 //!
-//! Spans go through `tracing` and metrics through the facade `metrics`; where nobody listens, both cost next to nothing
+//! Spans go through `tracing` and metrics through the facade `metrics`; without a subscriber both cost next to nothing
 //! and nothing is printed. All names stand in [`name`], after OpenTelemetry's conventions for generative AI. Ids of
-//! sessions, users, turns and calls are in spans only, and a metric's labels are words that the program or its registry
-//! knows, so that no chat can make a new series. What people, models and tools say is in neither: also the name of a tool
-//! that is not registered is a model's text.
+//! sessions, users, turns and calls are in spans only. A metric's labels are words that the program or its registry
+//! knows, so that no chat can make a new series. Neither has texts of people, models or tools: the name of a tool that
+//! is not registered is a model's text too.
 
 mod completion;
 mod metric;
@@ -20,7 +20,7 @@ pub(crate) use metric::{group_ended, permits_returned, permits_taken, refused, t
 pub use tool_call::{ToolCallSpan, Whose};
 pub use turn::TurnSpan;
 
-/// A word of the program's. One that was made while it ran could hold anything, and so is not told.
+/// Gives a word of the program. A word that was made at run time could hold any text, and is not told.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 fn word(text: &Cow<'static, str>) -> &'static str {
     match text {

@@ -8,7 +8,7 @@ use tracing::{Span, field::Empty, info_span};
 use super::{metric, name, turn::record_error, word};
 use crate::protocol::{CallId, SessionId, ToolOutcome, TurnId, UserId};
 
-/// The span of a tool call. Dropped without an end, it says that the answer was lost.
+/// The span of a tool call. Dropped without an end, it reports that the answer was lost.
 #[derive(Debug)]
 pub struct ToolCallSpan {
     span: Span,
@@ -16,21 +16,21 @@ pub struct ToolCallSpan {
     has_ended: bool,
 }
 
-/// Whose call it is.
+/// The ids of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Whose<'a> {
-    /// The session.
+    /// The session of the call.
     pub session: &'a SessionId,
-    /// Its user.
+    /// The user whose data the call is about.
     pub user: &'a UserId,
-    /// The turn.
+    /// The turn of the call.
     pub turn: TurnId,
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
 }
 
 impl ToolCallSpan {
-    /// A call is dispatched, of this tool if it is registered.
+    /// Begins the span of a call that is dispatched; `tool` is its tool if it is registered.
     #[must_use]
     pub fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: Whose<'_>) -> Self {
         let tool = match tool {
@@ -54,13 +54,13 @@ impl ToolCallSpan {
         Self { span, tool, has_ended: false }
     }
 
-    /// What the call does is done inside of this.
+    /// Gives the span in which the call does its work.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
     }
 
-    /// Its asker is told this outcome, or that the result was discarded.
+    /// Ends the span with the outcome that the asker is told; `None` where the result was discarded.
     pub fn ended(mut self, outcome: Option<&ToolOutcome>) {
         let (how, error) = match outcome {
             None => ("discarded", None),
@@ -73,7 +73,7 @@ impl ToolCallSpan {
         metric::tool_call_ended(&self.tool, how, error);
     }
 
-    /// It had not begun, and stays where the ledger has it.
+    /// Ends the span of a call that had not begun, and stays where the ledger has it.
     pub fn left(mut self) {
         self.end("left");
     }

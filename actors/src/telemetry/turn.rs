@@ -1,4 +1,4 @@
-//! The span of a turn: what it is about, how it ended, what it cost.
+//! The span of a turn: its ids, its end, its cost.
 
 use tokio::time::Instant;
 use tracing::{Span, field::Empty, info_span};
@@ -6,10 +6,8 @@ use tracing::{Span, field::Empty, info_span};
 use super::{metric, name};
 use crate::protocol::{SessionId, TurnEnding, TurnError, TurnId, Usage, UserId};
 
-/// The span of a turn. Completions and tool calls are its children, and it is closed when the last of them is: a handler
-/// that goes on past its deadline keeps it open, while the metrics tell the turn's own end.
-///
-/// Dropped without an end, it says that the turn was left open, to go on after the next start.
+/// The span of a turn. Completions and tool calls are its children, and it closes with the last of them. A handler that
+/// goes on past its deadline keeps it open, while the metrics tell the turn's own end.
 #[derive(Debug)]
 pub struct TurnSpan {
     span: Span,
@@ -18,7 +16,7 @@ pub struct TurnSpan {
 }
 
 impl TurnSpan {
-    /// A turn begins, or goes on.
+    /// Begins the span of a turn that begins or goes on.
     #[must_use]
     pub fn begin(session: &SessionId, user: &UserId, turn: TurnId, is_resumed: bool) -> Self {
         let span = info_span!(
@@ -38,13 +36,13 @@ impl TurnSpan {
         Self { span, began: Instant::now(), has_ended: false }
     }
 
-    /// What its completions and calls are children of.
+    /// Gives the parent span of its completions and calls.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
     }
 
-    /// The turn ended so.
+    /// Ends the span.
     pub fn ended(&mut self, ending: TurnEnding, error: Option<&TurnError>, usage: Usage) {
         record_usage(&self.span, usage);
         let ending = match ending {
