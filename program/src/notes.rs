@@ -54,7 +54,7 @@ pub(crate) use files::{Mirror, clear, run};
 #[cfg(unix)]
 mod files {
     use madang::store::Store as _;
-    use madang_toolkits::notes::mirror::{self, MirrorError, Report, sync, workspace_beside};
+    use madang_toolkits::notes::mirror::{self, MirrorError, MirrorReport, sync, workspace_beside};
     use serde_json::json;
 
     pub(crate) use madang_toolkits::notes::mirror::Mirror;
@@ -70,7 +70,7 @@ mod files {
         let folder = folder(workspace.folder.as_deref(), &path, &user);
         let done = sync(&store, user, &folder).await;
         store.close().await;
-        let Report { written, moved, removed, left, imported, kept_beside, blocked, failed } =
+        let MirrorReport { written, moved, removed, left, imported, kept_beside, blocked, failed } =
             done.map_err(Failure::of)?;
         let is_complete = failed.is_empty();
         let report = json!({
@@ -98,7 +98,7 @@ mod files {
                 "nothing was erased: there is no folder {folder}, so give its path with --workspace or leave that out"
             )));
         }
-        let Report { left, kept_beside, failed, .. } =
+        let MirrorReport { left, kept_beside, failed, .. } =
             mirror::clear(store, user, folder).await.map_err(Failure::of)?;
         if failed.is_empty() {
             return Ok([left, kept_beside].concat());

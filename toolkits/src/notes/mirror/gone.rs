@@ -14,7 +14,7 @@ use super::{
     left::LeftFile,
     marks::{Entry, Mark, Which},
     pass::{Pass, failed},
-    report::{MirrorError, Report, Tally},
+    report::{MirrorError, MirrorReport, Tally},
     steps::Steps,
 };
 use madang::store::SqliteStore;
@@ -28,7 +28,7 @@ pub async fn clear(
     store: &SqliteStore,
     user: UserId,
     workspace: &Path,
-) -> Result<Report, MirrorError> {
+) -> Result<MirrorReport, MirrorError> {
     let pass = Pass::open(store, user, workspace, Steps::default()).await?;
     let mut tally = Tally { kept_beside: pass.sweep().await?, ..Tally::default() };
     pass.remove_left(&mut tally).await?;

@@ -30,7 +30,7 @@ use madang::UserId;
 
 pub use gone::clear;
 pub use pass::sync;
-pub use report::{MirrorError, Report};
+pub use report::{MirrorError, MirrorReport};
 pub use task::Mirror;
 
 /// Removes the workspace of a user that lies beside the database, and says whether there was one. All in it goes, also files

@@ -17,7 +17,7 @@ use super::{
     markdown::parse,
     marks::{Entry, Imported, Mark, Marks, Which},
     plan::{Hash, Step, step},
-    report::{MirrorError, Report, Tally},
+    report::{MirrorError, MirrorReport, Tally},
     steps::Steps,
 };
 use madang::store::SqliteStore;
@@ -34,7 +34,7 @@ pub async fn sync(
     store: &SqliteStore,
     user: UserId,
     workspace: &Path,
-) -> Result<Report, MirrorError> {
+) -> Result<MirrorReport, MirrorError> {
     Pass::open(store, user, workspace, Steps::default()).await?.reconcile().await
 }
 
@@ -71,7 +71,7 @@ impl Pass {
     }
 
     /// Goes through all pages, then through those that changed by that.
-    pub(super) async fn reconcile(&self) -> Result<Report, MirrorError> {
+    pub(super) async fn reconcile(&self) -> Result<MirrorReport, MirrorError> {
         let mut tally = Tally { kept_beside: self.sweep().await?, ..Tally::default() };
         self.follow_pages(&mut tally).await?;
         self.through(Which::All, &mut tally).await?;
@@ -80,7 +80,7 @@ impl Pass {
     }
 
     /// Goes through the pages that have changed, until there are none or nothing comes of it.
-    pub(super) async fn catch_up(&self) -> Result<Report, MirrorError> {
+    pub(super) async fn catch_up(&self) -> Result<MirrorReport, MirrorError> {
         let mut tally = Tally::default();
         self.rounds(&mut tally).await?;
         Ok(tally.into())

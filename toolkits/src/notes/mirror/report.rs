@@ -7,7 +7,7 @@ use super::super::repository::NotesError;
 
 /// What was done. Paths are relative to the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct MirrorReport {
     /// Files that were written.
     pub written: Vec<String>,
     /// Files that went where their pages have gone.
@@ -56,7 +56,7 @@ impl Tally {
     }
 }
 
-impl From<Tally> for Report {
+impl From<Tally> for MirrorReport {
     fn from(tally: Tally) -> Self {
         let Tally { written, moved, removed, left, imported, kept_beside, .. } = tally;
         let failed = tally.failed.into_values().chain(tally.not_removed).collect();

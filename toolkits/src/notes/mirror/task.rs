@@ -12,7 +12,7 @@ use tracing::{debug, warn};
 use super::{
     marks::Which,
     pass::Pass,
-    report::{MirrorError, Report},
+    report::{MirrorError, MirrorReport},
     steps::Steps,
 };
 use madang::store::SqliteStore;
@@ -145,7 +145,7 @@ struct Obstacles(BTreeSet<String>);
 
 impl Obstacles {
     /// Gives those that are new, so that each is said once and not at every commit.
-    fn new_in(&mut self, report: &Report) -> Vec<String> {
+    fn new_in(&mut self, report: &MirrorReport) -> Vec<String> {
         let done = report.written.iter().chain(&report.moved).chain(&report.imported);
         for name in done {
             self.0.remove(name);
@@ -154,11 +154,11 @@ impl Obstacles {
     }
 }
 
-fn tell(report: &Report, obstacles: &mut Obstacles) {
+fn tell(report: &MirrorReport, obstacles: &mut Obstacles) {
     for file in obstacles.new_in(report) {
         warn!(file, "what stands at the place of a page's file is no file");
     }
-    if *report != Report::default() {
+    if *report != MirrorReport::default() {
         debug!(?report, "the mirror followed");
     }
 }
@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn what_is_in_the_way_of_a_file_is_said_once_until_the_file_is_written() {
         let mut obstacles = Obstacles::default();
-        let blocked = |names: &[&str]| Report {
+        let blocked = |names: &[&str]| MirrorReport {
             blocked: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..Report::default()
+            ..MirrorReport::default()
         };
         assert_eq!(obstacles.new_in(&blocked(&["a.md"])), ["a.md"]);
         assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["b.md"]);
         assert_eq!(obstacles.new_in(&blocked(&["a.md"])), [""; 0]);
-        let written = Report { written: vec!["a.md".to_owned()], ..Report::default() };
+        let written = MirrorReport { written: vec!["a.md".to_owned()], ..MirrorReport::default() };
         assert_eq!(obstacles.new_in(&written), [""; 0]);
         assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["a.md"]);
     }

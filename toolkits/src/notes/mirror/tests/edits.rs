@@ -16,7 +16,7 @@ async fn an_edit_made_outside_becomes_the_page_and_blocks_that_stay_keep_their_i
     let kept = writing.notes(&fixture.user).block(&page.blocks[2].id.to_string()).await.unwrap();
     assert_eq!(kept.content, "c");
     writing.keep().await;
-    assert_eq!(fixture.sync().await, Report::default());
+    assert_eq!(fixture.sync().await, MirrorReport::default());
 }
 
 #[tokio::test]

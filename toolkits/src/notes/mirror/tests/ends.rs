@@ -44,7 +44,7 @@ async fn wherever_the_process_ends_the_next_start_loses_nothing() {
         let expected = expected.map(|(name, text)| (name.to_owned(), text.to_owned()));
         assert_eq!(fixture.files(), expected.into(), "ended at step {number}");
         assert_eq!(fixture.lines(&edited).await, ["by hand"], "ended at step {number}");
-        assert_eq!(fixture.sync().await, Report::default(), "ended at step {number}");
+        assert_eq!(fixture.sync().await, MirrorReport::default(), "ended at step {number}");
         if count.load(SeqCst) <= number {
             assert!(number > 30, "there are that many steps: {number}");
             break;

@@ -19,7 +19,7 @@ async fn a_page_that_is_renamed_moves_its_file_and_those_in_its_folder() {
     assert_eq!((report.written, report.kept_beside), (vec![], vec![]));
     assert_eq!(fixture.files(), files(&[("new.md", "- a\n"), ("new/inner.md", "- b\n")]));
     assert!(!fixture.at("old").exists(), "an empty folder goes too");
-    assert_eq!(fixture.sync().await, Report::default());
+    assert_eq!(fixture.sync().await, MirrorReport::default());
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_page_that_goes_takes_its_file_away_and_no_file_that_the_mirror_did_no
     let kept: Vec<_> = fixture.files().into_keys().collect();
     assert_eq!(kept, ["copy.md", "edited.md", "link.md", "top.md"]);
     assert_eq!(fixture.read("edited.md"), "somebody's");
-    assert_eq!(fixture.sync().await, Report::default());
+    assert_eq!(fixture.sync().await, MirrorReport::default());
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn wherever_the_process_ends_files_follow_their_pages_at_the_next_start() 
         }
         assert_eq!(fixture.files(), expected, "ended at step {number}: {report:?}");
         assert_eq!(fixture.lines(&edited).await, ["by hand"], "ended at step {number}");
-        assert_eq!(fixture.sync().await, Report::default(), "ended at step {number}");
+        assert_eq!(fixture.sync().await, MirrorReport::default(), "ended at step {number}");
         if count.load(SeqCst) <= number {
             assert!(number > 30, "there are that many steps: {number}");
             break;

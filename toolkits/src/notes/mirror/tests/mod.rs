@@ -121,7 +121,7 @@ impl MirrorFixture {
             .collect()
     }
 
-    async fn pass(&self, steps: Steps) -> Result<Report, MirrorError> {
+    async fn pass(&self, steps: Steps) -> Result<MirrorReport, MirrorError> {
         let workspace = self.at("");
         Pass::open(&self.store, self.user.clone(), &workspace, steps).await?.reconcile().await
     }
@@ -130,7 +130,7 @@ impl MirrorFixture {
         Pass::open(&self.store, self.user.clone(), &self.at(""), steps).await.unwrap()
     }
 
-    async fn sync(&self) -> Report {
+    async fn sync(&self) -> MirrorReport {
         self.pass(Steps::default()).await.unwrap()
     }
 

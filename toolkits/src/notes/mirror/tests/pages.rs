@@ -17,7 +17,7 @@ async fn each_page_is_a_file_in_folders_that_follow_the_tree() {
         fixture.files(),
         expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
     );
-    assert_eq!(fixture.sync().await, Report::default(), "nothing is left to do");
+    assert_eq!(fixture.sync().await, MirrorReport::default(), "nothing is left to do");
 }
 
 #[tokio::test]
@@ -88,7 +88,11 @@ async fn a_hundred_levels_of_pages_are_a_hundred_folders() {
     }
     let report = fixture.sync().await;
     assert_eq!((report.written.len(), report.failed), (100, vec![]));
-    assert_eq!(fixture.sync().await, Report::default(), "a path of 18,000 bytes is found again");
+    assert_eq!(
+        fixture.sync().await,
+        MirrorReport::default(),
+        "a path of 18,000 bytes is found again"
+    );
 }
 
 #[tokio::test]
