@@ -3,7 +3,7 @@
 use madang::model::child::{self, Served};
 #[cfg(feature = "llama")]
 use madang::model::{
-    child::Report,
+    child::ModelReport,
     llama::{EngineStats, LlamaModel},
 };
 #[cfg(feature = "llama")]
@@ -36,7 +36,7 @@ fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<
 }
 
 #[cfg(feature = "llama")]
-fn report(stats: &EngineStats) -> Report {
+fn report(stats: &EngineStats) -> ModelReport {
     let figures = json!({
         "decodes": stats.decodes,
         "prompt_tokens_evaluated": stats.prompt_tokens_evaluated,
@@ -55,7 +55,7 @@ fn report(stats: &EngineStats) -> Report {
         "swapped_sessions": stats.swapped_sessions,
         "swapped_bytes": stats.swapped_bytes,
     });
-    Report { progress: Some(stats.decodes), figures }
+    ModelReport { progress: Some(stats.decodes), figures }
 }
 
 #[cfg(not(feature = "llama"))]

@@ -47,7 +47,7 @@ use tokio_util::sync::CancellationToken;
 pub use error::{ChildError, Death};
 pub use options::ChildOptions;
 pub use serve::{Served, own_pipes, serve};
-pub use wire::{Report, Told};
+pub use wire::{ModelReport, Told};
 
 use command::{Asker, Command, Seen};
 use error::ASK_WITHIN;

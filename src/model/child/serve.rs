@@ -26,7 +26,7 @@ use tracing::{debug, error};
 
 use super::{
     frame::{Frames, frame},
-    wire::{Ask, Failure, PROTOCOL, Report, Tell, Told},
+    wire::{Ask, Failure, ModelReport, PROTOCOL, Tell, Told},
 };
 
 /// A model that is served, and what is told of it with each sign of life.
@@ -35,20 +35,20 @@ pub struct Served {
     report: Reporting,
 }
 
-type Reporting = Box<dyn Fn() -> Report + Send + Sync>;
+type Reporting = Box<dyn Fn() -> ModelReport + Send + Sync>;
 
 impl Served {
     /// A model of which nothing is told but what it streams. Where it can be silent for long while it works, as when it
     /// writes a tool call, give [`reporting`](Self::reporting) its progress: otherwise it is taken for hung after
     /// [`ChildOptions::still_after`](super::ChildOptions::still_after).
     pub fn new(model: impl ChatModel) -> Self {
-        Self::reporting(model, |_| Report { progress: None, figures: Value::Null })
+        Self::reporting(model, |_| ModelReport { progress: None, figures: Value::Null })
     }
 
     /// A model that counts what it does.
     pub fn reporting<M: ChatModel>(
         model: M,
-        report: impl Fn(&M) -> Report + Send + Sync + 'static,
+        report: impl Fn(&M) -> ModelReport + Send + Sync + 'static,
     ) -> Self {
         let model = Arc::new(model);
         // The reporter must not keep the model alive.

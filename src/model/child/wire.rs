@@ -67,13 +67,13 @@ pub(super) enum Tell {
     },
     /// The answer to a ping.
     Pong {
-        report: Report,
+        report: ModelReport,
     },
 }
 
 /// What a served model says of itself now and then.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct ModelReport {
     /// Grows with everything that the model does, such as its decodes. As long as it does, the child does not hang,
     /// though nothing be streamed. `None` where the model does not count.
     pub progress: Option<u64>,

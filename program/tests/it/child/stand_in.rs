@@ -13,7 +13,7 @@ use madang::{
     model::{
         ChatModel, Completion, CompletionDelta, CompletionRequest, Deltas, FinishReason,
         ModelError, ModelInfo, PromptMessage, Usage,
-        child::{ChildOptions, Report, Served, serve},
+        child::{ChildOptions, ModelReport, Served, serve},
     },
     tool::{BoxFuture, WantedCall},
 };
@@ -66,7 +66,7 @@ fn serves() {
             _ => {}
         }
         [0.25, 0.5, 1.0].into_iter().for_each(&mut progress);
-        let report = |_: &StandIn| Report { progress: None, figures: json!({ "decodes": 7 }) };
+        let report = |_: &StandIn| ModelReport { progress: None, figures: json!({ "decodes": 7 }) };
         Ok(Served::reporting(StandIn, report))
     };
     threads.block_on(serve(stdin(), frames(), load)).unwrap();
