@@ -20,13 +20,13 @@ pub enum Place {
 
 /// The places that a session visited, and which of them it shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct History {
+pub struct VisitHistory {
     visits: Vec<Place>,
     /// The place of what is shown in `visits`.
     at: usize,
 }
 
-impl History {
+impl VisitHistory {
     /// What is shown; `None` before the first visit.
     pub fn current(&self) -> Option<Place> {
         self.visits.get(self.at).copied()
@@ -88,8 +88,8 @@ mod tests {
         Place::Page(PageId(Uuid::from_u128(number)))
     }
 
-    fn of(pages: &[u128]) -> History {
-        let mut history = History::default();
+    fn of(pages: &[u128]) -> VisitHistory {
+        let mut history = VisitHistory::default();
         pages.iter().for_each(|number| history.visit(page(*number)));
         history
     }
@@ -151,7 +151,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_done_the_history_stays_bounded_and_without_repeats(steps in prop::collection::vec(0..8_u8, 0..300)) {
-            let mut history = History::default();
+            let mut history = VisitHistory::default();
             for step in steps {
                 match step {
                     0 => drop(history.back(anywhere)),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{
     super::{
         block::{Block, BlockId},
-        history::{History, Place},
+        history::{Place, VisitHistory},
         page::{Page, PageId},
         rules::Violation,
     },
@@ -29,7 +29,7 @@ pub struct Context {
 /// The row of a session.
 #[derive(Debug, Default)]
 struct Standing {
-    history: History,
+    history: VisitHistory,
     focused: Option<String>,
     selected: Vec<String>,
 }
@@ -158,7 +158,7 @@ impl NotesRepository<'_> {
     }
 
     /// The page or directory of each of these that is there still.
-    async fn existing(&mut self, history: &History) -> Result<Vec<String>, NotesError> {
+    async fn existing(&mut self, history: &VisitHistory) -> Result<Vec<String>, NotesError> {
         let page = |place: &Place| match place {
             Place::Index => None,
             Place::Directory(id) | Place::Page(id) => Some(*id),
@@ -178,7 +178,7 @@ impl NotesRepository<'_> {
         &mut self,
         session: &SessionId,
         place: Place,
-        history: History,
+        history: VisitHistory,
     ) -> Result<(), NotesError> {
         self.save(session, &history, None, &[]).await?;
         let page = match place {
@@ -191,7 +191,7 @@ impl NotesRepository<'_> {
     async fn save(
         &mut self,
         session: &SessionId,
-        history: &History,
+        history: &VisitHistory,
         focused: Option<BlockId>,
         selected: &[BlockId],
     ) -> Result<(), NotesError> {
