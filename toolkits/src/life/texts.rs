@@ -3,12 +3,12 @@ use madang::{event::quoted, tool::Locale};
 
 use super::{
     habit::{HabitId, HabitType, TrackerValue},
-    rules::{Violation, quota_of},
+    rules::{LifeViolation, quota_of},
     today::parse_day,
 };
 
 /// Says why a rule does not hold.
-pub(super) fn reason(violation: &Violation, locale: Locale) -> String {
+pub(super) fn reason(violation: &LifeViolation, locale: Locale) -> String {
     match locale {
         Locale::Ko => korean(violation),
         Locale::En => english(violation),
@@ -115,76 +115,80 @@ pub(super) fn will_correct(
     }
 }
 
-fn korean(violation: &Violation) -> String {
+fn korean(violation: &LifeViolation) -> String {
     match violation {
-        Violation::Quota { habit_type } => {
+        LifeViolation::Quota { habit_type } => {
             let name = match habit_type {
                 HabitType::Build => "만들기",
                 HabitType::Break => "줄이기",
             };
             format!("{name} 습관은 동시에 {}개까지만 할 수 있습니다.", quota_of(*habit_type))
         }
-        Violation::Frame => "습관의 틀은 L2(다가가기)나 L3(정체성)이어야 합니다.".to_owned(),
-        Violation::Avoidance { found } => {
+        LifeViolation::Frame => "습관의 틀은 L2(다가가기)나 L3(정체성)이어야 합니다.".to_owned(),
+        LifeViolation::Avoidance { found } => {
             format!("'{found}' 같은 피하는 말 대신 하고 싶은 행동으로 적어 주세요.")
         }
-        Violation::Origin => {
+        LifeViolation::Origin => {
             "프로토콜, 줄이기 프로토콜, 식사 패턴 가운데 하나만 골라야 합니다.".to_owned()
         }
-        Violation::Duplicate { date, recorded } => {
+        LifeViolation::Duplicate { date, recorded } => {
             let recorded = match recorded {
                 TrackerValue::Done => "완료",
                 TrackerValue::Blank => "빈칸",
             };
             format!("{date}에는 이미 {recorded} 기록이 있어서 바꿀 수 없습니다.")
         }
-        Violation::NoEntry { date } => format!("{date}에는 고칠 기록이 없습니다."),
-        Violation::Value => "기록 값은 done 또는 blank여야 합니다.".to_owned(),
-        Violation::Date => "날짜는 YYYY-MM-DD 꼴로 적어야 합니다.".to_owned(),
-        Violation::FutureDate { date, today } => {
+        LifeViolation::NoEntry { date } => format!("{date}에는 고칠 기록이 없습니다."),
+        LifeViolation::Value => "기록 값은 done 또는 blank여야 합니다.".to_owned(),
+        LifeViolation::Date => "날짜는 YYYY-MM-DD 꼴로 적어야 합니다.".to_owned(),
+        LifeViolation::FutureDate { date, today } => {
             format!("{date} 날짜는 아직 오지 않았습니다. 오늘은 {today}입니다.")
         }
-        Violation::BlankText { field } => format!("{field} 값이 비어 있습니다."),
-        Violation::ControlText { field } => {
+        LifeViolation::BlankText { field } => format!("{field} 값이 비어 있습니다."),
+        LifeViolation::ControlText { field } => {
             format!("{field} 값에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.")
         }
-        Violation::LongText { field, max } => format!("{field} 값은 {max}자를 넘을 수 없습니다."),
-        Violation::UnknownItem { .. } => "카탈로그에 그런 항목이 없습니다.".to_owned(),
-        Violation::UnknownHabit { id } => format!("{id}번 습관을 찾을 수 없습니다."),
+        LifeViolation::LongText { field, max } => {
+            format!("{field} 값은 {max}자를 넘을 수 없습니다.")
+        }
+        LifeViolation::UnknownItem { .. } => "카탈로그에 그런 항목이 없습니다.".to_owned(),
+        LifeViolation::UnknownHabit { id } => format!("{id}번 습관을 찾을 수 없습니다."),
     }
 }
 
-fn english(violation: &Violation) -> String {
+fn english(violation: &LifeViolation) -> String {
     match violation {
-        Violation::Quota { habit_type } => {
+        LifeViolation::Quota { habit_type } => {
             let (name, limit) = (habit_type.as_str(), quota_of(*habit_type));
             let habits = if limit == 1 { "habit" } else { "habits" };
             format!("At most {limit} {name} {habits} can be active at the same time.")
         }
-        Violation::Frame => "The frame must be L2 (approach) or L3 (identity).".to_owned(),
-        Violation::Avoidance { found } => {
+        LifeViolation::Frame => "The frame must be L2 (approach) or L3 (identity).".to_owned(),
+        LifeViolation::Avoidance { found } => {
             format!("Say what you want to do instead of avoiding something (found '{found}').")
         }
-        Violation::Origin => {
+        LifeViolation::Origin => {
             "Choose exactly one of protocol, break protocol and diet pattern.".to_owned()
         }
-        Violation::Duplicate { date, recorded } => {
+        LifeViolation::Duplicate { date, recorded } => {
             let recorded = recorded.as_str();
             format!("{date} is already recorded as {recorded} and cannot be changed.")
         }
-        Violation::NoEntry { date } => format!("There is no record for {date} to correct."),
-        Violation::Value => "The value must be done or blank.".to_owned(),
-        Violation::Date => "The date must have the form YYYY-MM-DD.".to_owned(),
-        Violation::FutureDate { date, today } => {
+        LifeViolation::NoEntry { date } => format!("There is no record for {date} to correct."),
+        LifeViolation::Value => "The value must be done or blank.".to_owned(),
+        LifeViolation::Date => "The date must have the form YYYY-MM-DD.".to_owned(),
+        LifeViolation::FutureDate { date, today } => {
             format!("{date} has not come yet; today is {today}.")
         }
-        Violation::BlankText { field } => format!("{field} must not be blank."),
-        Violation::ControlText { field } => {
+        LifeViolation::BlankText { field } => format!("{field} must not be blank."),
+        LifeViolation::ControlText { field } => {
             format!("{field} must have no line breaks and no control characters.")
         }
-        Violation::LongText { field, max } => format!("{field} may have at most {max} characters."),
-        Violation::UnknownItem { .. } => "The catalogue has no such item.".to_owned(),
-        Violation::UnknownHabit { id } => format!("There is no habit number {id}."),
+        LifeViolation::LongText { field, max } => {
+            format!("{field} may have at most {max} characters.")
+        }
+        LifeViolation::UnknownItem { .. } => "The catalogue has no such item.".to_owned(),
+        LifeViolation::UnknownHabit { id } => format!("There is no habit number {id}."),
     }
 }
 
@@ -193,25 +197,25 @@ mod tests {
     use super::*;
     use jiff::civil::date;
 
-    fn all() -> Vec<Violation> {
+    fn all() -> Vec<LifeViolation> {
         let day = date(2026, 3, 10);
         vec![
-            Violation::Quota { habit_type: HabitType::Build },
-            Violation::Quota { habit_type: HabitType::Break },
-            Violation::Frame,
-            Violation::Avoidance { found: "금지" },
-            Violation::Origin,
-            Violation::Duplicate { date: day, recorded: TrackerValue::Done },
-            Violation::Duplicate { date: day, recorded: TrackerValue::Blank },
-            Violation::NoEntry { date: day },
-            Violation::Value,
-            Violation::Date,
-            Violation::FutureDate { date: day, today: date(2026, 3, 9) },
-            Violation::BlankText { field: "framed_text" },
-            Violation::ControlText { field: "note" },
-            Violation::LongText { field: "note", max: 200 },
-            Violation::UnknownItem { id: "x".to_owned() },
-            Violation::UnknownHabit { id: HabitId(7) },
+            LifeViolation::Quota { habit_type: HabitType::Build },
+            LifeViolation::Quota { habit_type: HabitType::Break },
+            LifeViolation::Frame,
+            LifeViolation::Avoidance { found: "금지" },
+            LifeViolation::Origin,
+            LifeViolation::Duplicate { date: day, recorded: TrackerValue::Done },
+            LifeViolation::Duplicate { date: day, recorded: TrackerValue::Blank },
+            LifeViolation::NoEntry { date: day },
+            LifeViolation::Value,
+            LifeViolation::Date,
+            LifeViolation::FutureDate { date: day, today: date(2026, 3, 9) },
+            LifeViolation::BlankText { field: "framed_text" },
+            LifeViolation::ControlText { field: "note" },
+            LifeViolation::LongText { field: "note", max: 200 },
+            LifeViolation::UnknownItem { id: "x".to_owned() },
+            LifeViolation::UnknownHabit { id: HabitId(7) },
         ]
     }
 
@@ -220,7 +224,7 @@ mod tests {
         let is_hangul = |c: char| ('가'..='힣').contains(&c);
         for violation in all() {
             assert!(violation.reason(Locale::Ko).contains(is_hangul), "{violation:?}");
-            let quotes_the_text = matches!(violation, Violation::Avoidance { .. });
+            let quotes_the_text = matches!(violation, LifeViolation::Avoidance { .. });
             let english = violation.reason(Locale::En);
             assert!(quotes_the_text || english.is_ascii(), "{english}");
         }
@@ -228,9 +232,9 @@ mod tests {
 
     #[test]
     fn a_quota_reason_names_the_limit() {
-        let build = Violation::Quota { habit_type: HabitType::Build };
+        let build = LifeViolation::Quota { habit_type: HabitType::Build };
         assert_eq!(build.reason(Locale::Ko), "만들기 습관은 동시에 3개까지만 할 수 있습니다.");
-        let breaking = Violation::Quota { habit_type: HabitType::Break };
+        let breaking = LifeViolation::Quota { habit_type: HabitType::Break };
         assert_eq!(
             breaking.reason(Locale::En),
             "At most 1 break habit can be active at the same time."
@@ -239,6 +243,6 @@ mod tests {
 
     #[test]
     fn a_reason_displays_in_english() {
-        assert_eq!(Violation::Date.to_string(), "The date must have the form YYYY-MM-DD.");
+        assert_eq!(LifeViolation::Date.to_string(), "The date must have the form YYYY-MM-DD.");
     }
 }

@@ -2,7 +2,7 @@
 use jiff::{civil::Date, tz::TimeZone};
 use madang::tool::Timestamp;
 
-use super::rules::Violation;
+use super::rules::LifeViolation;
 use madang::tool::ToolContext;
 
 /// Gives the calendar day of a moment in a time zone: an IANA name, or a rule as POSIX writes it. A zone that is not known
@@ -20,16 +20,16 @@ pub fn today(now: Timestamp, time_zone: &str) -> Date {
 /// Reads a day of the form YYYY-MM-DD.
 ///
 /// # Errors
-/// [`Violation::Date`] for any other form, and for days that no calendar has.
-pub fn parse_day(text: &str) -> Result<Date, Violation> {
+/// [`LifeViolation::Date`] for any other form, and for days that no calendar has.
+pub fn parse_day(text: &str) -> Result<Date, LifeViolation> {
     // The parser knows more forms of ISO 8601 than the schema promises.
     let has_form =
         text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    text.parse().ok().filter(|_| has_form).ok_or(Violation::Date)
+    text.parse().ok().filter(|_| has_form).ok_or(LifeViolation::Date)
 }
 
 /// Reads the day that a call names; today for its user where it names none.
-pub(super) fn day_or_today(day: Option<&str>, ctx: &ToolContext) -> Result<Date, Violation> {
+pub(super) fn day_or_today(day: Option<&str>, ctx: &ToolContext) -> Result<Date, LifeViolation> {
     day.map_or_else(|| Ok(today(ctx.now(), &ctx.time_zone)), parse_day)
 }
 
@@ -69,7 +69,7 @@ mod tests {
             "",
             "+02026-03-1",
         ] {
-            assert_eq!(parse_day(text), Err(Violation::Date), "{text}");
+            assert_eq!(parse_day(text), Err(LifeViolation::Date), "{text}");
         }
     }
 }

@@ -7,14 +7,14 @@ use madang::{
 use super::{
     block::MAX_CONTENT_CHARS,
     page::{MAX_LEVELS, MAX_PAGE_BLOCKS, MAX_TITLE_CHARS},
-    rules::Violation,
+    rules::NotesViolation,
 };
 
 /// So many characters of a block are shown in a question.
 const SHOWN_CHARS: usize = 60;
 
 /// Says why a rule does not hold.
-pub(super) fn reason(violation: &Violation, locale: Locale) -> String {
+pub(super) fn reason(violation: &NotesViolation, locale: Locale) -> String {
     match locale {
         Locale::Ko => korean(violation),
         Locale::En => english(violation),
@@ -85,83 +85,103 @@ pub(super) fn will_delete_unknown_page(locale: Locale) -> &'static str {
     )
 }
 
-fn korean(violation: &Violation) -> String {
+fn korean(violation: &NotesViolation) -> String {
     match violation {
-        Violation::UnknownPage { name } => format!("{} 페이지를 찾을 수 없습니다.", quoted(name)),
-        Violation::UnknownBlock { id } => format!("{} 블록을 찾을 수 없습니다.", quoted(id)),
-        Violation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
-        Violation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
-        Violation::ControlInTitle => "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned(),
-        Violation::TitleTaken { title } => {
+        NotesViolation::UnknownPage { name } => {
+            format!("{} 페이지를 찾을 수 없습니다.", quoted(name))
+        }
+        NotesViolation::UnknownBlock { id } => format!("{} 블록을 찾을 수 없습니다.", quoted(id)),
+        NotesViolation::BlankTitle => "제목이 비어 있습니다.".to_owned(),
+        NotesViolation::LongTitle => format!("제목은 {MAX_TITLE_CHARS}자까지 쓸 수 있습니다."),
+        NotesViolation::ControlInTitle => {
+            "제목에는 줄바꿈이나 제어 문자를 쓸 수 없습니다.".to_owned()
+        }
+        NotesViolation::TitleTaken { title } => {
             format!(
                 "{} 제목은 다른 페이지가 쓰고 있습니다. 다른 제목을 골라 주세요.",
                 quoted(title)
             )
         }
-        Violation::HasPages { title, count } => format!(
+        NotesViolation::HasPages { title, count } => format!(
             "{} 페이지 안에 페이지가 {count}개 있습니다. 그 페이지들을 먼저 삭제해 주세요.",
             quoted(title)
         ),
-        Violation::OpenPageGone => {
+        NotesViolation::OpenPageGone => {
             "열려 있던 페이지가 삭제되었습니다. open_page로 다른 페이지를 열어 주세요.".to_owned()
         }
-        Violation::ControlInText { field } => {
+        NotesViolation::ControlInText { field } => {
             format!("{field} 값에는 제어 문자를 쓸 수 없습니다.")
         }
-        Violation::Newline => "블록은 한 줄이어야 합니다. 줄마다 블록을 만들어 주세요.".to_owned(),
-        Violation::LongContent => format!("블록에는 {MAX_CONTENT_CHARS}자까지 쓸 수 있습니다."),
-        Violation::TooDeep => format!("{MAX_LEVELS}단계보다 깊게 넣을 수 없습니다."),
-        Violation::PageFull => {
+        NotesViolation::Newline => {
+            "블록은 한 줄이어야 합니다. 줄마다 블록을 만들어 주세요.".to_owned()
+        }
+        NotesViolation::LongContent => {
+            format!("블록에는 {MAX_CONTENT_CHARS}자까지 쓸 수 있습니다.")
+        }
+        NotesViolation::TooDeep => format!("{MAX_LEVELS}단계보다 깊게 넣을 수 없습니다."),
+        NotesViolation::PageFull => {
             format!("한 페이지에는 블록을 {MAX_PAGE_BLOCKS}개까지 둘 수 있습니다.")
         }
-        Violation::Cycle => "자기 자신이나 자기 안에 있는 것 속으로 옮길 수 없습니다.".to_owned(),
-        Violation::OneOf { names: [one, other] } => {
+        NotesViolation::Cycle => {
+            "자기 자신이나 자기 안에 있는 것 속으로 옮길 수 없습니다.".to_owned()
+        }
+        NotesViolation::OneOf { names: [one, other] } => {
             format!("{one}와(과) {other} 가운데 하나만 주어야 합니다.")
         }
-        Violation::NotSibling { id } => format!("{} 블록은 그 자리에 있지 않습니다.", quoted(id)),
-        Violation::NoPageOpen => "열린 페이지가 없습니다.".to_owned(),
-        Violation::NoHistory => "더 이동할 기록이 없습니다.".to_owned(),
-        Violation::NoBlocksCreated { requested } => {
+        NotesViolation::NotSibling { id } => {
+            format!("{} 블록은 그 자리에 있지 않습니다.", quoted(id))
+        }
+        NotesViolation::NoPageOpen => "열린 페이지가 없습니다.".to_owned(),
+        NotesViolation::NoHistory => "더 이동할 기록이 없습니다.".to_owned(),
+        NotesViolation::NoBlocksCreated { requested } => {
             format!("블록 {requested}개를 하나도 만들지 못해서 페이지를 만들지 않았습니다.")
         }
-        Violation::OutsideWorkspace => "작업 공간 밖의 경로는 열 수 없습니다.".to_owned(),
+        NotesViolation::OutsideWorkspace => "작업 공간 밖의 경로는 열 수 없습니다.".to_owned(),
     }
 }
 
-fn english(violation: &Violation) -> String {
+fn english(violation: &NotesViolation) -> String {
     match violation {
-        Violation::UnknownPage { name } => format!("there is no page {}.", quoted(name)),
-        Violation::UnknownBlock { id } => format!("there is no block {}.", quoted(id)),
-        Violation::BlankTitle => "the title is blank.".to_owned(),
-        Violation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
-        Violation::ControlInTitle => {
+        NotesViolation::UnknownPage { name } => format!("there is no page {}.", quoted(name)),
+        NotesViolation::UnknownBlock { id } => format!("there is no block {}.", quoted(id)),
+        NotesViolation::BlankTitle => "the title is blank.".to_owned(),
+        NotesViolation::LongTitle => format!("a title has at most {MAX_TITLE_CHARS} characters."),
+        NotesViolation::ControlInTitle => {
             "a title has no line breaks and no control characters.".to_owned()
         }
-        Violation::TitleTaken { title } => {
+        NotesViolation::TitleTaken { title } => {
             format!("another page is called {}: choose another title.", quoted(title))
         }
-        Violation::HasPages { title, count: 1 } => {
+        NotesViolation::HasPages { title, count: 1 } => {
             format!("the page {} contains a page: delete that one first.", quoted(title))
         }
-        Violation::HasPages { title, count } => {
+        NotesViolation::HasPages { title, count } => {
             format!("the page {} contains {count} pages: delete those first.", quoted(title))
         }
-        Violation::OpenPageGone => {
+        NotesViolation::OpenPageGone => {
             "the page that was open was deleted: open another one with open_page.".to_owned()
         }
-        Violation::ControlInText { field } => format!("{field} has no control characters."),
-        Violation::Newline => "a block is one line: make a block for each line.".to_owned(),
-        Violation::LongContent => format!("a block has at most {MAX_CONTENT_CHARS} characters."),
-        Violation::TooDeep => format!("nothing can be nested deeper than {MAX_LEVELS} levels."),
-        Violation::PageFull => format!("a page has at most {MAX_PAGE_BLOCKS} blocks."),
-        Violation::Cycle => "nothing can be moved into itself or into what it contains.".to_owned(),
-        Violation::OneOf { names: [one, other] } => format!("give one of {one} and {other}."),
-        Violation::NotSibling { id } => format!("the block {} does not lie there.", quoted(id)),
-        Violation::NoPageOpen => "no page is open.".to_owned(),
-        Violation::NoHistory => "there is nothing to go to.".to_owned(),
-        Violation::NoBlocksCreated { requested } => format!(
+        NotesViolation::ControlInText { field } => format!("{field} has no control characters."),
+        NotesViolation::Newline => "a block is one line: make a block for each line.".to_owned(),
+        NotesViolation::LongContent => {
+            format!("a block has at most {MAX_CONTENT_CHARS} characters.")
+        }
+        NotesViolation::TooDeep => {
+            format!("nothing can be nested deeper than {MAX_LEVELS} levels.")
+        }
+        NotesViolation::PageFull => format!("a page has at most {MAX_PAGE_BLOCKS} blocks."),
+        NotesViolation::Cycle => {
+            "nothing can be moved into itself or into what it contains.".to_owned()
+        }
+        NotesViolation::OneOf { names: [one, other] } => format!("give one of {one} and {other}."),
+        NotesViolation::NotSibling { id } => {
+            format!("the block {} does not lie there.", quoted(id))
+        }
+        NotesViolation::NoPageOpen => "no page is open.".to_owned(),
+        NotesViolation::NoHistory => "there is nothing to go to.".to_owned(),
+        NotesViolation::NoBlocksCreated { requested } => format!(
             "none of the {requested} blocks could be created, so the page was not created either."
         ),
-        Violation::OutsideWorkspace => "the path leads out of the workspace.".to_owned(),
+        NotesViolation::OutsideWorkspace => "the path leads out of the workspace.".to_owned(),
     }
 }

@@ -1,12 +1,12 @@
 //! Why the repository did not do what was asked: a rule, or the database.
-use super::super::{habit::HabitType, rules::Violation};
+use super::super::{habit::HabitType, rules::LifeViolation};
 
 /// Why the repository did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum HabitError {
     /// A rule does not hold.
     #[error(transparent)]
-    Rule(#[from] Violation),
+    Rule(#[from] LifeViolation),
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
@@ -37,11 +37,11 @@ pub(super) fn refused_by_table(
 ) -> HabitError {
     let message = cause.as_database_error().map(|error| error.message()).unwrap_or_default();
     let violation = if message == "r3_quota" {
-        Violation::Quota { habit_type }
+        LifeViolation::Quota { habit_type }
     } else if message.ends_with(": r3_frame") {
-        Violation::Frame
+        LifeViolation::Frame
     } else if message.ends_with(": r8_xor") {
-        Violation::Origin
+        LifeViolation::Origin
     } else {
         return HabitError::Database { doing, cause };
     };

@@ -19,7 +19,7 @@ use super::{
     catalogue::Catalogue,
     habit::{Anchor, FrameLevel, Habit, HabitId, HabitType, Origin, OriginColumns, TrackerValue},
     rules::{
-        ActiveHabits, EntryVerdict, Violation, assert_exclusive_origin, detect_avoidance,
+        ActiveHabits, EntryVerdict, LifeViolation, assert_exclusive_origin, detect_avoidance,
         judge_active_habit_quota, judge_correction, judge_frame_level, judge_tracker_date,
         judge_tracker_entry, validate_framed_text, validate_note, validate_optional_text,
     },
@@ -107,7 +107,7 @@ impl<'a> HabitRepository<'a> {
     /// Gives one habit of the user, ended or not.
     ///
     /// # Errors
-    /// [`Violation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`] also for habits of others.
     pub async fn habit(&mut self, id: HabitId) -> Result<Habit, HabitError> {
         let row: Option<HabitRow> =
             sqlx::query_as("SELECT * FROM life_habits WHERE id = $1 AND user_id = $2")
@@ -116,7 +116,7 @@ impl<'a> HabitRepository<'a> {
                 .fetch_optional(&mut *self.db)
                 .await
                 .map_err(failed_to("look up a habit"))?;
-        row.ok_or(Violation::UnknownHabit { id })?.try_into()
+        row.ok_or(LifeViolation::UnknownHabit { id })?.try_into()
     }
 
     /// Begins a habit today, unless its item is active already.
@@ -154,7 +154,7 @@ impl<'a> HabitRepository<'a> {
     /// Ends an active habit today, which frees its place. Its entries stay.
     ///
     /// # Errors
-    /// [`Violation::UnknownHabit`] also for habits that have ended.
+    /// [`LifeViolation::UnknownHabit`] also for habits that have ended.
     pub async fn end(&mut self, id: HabitId) -> Result<(), HabitError> {
         let ended = sqlx::query(
             "UPDATE life_habits SET ended_on = $1 WHERE id = $2 AND user_id = $3 AND ended_on IS NULL",
@@ -165,7 +165,11 @@ impl<'a> HabitRepository<'a> {
         .execute(&mut *self.db)
         .await
         .map_err(failed_to("end a habit"))?;
-        if ended.rows_affected() == 0 { Err(Violation::UnknownHabit { id }.into()) } else { Ok(()) }
+        if ended.rows_affected() == 0 {
+            Err(LifeViolation::UnknownHabit { id }.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Records a day of a habit. The same value again changes nothing, its note included.
@@ -219,7 +223,7 @@ impl<'a> HabitRepository<'a> {
     /// Gives what is recorded for a day of a habit of this user.
     ///
     /// # Errors
-    /// [`Violation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`] also for habits of others.
     pub async fn entry(
         &mut self,
         id: HabitId,
@@ -233,7 +237,7 @@ impl<'a> HabitRepository<'a> {
     /// there are.
     ///
     /// # Errors
-    /// [`Violation::UnknownHabit`] also for habits of others.
+    /// [`LifeViolation::UnknownHabit`] also for habits of others.
     pub async fn entries(
         &mut self,
         id: HabitId,
@@ -269,7 +273,7 @@ impl<'a> HabitRepository<'a> {
     /// Counts how steadily a habit was kept until today.
     ///
     /// # Errors
-    /// [`Violation::UnknownHabit`].
+    /// [`LifeViolation::UnknownHabit`].
     pub async fn streak(&mut self, id: HabitId) -> Result<(Habit, Streak), HabitError> {
         let habit = self.habit(id).await?;
         let days: Vec<String> = sqlx::query_scalar(
@@ -279,7 +283,7 @@ impl<'a> HabitRepository<'a> {
         .fetch_all(&mut *self.db)
         .await
         .map_err(failed_to("read the entries of a habit"))?;
-        let done: Result<BTreeSet<Date>, Violation> =
+        let done: Result<BTreeSet<Date>, LifeViolation> =
             days.iter().map(|day| parse_day(day)).collect();
         let done = done.map_err(|_| HabitError::Corrupt { id: id.0 })?;
         let streak = Streak::count(&done, habit.started_on, self.today);
@@ -331,11 +335,11 @@ impl<'a> HabitRepository<'a> {
 }
 
 /// An item must be in the catalogue, and in the column of its kind.
-fn assert_known(origin: &Origin) -> Result<(), Violation> {
+fn assert_known(origin: &Origin) -> Result<(), LifeViolation> {
     let id = origin.item_id();
     match Catalogue::bundled().get(id) {
         Some(item) if item.origin() == *origin => Ok(()),
-        Some(_) | None => Err(Violation::UnknownItem { id: id.to_owned() }),
+        Some(_) | None => Err(LifeViolation::UnknownItem { id: id.to_owned() }),
     }
 }
 

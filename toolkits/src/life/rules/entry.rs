@@ -1,7 +1,7 @@
 //! R5: one entry per habit and date, with the value done or blank, and never in the future.
 use jiff::civil::Date;
 
-use super::{super::habit::TrackerValue, Violation, frame::validate_optional_text};
+use super::{super::habit::TrackerValue, LifeViolation, frame::validate_optional_text};
 
 /// What to do with an entry that may be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,51 +15,51 @@ pub enum EntryVerdict {
 /// Judges a value for a day by what is recorded for it.
 ///
 /// # Errors
-/// [`Violation::Duplicate`] when another value is recorded.
+/// [`LifeViolation::Duplicate`] when another value is recorded.
 pub fn judge_tracker_entry(
     date: Date,
     value: TrackerValue,
     recorded: Option<TrackerValue>,
-) -> Result<EntryVerdict, Violation> {
+) -> Result<EntryVerdict, LifeViolation> {
     match recorded {
         None => Ok(EntryVerdict::Record),
         Some(recorded) if recorded == value => Ok(EntryVerdict::AlreadyRecorded),
-        Some(recorded) => Err(Violation::Duplicate { date, recorded }),
+        Some(recorded) => Err(LifeViolation::Duplicate { date, recorded }),
     }
 }
 
 /// Judges a correction of a day by what is recorded for it: only what is there can be corrected.
 ///
 /// # Errors
-/// [`Violation::NoEntry`].
+/// [`LifeViolation::NoEntry`].
 pub fn judge_correction(
     date: Date,
     recorded: Option<TrackerValue>,
-) -> Result<TrackerValue, Violation> {
-    recorded.ok_or(Violation::NoEntry { date })
+) -> Result<TrackerValue, LifeViolation> {
+    recorded.ok_or(LifeViolation::NoEntry { date })
 }
 
 /// Judges the day of an entry: today or before, as the person's calendar has it.
 ///
 /// # Errors
-/// [`Violation::FutureDate`].
-pub fn judge_tracker_date(date: Date, today: Date) -> Result<(), Violation> {
-    if date <= today { Ok(()) } else { Err(Violation::FutureDate { date, today }) }
+/// [`LifeViolation::FutureDate`].
+pub fn judge_tracker_date(date: Date, today: Date) -> Result<(), LifeViolation> {
+    if date <= today { Ok(()) } else { Err(LifeViolation::FutureDate { date, today }) }
 }
 
 /// Reads a tracker value from its word.
 ///
 /// # Errors
-/// [`Violation::Value`] for anything but `done` and `blank`.
-pub fn validate_tracker_value(word: &str) -> Result<TrackerValue, Violation> {
-    TrackerValue::from_word(word).ok_or(Violation::Value)
+/// [`LifeViolation::Value`] for anything but `done` and `blank`.
+pub fn validate_tracker_value(word: &str) -> Result<TrackerValue, LifeViolation> {
+    TrackerValue::from_word(word).ok_or(LifeViolation::Value)
 }
 
 /// Checks that a note has at most 200 characters.
 ///
 /// # Errors
-/// [`Violation::LongText`].
-pub fn validate_note(note: Option<&str>) -> Result<(), Violation> {
+/// [`LifeViolation::LongText`].
+pub fn validate_note(note: Option<&str>) -> Result<(), LifeViolation> {
     validate_optional_text("note", note)
 }
 
@@ -89,7 +89,7 @@ mod tests {
     fn r5_another_value_is_refused() {
         for (value, recorded) in [(Done, Blank), (Blank, Done)] {
             let violation = judge_tracker_entry(DAY, value, Some(recorded)).unwrap_err();
-            assert_eq!(violation, Violation::Duplicate { date: DAY, recorded });
+            assert_eq!(violation, LifeViolation::Duplicate { date: DAY, recorded });
             assert_eq!(violation.code(), "r5_duplicate");
         }
     }

@@ -1,5 +1,5 @@
 //! R3: how a habit is framed, and how long its texts are.
-use super::{super::habit::FrameLevel, Violation};
+use super::{super::habit::FrameLevel, LifeViolation};
 
 /// How many characters a text of a habit or an entry may have.
 const MAX_TEXT_CHARS: usize = 200;
@@ -7,22 +7,22 @@ const MAX_TEXT_CHARS: usize = 200;
 /// Judges the frame level: towards something (L2) or who one is (L3).
 ///
 /// # Errors
-/// [`Violation::Frame`] for L0 and L1.
-pub fn judge_frame_level(level: FrameLevel) -> Result<(), Violation> {
+/// [`LifeViolation::Frame`] for L0 and L1.
+pub fn judge_frame_level(level: FrameLevel) -> Result<(), LifeViolation> {
     match level {
         FrameLevel::L2 | FrameLevel::L3 => Ok(()),
-        FrameLevel::L0 | FrameLevel::L1 => Err(Violation::Frame),
+        FrameLevel::L0 | FrameLevel::L1 => Err(LifeViolation::Frame),
     }
 }
 
 /// Checks that a framed text says something and has at most 200 characters.
 ///
 /// # Errors
-/// [`Violation::BlankText`], [`Violation::ControlText`] or [`Violation::LongText`].
-pub fn validate_framed_text(text: &str) -> Result<(), Violation> {
+/// [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
+pub fn validate_framed_text(text: &str) -> Result<(), LifeViolation> {
     let field = "framed_text";
     if text.trim().is_empty() {
-        return Err(Violation::BlankText { field });
+        return Err(LifeViolation::BlankText { field });
     }
     validate_optional_text(field, Some(text))
 }
@@ -30,12 +30,15 @@ pub fn validate_framed_text(text: &str) -> Result<(), Violation> {
 /// Checks that a text that may be left out is plain and has at most 200 characters.
 ///
 /// # Errors
-/// [`Violation::ControlText`], [`Violation::LongText`].
-pub fn validate_optional_text(field: &'static str, text: Option<&str>) -> Result<(), Violation> {
+/// [`LifeViolation::ControlText`], [`LifeViolation::LongText`].
+pub fn validate_optional_text(
+    field: &'static str,
+    text: Option<&str>,
+) -> Result<(), LifeViolation> {
     match text {
-        Some(text) if text.contains(char::is_control) => Err(Violation::ControlText { field }),
+        Some(text) if text.contains(char::is_control) => Err(LifeViolation::ControlText { field }),
         Some(text) if text.chars().count() > MAX_TEXT_CHARS => {
-            Err(Violation::LongText { field, max: MAX_TEXT_CHARS })
+            Err(LifeViolation::LongText { field, max: MAX_TEXT_CHARS })
         }
         Some(_) | None => Ok(()),
     }
@@ -67,7 +70,7 @@ mod tests {
     fn a_text_with_a_control_character_is_refused_wherever_it_stands() {
         for text in ["\u{0}걷기", "금\u{7}지", "walk\n", "\u{85}", "a\tb", "\u{1b}[0m"] {
             let field = "dose_text";
-            let refused = Violation::ControlText { field };
+            let refused = LifeViolation::ControlText { field };
             assert_eq!(validate_optional_text(field, Some(text)), Err(refused), "{text:?}");
             assert_eq!(validate_framed_text(text).unwrap_err().code(), "validation", "{text:?}");
         }

@@ -1,19 +1,19 @@
 //! R8: a habit comes from exactly one of protocol, break protocol and diet pattern.
 use super::{
     super::habit::{Origin, OriginColumns},
-    Violation,
+    LifeViolation,
 };
 
 /// Turns three columns into the one origin that they name.
 ///
 /// # Errors
-/// [`Violation::Origin`] when none or several are filled.
-pub fn assert_exclusive_origin(columns: OriginColumns) -> Result<Origin, Violation> {
+/// [`LifeViolation::Origin`] when none or several are filled.
+pub fn assert_exclusive_origin(columns: OriginColumns) -> Result<Origin, LifeViolation> {
     match (columns.protocol_id, columns.break_protocol_id, columns.diet_pattern_id) {
         (Some(id), None, None) => Ok(Origin::Protocol(id)),
         (None, Some(id), None) => Ok(Origin::BreakProtocol(id)),
         (None, None, Some(id)) => Ok(Origin::DietPattern(id)),
-        _ => Err(Violation::Origin),
+        _ => Err(LifeViolation::Origin),
     }
 }
 

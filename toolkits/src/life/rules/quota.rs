@@ -1,5 +1,5 @@
 //! R1 and R2: how many habits may be active at once.
-use super::{super::habit::HabitType, Violation};
+use super::{super::habit::HabitType, LifeViolation};
 
 /// At most so many active build habits (R1).
 const MAX_BUILD: u32 = 3;
@@ -26,13 +26,20 @@ pub fn quota_of(habit_type: HabitType) -> u32 {
 /// Judges whether one more habit of a type may begin beside those that are active.
 ///
 /// # Errors
-/// [`Violation::Quota`] when the type is full.
-pub fn judge_active_habit_quota(active: ActiveHabits, wanted: HabitType) -> Result<(), Violation> {
+/// [`LifeViolation::Quota`] when the type is full.
+pub fn judge_active_habit_quota(
+    active: ActiveHabits,
+    wanted: HabitType,
+) -> Result<(), LifeViolation> {
     let active = match wanted {
         HabitType::Build => active.build,
         HabitType::Break => active.breaking,
     };
-    if active < quota_of(wanted) { Ok(()) } else { Err(Violation::Quota { habit_type: wanted }) }
+    if active < quota_of(wanted) {
+        Ok(())
+    } else {
+        Err(LifeViolation::Quota { habit_type: wanted })
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::super::{
 /// A rule that does not hold. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.reason(Locale::En))]
-pub enum Violation {
+pub enum LifeViolation {
     /// R1 and R2: there are as many active habits of this type as there may be.
     Quota {
         /// The type that is full.
@@ -77,7 +77,7 @@ pub enum Violation {
     },
 }
 
-impl Violation {
+impl LifeViolation {
     /// The code that the model reads.
     pub fn code(&self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use super::{
         catalogue::Catalogue,
         habit::{Anchor, FrameLevel},
         repository::{Added, NewHabit},
-        rules::Violation,
+        rules::LifeViolation,
         texts,
     },
     HABIT, habits,
@@ -63,7 +63,7 @@ async fn add_habit(
 ) -> ToolResult<AddedData> {
     let id = arguments.protocol_id;
     let item = Catalogue::bundled().get(&id);
-    let item = item.ok_or_else(|| Violation::UnknownItem { id }.into_fault(ctx.locale))?;
+    let item = item.ok_or_else(|| LifeViolation::UnknownItem { id }.into_fault(ctx.locale))?;
     let wanted = NewHabit {
         origin: item.origin().into(),
         frame_level: arguments.frame_level,

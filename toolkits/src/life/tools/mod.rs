@@ -19,7 +19,7 @@ use super::{
     catalogue::Catalogue,
     habit::Origin,
     repository::{HabitError, HabitRepository},
-    rules::Violation,
+    rules::LifeViolation,
     today::today,
 };
 
@@ -83,7 +83,7 @@ fn in_parts<T>(
     (part, has_more.then_some(next))
 }
 
-impl Violation {
+impl LifeViolation {
     fn into_fault(self, locale: Locale) -> ToolFault {
         ToolFault::rule(self.code(), self.reason(locale))
     }

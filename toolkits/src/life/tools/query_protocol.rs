@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{
     super::{
         catalogue::{Catalogue, Record},
-        rules::Violation,
+        rules::LifeViolation,
     },
     CATALOG,
 };
@@ -33,6 +33,6 @@ struct Arguments {
 async fn query_protocol(arguments: Arguments, ctx: &ToolContext) -> ToolResult<Record<'static>> {
     let item = Catalogue::bundled().get(&arguments.id);
     let item =
-        item.ok_or_else(|| Violation::UnknownItem { id: arguments.id }.into_fault(ctx.locale))?;
+        item.ok_or_else(|| LifeViolation::UnknownItem { id: arguments.id }.into_fault(ctx.locale))?;
     Ok(item.record(ctx.locale))
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{
     super::{
         block::{Block, BlockId},
-        rules::{Violation, judge_content},
+        rules::{NotesViolation, judge_content},
         search::words,
     },
     NotesError, NotesRepository,
@@ -27,9 +27,9 @@ impl NotesRepository<'_> {
     /// Gives a block by its id.
     ///
     /// # Errors
-    /// [`Violation::UnknownBlock`] also for blocks of others, and for what is no id.
+    /// [`NotesViolation::UnknownBlock`] also for blocks of others, and for what is no id.
     pub async fn block(&mut self, id: &str) -> Result<Block, NotesError> {
-        let unknown = || Violation::UnknownBlock { id: id.to_owned() };
+        let unknown = || NotesViolation::UnknownBlock { id: id.to_owned() };
         let parsed = BlockId::parse(id).ok_or_else(unknown)?;
         let row: Option<BlockRow> =
             sqlx::query_as(blocks!("WHERE block.id = $1 AND page.user_id = $2"))
@@ -96,7 +96,7 @@ impl NotesRepository<'_> {
             Some(id) => {
                 let sibling = self.block(id).await?;
                 if Siblings::of(&sibling) != siblings {
-                    return Err(Violation::NotSibling { id: id.to_owned() }.into());
+                    return Err(NotesViolation::NotSibling { id: id.to_owned() }.into());
                 }
                 Spot::After(sibling.number)
             }
@@ -152,7 +152,7 @@ impl NotesRepository<'_> {
     /// Deletes a block. Those that lie in it take its place, in their order: they are told as changed too.
     ///
     /// # Errors
-    /// [`Violation::UnknownBlock`].
+    /// [`NotesViolation::UnknownBlock`].
     pub async fn delete_block(&mut self, id: &str) -> Result<(), NotesError> {
         let block = self.block(id).await?;
         let children: Vec<String> = sqlx::query_scalar(

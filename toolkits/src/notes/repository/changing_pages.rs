@@ -3,7 +3,7 @@ use super::{
     super::{
         fold::fold,
         page::Page,
-        rules::{Violation, judge_title},
+        rules::{NotesViolation, judge_title},
     },
     NotesError, NotesRepository,
     error::failed_to,
@@ -31,7 +31,7 @@ impl NotesRepository<'_> {
         .await
         .map_err(failed_to("look up a title"))?;
         if is_taken {
-            return Err(Violation::TitleTaken { title: title.to_owned() }.into());
+            return Err(NotesViolation::TitleTaken { title: title.to_owned() }.into());
         }
         let inside: Option<i64> =
             sqlx::query_scalar("SELECT parent FROM notes_pages WHERE number = $1")
@@ -66,12 +66,12 @@ impl NotesRepository<'_> {
     /// Deletes a page with its blocks, and gives what it was. One that contains pages stays.
     ///
     /// # Errors
-    /// [`Violation::UnknownPage`], [`Violation::HasPages`].
+    /// [`NotesViolation::UnknownPage`], [`NotesViolation::HasPages`].
     pub async fn delete_page(&mut self, id: &str) -> Result<Page, NotesError> {
         let page = self.page(id).await?;
         let count = self.pages_in(&page).await?;
         if count > 0 {
-            return Err(Violation::HasPages { title: page.title, count }.into());
+            return Err(NotesViolation::HasPages { title: page.title, count }.into());
         }
         // In one statement: only at its end must no block lie in one that is gone.
         for (doing, statement) in [

@@ -7,7 +7,7 @@ use super::{
         block::{Block, BlockId},
         history::{Place, VisitHistory},
         page::{Page, PageId},
-        rules::Violation,
+        rules::NotesViolation,
     },
     NotesError, NotesRepository,
     error::failed_to,
@@ -38,11 +38,11 @@ impl Context {
     /// Gives the page that is open.
     ///
     /// # Errors
-    /// [`Violation::NoPageOpen`]; [`Violation::OpenPageGone`] where it was deleted meanwhile.
-    pub fn open_page(&self) -> Result<&Page, Violation> {
+    /// [`NotesViolation::NoPageOpen`]; [`NotesViolation::OpenPageGone`] where it was deleted meanwhile.
+    pub fn open_page(&self) -> Result<&Page, NotesViolation> {
         let missing = match self.place {
-            Some(Place::Page(_)) => Violation::OpenPageGone,
-            Some(Place::Index | Place::Directory(_)) | None => Violation::NoPageOpen,
+            Some(Place::Page(_)) => NotesViolation::OpenPageGone,
+            Some(Place::Index | Place::Directory(_)) | None => NotesViolation::NoPageOpen,
         };
         self.page.as_ref().ok_or(missing)
     }
@@ -98,7 +98,7 @@ impl NotesRepository<'_> {
     /// Goes along the history, past what is gone.
     ///
     /// # Errors
-    /// [`Violation::NoHistory`].
+    /// [`NotesViolation::NoHistory`].
     pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Place, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
@@ -110,7 +110,7 @@ impl NotesRepository<'_> {
             Way::Back => history.back(is_there),
             Way::Forward => history.forward(is_there),
         };
-        let place = place.ok_or(Violation::NoHistory)?;
+        let place = place.ok_or(NotesViolation::NoHistory)?;
         self.arrive(session, place, history).await?;
         Ok(place)
     }
@@ -118,18 +118,18 @@ impl NotesRepository<'_> {
     /// Gives the page that is open, or was last before the index or a directory was shown.
     ///
     /// # Errors
-    /// [`Violation::NoPageOpen`], [`Violation::OpenPageGone`].
+    /// [`NotesViolation::NoPageOpen`], [`NotesViolation::OpenPageGone`].
     pub async fn last_page(&mut self, session: &SessionId) -> Result<PageId, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
         let is_page = |place| matches!(place, Place::Page(id) if there.contains(&id.to_string()));
         match history.current() {
             Some(Place::Page(id)) if there.contains(&id.to_string()) => Ok(id),
-            Some(Place::Page(_)) => Err(Violation::OpenPageGone.into()),
+            Some(Place::Page(_)) => Err(NotesViolation::OpenPageGone.into()),
             Some(Place::Index | Place::Directory(_)) | None => match history.back(is_page) {
                 Some(Place::Page(id)) => Ok(id),
                 Some(Place::Index | Place::Directory(_)) | None => {
-                    Err(Violation::NoPageOpen.into())
+                    Err(NotesViolation::NoPageOpen.into())
                 }
             },
         }
@@ -138,7 +138,7 @@ impl NotesRepository<'_> {
     /// Sets what is focused and selected on the open page, for a screen.
     ///
     /// # Errors
-    /// As of [`Context::open_page`]; [`Violation::UnknownBlock`] for blocks that are not on that page.
+    /// As of [`Context::open_page`]; [`NotesViolation::UnknownBlock`] for blocks that are not on that page.
     pub async fn focus(
         &mut self,
         session: &SessionId,
@@ -150,7 +150,7 @@ impl NotesRepository<'_> {
         for id in focused.iter().chain(selected) {
             let block = self.block(&id.to_string()).await?;
             if block.page_id != page.id {
-                return Err(Violation::UnknownBlock { id: id.to_string() }.into());
+                return Err(NotesViolation::UnknownBlock { id: id.to_string() }.into());
             }
         }
         let history = self.standing(session).await?.history;
@@ -236,9 +236,9 @@ impl NotesRepository<'_> {
 fn found<T>(result: Result<T, NotesError>) -> Result<Option<T>, NotesError> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(NotesError::Rule(Violation::UnknownPage { .. } | Violation::UnknownBlock { .. })) => {
-            Ok(None)
-        }
+        Err(NotesError::Rule(
+            NotesViolation::UnknownPage { .. } | NotesViolation::UnknownBlock { .. },
+        )) => Ok(None),
         Err(error) => Err(error),
     }
 }

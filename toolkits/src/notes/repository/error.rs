@@ -1,12 +1,12 @@
 //! Why the repository did not do what was asked: a rule, or the database.
-use super::super::rules::Violation;
+use super::super::rules::NotesViolation;
 
 /// Why the repository did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum NotesError {
     /// A rule does not hold.
     #[error(transparent)]
-    Rule(#[from] Violation),
+    Rule(#[from] NotesViolation),
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
@@ -37,11 +37,11 @@ pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Note
         let message = cause.as_database_error().map(|error| error.message()).unwrap_or_default();
         let rule = message.rsplit(' ').next().unwrap_or_default();
         let violation = match rule {
-            "too_deep" => Violation::TooDeep,
-            "cycle" => Violation::Cycle,
-            "page_full" => Violation::PageFull,
-            "too_long" => Violation::LongContent,
-            "newline" => Violation::Newline,
+            "too_deep" => NotesViolation::TooDeep,
+            "cycle" => NotesViolation::Cycle,
+            "page_full" => NotesViolation::PageFull,
+            "too_long" => NotesViolation::LongContent,
+            "newline" => NotesViolation::Newline,
             _ => return NotesError::Database { doing, cause },
         };
         NotesError::Rule(violation)

@@ -8,7 +8,7 @@ use super::{
     super::{
         block::{BlockId, Line},
         page::Page,
-        rules::{Nesting, Violation, judge_content},
+        rules::{Nesting, NotesViolation, judge_content},
         tree::{Node, reading_order},
     },
     NotesError, NotesRepository, Part,
@@ -84,7 +84,7 @@ impl NotesRepository<'_> {
         let mut nesting = Nesting::<i64>::default();
         let mut stayed = Vec::new();
         for (place, line) in (1_u32..).zip(lines) {
-            let indent = u32::try_from(line.indent).map_err(|_| Violation::TooDeep)?;
+            let indent = u32::try_from(line.indent).map_err(|_| NotesViolation::TooDeep)?;
             let siblings = Siblings { page: page.number, parent: nesting.parent(indent)? };
             let known = line.id.and_then(|id| Some((id, *before.get(&*id.to_string())?)));
             let number = match known {

@@ -9,7 +9,7 @@ use super::{
         file_name::{file_name, unlike},
         fold::fold,
         page::{Page, PageId},
-        rules::{Violation, judge_text, judge_title},
+        rules::{NotesViolation, judge_text, judge_title},
         search::{Scope, expression, ranking, words},
     },
     MAX_HITS, NotesError, NotesRepository, Part,
@@ -21,9 +21,9 @@ impl NotesRepository<'_> {
     /// Gives a page by its id.
     ///
     /// # Errors
-    /// [`Violation::UnknownPage`] also for pages of others, and for what is no id.
+    /// [`NotesViolation::UnknownPage`] also for pages of others, and for what is no id.
     pub async fn page(&mut self, id: &str) -> Result<Page, NotesError> {
-        let unknown = || Violation::UnknownPage { name: id.to_owned() };
+        let unknown = || NotesViolation::UnknownPage { name: id.to_owned() };
         let parsed = PageId::parse(id).ok_or_else(unknown)?;
         let row: Option<PageRow> =
             sqlx::query_as(pages!("WHERE page.id = $1 AND page.user_id = $2"))
@@ -38,7 +38,7 @@ impl NotesRepository<'_> {
     /// Gives the page of this title, whatever its case; the oldest where there are several.
     ///
     /// # Errors
-    /// [`Violation::UnknownPage`].
+    /// [`NotesViolation::UnknownPage`].
     pub async fn page_titled(&mut self, title: &str) -> Result<Page, NotesError> {
         judge_title(title)?;
         let row: Option<PageRow> = sqlx::query_as(pages!(
@@ -49,7 +49,7 @@ impl NotesRepository<'_> {
         .fetch_optional(&mut *self.db)
         .await
         .map_err(failed_to("look up a title"))?;
-        row.ok_or_else(|| Violation::UnknownPage { name: title.to_owned() })?.try_into()
+        row.ok_or_else(|| NotesViolation::UnknownPage { name: title.to_owned() })?.try_into()
     }
 
     /// Gives a page by its number in the tables.

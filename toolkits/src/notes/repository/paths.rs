@@ -5,7 +5,7 @@ use super::{
     super::{
         fold::fold,
         page::{Page, PageId},
-        rules::{Violation, judge_text, parse_path},
+        rules::{NotesViolation, judge_text, parse_path},
         tree::{Node, reading_order},
     },
     NotesError, NotesRepository, Part,
@@ -30,7 +30,7 @@ impl NotesRepository<'_> {
     /// may be that of a file: where no page is called so, it is left out.
     ///
     /// # Errors
-    /// [`Violation::OutsideWorkspace`], [`Violation::UnknownPage`].
+    /// [`NotesViolation::OutsideWorkspace`], [`NotesViolation::UnknownPage`].
     pub async fn page_at(&mut self, path: &str) -> Result<Option<Page>, NotesError> {
         let mut found: Option<Page> = None;
         let names = parse_path(path)?;
@@ -42,7 +42,7 @@ impl NotesRepository<'_> {
             if let (None, Some(stem), true) = (&row, stem, place == names.len()) {
                 row = self.page_inside(inside, stem).await?;
             }
-            let row = row.ok_or_else(|| Violation::UnknownPage { name: path.to_owned() })?;
+            let row = row.ok_or_else(|| NotesViolation::UnknownPage { name: path.to_owned() })?;
             found = Some(row.try_into()?);
         }
         Ok(found)

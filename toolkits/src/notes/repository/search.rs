@@ -29,7 +29,7 @@ impl NotesRepository<'_> {
     /// one page. Of more than [`MAX_HITS`] the newest are looked at. A query without a letter, digit or emoji finds none.
     ///
     /// # Errors
-    /// [`Violation::UnknownPage`](super::super::rules::Violation::UnknownPage).
+    /// [`NotesViolation::UnknownPage`](super::super::rules::NotesViolation::UnknownPage).
     pub async fn query_blocks(
         &mut self,
         query: &str,

@@ -9,7 +9,7 @@ use super::{
     super::{
         block::{BlockId, NewBlock},
         page::Page,
-        rules::{Nesting, Violation, judge_content},
+        rules::{Nesting, NotesViolation, judge_content},
     },
     NotesError, NotesRepository,
     blocks::{index, insert_row},
@@ -54,7 +54,7 @@ impl NotesRepository<'_> {
     /// does not keep the others from being made.
     ///
     /// # Errors
-    /// As of [`create_page`](Self::create_page); [`Violation::NoBlocksCreated`] where blocks were asked for and none could
+    /// As of [`create_page`](Self::create_page); [`NotesViolation::NoBlocksCreated`] where blocks were asked for and none could
     /// be made. What was written must be undone then, which the end of a tool's call does.
     pub async fn create_page_with_blocks(
         &mut self,
@@ -105,7 +105,7 @@ impl NotesRepository<'_> {
             }
         }
         if blocks.is_empty() && requested > 0 {
-            return Err(Violation::NoBlocksCreated { requested }.into());
+            return Err(NotesViolation::NoBlocksCreated { requested }.into());
         }
         // Behind the savepoints: the index would write itself to the disk at the beginning of each.
         for (number, MadeBlock { content, .. }) in numbers.into_iter().zip(&blocks) {

@@ -10,4 +10,4 @@ mod violation;
 pub use nesting::Nesting;
 pub use path::parse_path;
 pub use text::{judge_content, judge_text, judge_title};
-pub use violation::Violation;
+pub use violation::NotesViolation;

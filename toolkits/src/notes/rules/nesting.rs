@@ -1,5 +1,5 @@
 //! Where blocks with indents are nested.
-use super::{super::page::MAX_LEVELS, Violation};
+use super::{super::page::MAX_LEVELS, NotesViolation};
 
 /// Where blocks that come one after the other, each with its indent, are nested: inside of the last block before with a
 /// smaller indent. So a jump by several levels goes one level down, equal indents lie side by side, and what would lie in
@@ -20,15 +20,15 @@ impl<T: Clone> Nesting<T> {
     /// The block that the next one lies in; `None` on the outermost level.
     ///
     /// # Errors
-    /// [`Violation::TooDeep`].
-    pub fn parent(&mut self, indent: u32) -> Result<Option<T>, Violation> {
+    /// [`NotesViolation::TooDeep`].
+    pub fn parent(&mut self, indent: u32) -> Result<Option<T>, NotesViolation> {
         while self.open.last().is_some_and(|(inner, _)| *inner >= indent) {
             self.open.pop();
         }
         let mut made = self.open.iter().rev().filter_map(|(_, block)| block.clone());
         let parent = made.next();
         if made.count() + usize::from(parent.is_some()) >= MAX_LEVELS {
-            return Err(Violation::TooDeep);
+            return Err(NotesViolation::TooDeep);
         }
         Ok(parent)
     }

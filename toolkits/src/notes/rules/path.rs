@@ -1,22 +1,22 @@
 //! What a path of the workspace may look like.
-use super::Violation;
+use super::NotesViolation;
 
 /// Takes a path apart into the names on the way, the outermost first; none for the workspace itself.
 ///
 /// # Errors
-/// [`Violation::OutsideWorkspace`] for whatever leads, or could lead, out of the workspace.
-pub fn parse_path(path: &str) -> Result<Vec<&str>, Violation> {
+/// [`NotesViolation::OutsideWorkspace`] for whatever leads, or could lead, out of the workspace.
+pub fn parse_path(path: &str) -> Result<Vec<&str>, NotesViolation> {
     let is_drive =
         path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
     let is_home = path == "~" || path.starts_with("~/");
     if is_drive || is_home || path.starts_with(['/', '\\']) || path.contains('\0') {
-        return Err(Violation::OutsideWorkspace);
+        return Err(NotesViolation::OutsideWorkspace);
     }
     let mut names = Vec::new();
     for name in path.split(['/', '\\']).map(str::trim) {
         match name {
             "" | "." => {}
-            ".." => return Err(Violation::OutsideWorkspace),
+            ".." => return Err(NotesViolation::OutsideWorkspace),
             name => names.push(name),
         }
     }
@@ -48,7 +48,7 @@ mod tests {
             "a\0b",
             "a/ .. /b",
         ] {
-            assert_eq!(parse_path(path), Err(Violation::OutsideWorkspace), "{path:?}");
+            assert_eq!(parse_path(path), Err(NotesViolation::OutsideWorkspace), "{path:?}");
         }
     }
 }

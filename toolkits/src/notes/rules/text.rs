@@ -1,22 +1,22 @@
 //! What a title and a block may say.
 use super::{
     super::{block::MAX_CONTENT_CHARS, page::MAX_TITLE_CHARS},
-    Violation,
+    NotesViolation,
 };
 
 /// A title is one line that says something.
 ///
 /// # Errors
-/// [`Violation::BlankTitle`], [`Violation::LongTitle`], [`Violation::ControlInTitle`].
-pub fn judge_title(title: &str) -> Result<(), Violation> {
+/// [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`], [`NotesViolation::ControlInTitle`].
+pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
     if title.trim().is_empty() {
-        return Err(Violation::BlankTitle);
+        return Err(NotesViolation::BlankTitle);
     }
     if title.chars().count() > MAX_TITLE_CHARS {
-        return Err(Violation::LongTitle);
+        return Err(NotesViolation::LongTitle);
     }
     if title.chars().any(|c| c.is_control() || ends_line(c)) {
-        return Err(Violation::ControlInTitle);
+        return Err(NotesViolation::ControlInTitle);
     }
     Ok(())
 }
@@ -24,14 +24,14 @@ pub fn judge_title(title: &str) -> Result<(), Violation> {
 /// A block is one line, perhaps an empty one. Of control characters it has none but tabs.
 ///
 /// # Errors
-/// [`Violation::Newline`], [`Violation::ControlInText`], [`Violation::LongContent`].
-pub fn judge_content(content: &str) -> Result<(), Violation> {
+/// [`NotesViolation::Newline`], [`NotesViolation::ControlInText`], [`NotesViolation::LongContent`].
+pub fn judge_content(content: &str) -> Result<(), NotesViolation> {
     if content.chars().any(ends_line) {
-        return Err(Violation::Newline);
+        return Err(NotesViolation::Newline);
     }
     judge_text("content", content)?;
     if content.chars().count() > MAX_CONTENT_CHARS {
-        return Err(Violation::LongContent);
+        return Err(NotesViolation::LongContent);
     }
     Ok(())
 }
@@ -39,10 +39,10 @@ pub fn judge_content(content: &str) -> Result<(), Violation> {
 /// What is searched for, repeated or put between is plain: of control characters it has none but tabs.
 ///
 /// # Errors
-/// [`Violation::ControlInText`].
-pub fn judge_text(field: &'static str, text: &str) -> Result<(), Violation> {
+/// [`NotesViolation::ControlInText`].
+pub fn judge_text(field: &'static str, text: &str) -> Result<(), NotesViolation> {
     if text.chars().any(|c| c.is_control() && c != '\t') {
-        return Err(Violation::ControlInText { field });
+        return Err(NotesViolation::ControlInText { field });
     }
     Ok(())
 }
@@ -63,10 +63,10 @@ mod tests {
         {
             assert_eq!(judge_title(title), Ok(()), "{title}");
         }
-        assert_eq!(judge_title(" \t "), Err(Violation::BlankTitle));
-        assert_eq!(judge_title(&"가".repeat(201)), Err(Violation::LongTitle));
+        assert_eq!(judge_title(" \t "), Err(NotesViolation::BlankTitle));
+        assert_eq!(judge_title(&"가".repeat(201)), Err(NotesViolation::LongTitle));
         for title in ["a\nb", "a\0b", "a\u{2028}b", "a\u{7}"] {
-            assert_eq!(judge_title(title), Err(Violation::ControlInTitle), "{title:?}");
+            assert_eq!(judge_title(title), Err(NotesViolation::ControlInTitle), "{title:?}");
         }
     }
 
@@ -75,13 +75,13 @@ mod tests {
         for content in ["", " ", "- [x] 작업", "\ttab", &"가".repeat(10_000)] {
             assert_eq!(judge_content(content), Ok(()), "{content}");
         }
-        assert_eq!(judge_content(&"가".repeat(10_001)), Err(Violation::LongContent));
+        assert_eq!(judge_content(&"가".repeat(10_001)), Err(NotesViolation::LongContent));
         for content in ["\u{1b}[0m", "a\0", "\u{7}", "\u{9b}"] {
-            let refused = Violation::ControlInText { field: "content" };
+            let refused = NotesViolation::ControlInText { field: "content" };
             assert_eq!(judge_content(content), Err(refused), "{content:?}");
         }
         for content in ["a\nb", "\r", "a\u{85}", "\u{2029}"] {
-            assert_eq!(judge_content(content), Err(Violation::Newline), "{content:?}");
+            assert_eq!(judge_content(content), Err(NotesViolation::Newline), "{content:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::texts;
 /// A rule that does not hold. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.reason(Locale::En))]
-pub enum Violation {
+pub enum NotesViolation {
     /// The user has no such page. Another user's page is not told apart from none.
     UnknownPage {
         /// The id, title or path that was asked for.
@@ -75,7 +75,7 @@ pub enum Violation {
     OutsideWorkspace,
 }
 
-impl Violation {
+impl NotesViolation {
     /// The code that the model reads.
     pub fn code(&self) -> &'static str {
         match self {

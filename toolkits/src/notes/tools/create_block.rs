@@ -5,7 +5,7 @@ use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{repository::Inside, rules::Violation},
+    super::{repository::Inside, rules::NotesViolation},
     BLOCK, Created, fault, notes, told,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
@@ -50,7 +50,7 @@ async fn create_block(
         (None, Some(block)) => Inside::Block(block),
         (Some(_), Some(_)) | (None, None) => {
             let names = ["pageId", "parentBlockId"];
-            return Err(fault(ctx)(Violation::OneOf { names }.into()));
+            return Err(fault(ctx)(NotesViolation::OneOf { names }.into()));
         }
     };
     let after = arguments.insert_after_block_id.as_deref();

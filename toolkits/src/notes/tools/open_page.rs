@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{history::Place, page::PageId, rules::Violation},
+    super::{history::Place, page::PageId, rules::NotesViolation},
     PAGE, fault, notes, told,
 };
 use madang::tool::{self, EffectPolicy, ToolContext, ToolOutcome, ToolResult};
@@ -52,7 +52,7 @@ async fn open_page(
         (Some(id), None) => notes.page(id).await,
         (None, Some(title)) => notes.page_titled(title).await,
         (Some(_), Some(_)) | (None, None) => {
-            Err(Violation::OneOf { names: ["pageId", "pageTitle"] }.into())
+            Err(NotesViolation::OneOf { names: ["pageId", "pageTitle"] }.into())
         }
     };
     let page = page.map_err(fault(ctx))?;

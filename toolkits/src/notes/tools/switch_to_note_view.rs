@@ -5,7 +5,7 @@ use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{history::Place, rules::Violation},
+    super::{history::Place, rules::NotesViolation},
     NAVIGATION, fault, notes,
     shown::Shown,
     told,
@@ -47,11 +47,11 @@ async fn switch_to_note_view(
         (None, Some(path)) => match notes.page_at(path).await {
             Ok(page) => page
                 .map(|page| page.id)
-                .ok_or_else(|| Violation::UnknownPage { name: path.clone() }.into()),
+                .ok_or_else(|| NotesViolation::UnknownPage { name: path.clone() }.into()),
             Err(error) => Err(error),
         },
         (None, None) => notes.last_page(&ctx.session).await,
-        (Some(_), Some(_)) => Err(Violation::OneOf { names: ["pageId", "pagePath"] }.into()),
+        (Some(_), Some(_)) => Err(NotesViolation::OneOf { names: ["pageId", "pagePath"] }.into()),
     };
     let place = Place::Page(page.map_err(fault(ctx))?);
     notes.visit(&ctx.session, place).await.map_err(fault(ctx))?;

@@ -3,15 +3,15 @@ mod words;
 
 use super::{
     super::fold::{ends_in_mieum, fold},
-    Violation,
+    LifeViolation,
 };
 use words::{ENGLISH, HARMLESS, INSIDE, JOINED_NEGATIONS, KOREAN, VERB_ENDINGS};
 
 /// Judges a framed text by our list of avoidance wording, Korean and English alike.
 ///
 /// # Errors
-/// [`Violation::Avoidance`] with the first wording of the list that occurs.
-pub fn detect_avoidance(text: &str) -> Result<(), Violation> {
+/// [`LifeViolation::Avoidance`] with the first wording of the list that occurs.
+pub fn detect_avoidance(text: &str) -> Result<(), LifeViolation> {
     let text = without_harmless(spaced(text));
     let found = ENGLISH
         .iter()
@@ -19,7 +19,7 @@ pub fn detect_avoidance(text: &str) -> Result<(), Violation> {
         .or_else(|| KOREAN.iter().find(|part| text.contains(**part)))
         .copied()
         .or_else(|| korean_negation(&text));
-    found.map_or(Ok(()), |found| Err(Violation::Avoidance { found }))
+    found.map_or(Ok(()), |found| Err(LifeViolation::Avoidance { found }))
 }
 
 /// Folds the text and puts one space around every word, so that phrases can be searched as text.

@@ -250,7 +250,7 @@ fn of_40_unseen_texts_two_are_wrongly_refused_and_four_wrongly_let_through() {
 #[test]
 fn the_verdict_names_the_wording_and_its_code() {
     let violation = detect_avoidance("담배 끊기").unwrap_err();
-    assert_eq!(violation, Violation::Avoidance { found: "끊" });
+    assert_eq!(violation, LifeViolation::Avoidance { found: "끊" });
     assert_eq!(violation.code(), "r7_avoidance");
 }
 

@@ -1,7 +1,7 @@
 //! Files follow their pages: a new name moves them, a page that goes takes its own with it and nobody else's.
 
 use super::*;
-use crate::notes::rules::Violation;
+use crate::notes::rules::NotesViolation;
 
 fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
     files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
@@ -62,7 +62,10 @@ async fn hostile_names_stay_inside_of_the_workspace_and_case_alone_is_a_name() {
         let refused =
             writing.notes(&fixture.user).rename_page(&page.page.id.to_string(), title).await;
         let Err(NotesError::Rule(rule)) = refused else { panic!("{title:?}: {refused:?}") };
-        assert!(matches!(rule, Violation::ControlInTitle | Violation::BlankTitle), "{title:?}");
+        assert!(
+            matches!(rule, NotesViolation::ControlInTitle | NotesViolation::BlankTitle),
+            "{title:?}"
+        );
     }
 }
 
