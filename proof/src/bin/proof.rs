@@ -131,9 +131,9 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
         let shared = shared.clone();
         let place = usize::try_from(number)?;
         drivers.spawn(async move {
-            let tell = |figures: &kill::Figures| {
+            let tell = |figures: &kill::KillFigures| {
                 let (clock, all) = &mut *shared.lock().expect("no code under this lock panics");
-                all.resize(all.len().max(place + 1), kill::Figures::default());
+                all.resize(all.len().max(place + 1), kill::KillFigures::default());
                 all[place] = figures.clone();
                 clock.found(&figures.findings);
                 clock.say(|| {
@@ -166,8 +166,8 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
     Ok(all.findings.clone())
 }
 
-fn sum(all: &[kill::Figures]) -> kill::Figures {
-    let mut sum = kill::Figures::default();
+fn sum(all: &[kill::KillFigures]) -> kill::KillFigures {
+    let mut sum = kill::KillFigures::default();
     all.iter().cloned().for_each(|figures| sum.add(figures));
     sum
 }

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Figures, Orders};
+use super::{KillFigures, Orders};
 use crate::{
     audit::{Moment, audit},
     dice::Dice,
@@ -72,9 +72,9 @@ impl Death {
 
 impl Campaign {
     /// Kills as often as it is told to. After each kill the progress hears what there is so far.
-    pub async fn run(&self, mut progress: impl FnMut(&Figures)) -> Figures {
+    pub async fn run(&self, mut progress: impl FnMut(&KillFigures)) -> KillFigures {
         let mut dice = Dice::new(self.seed);
-        let mut figures = Figures::default();
+        let mut figures = KillFigures::default();
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
             let mut lives =
@@ -104,7 +104,7 @@ struct Lives<'a> {
 }
 
 impl Lives<'_> {
-    async fn live(&mut self, death: Death, figures: &mut Figures) {
+    async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
         let mut process = self.start(&death);
         let mut lines =
@@ -178,7 +178,7 @@ impl Lives<'_> {
         status: ExitStatus,
         death: &Death,
         process: &mut Child,
-        figures: &mut Figures,
+        figures: &mut KillFigures,
     ) {
         use std::os::unix::process::ExitStatusExt;
         match (status.signal(), status.success(), death) {

@@ -11,7 +11,7 @@ pub use driver::Campaign;
 
 /// What a campaign found.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub struct KillFigures {
     /// Children that died by SIGKILL.
     pub kills: u64,
     /// Of these, those whose death was set at a point.
@@ -24,7 +24,7 @@ pub struct Figures {
     pub findings: Findings,
 }
 
-impl Figures {
+impl KillFigures {
     /// Adds those of another campaign.
     pub fn add(&mut self, other: Self) {
         self.kills += other.kills;

@@ -11,4 +11,4 @@ mod vfs;
 
 pub use disk::{Cut, Disk};
 pub use recording::{Event, Recording};
-pub use trial::{Figures, Synced, Trial};
+pub use trial::{CutFigures, Synced, Trial};

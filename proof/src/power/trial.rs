@@ -46,7 +46,7 @@ pub struct Trial {
 
 /// What a trial found.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub struct CutFigures {
     /// Cuts.
     pub cuts: u64,
     /// Effects that had been acknowledged before each cut, in all.
@@ -70,13 +70,13 @@ const RESUMED: u64 = 8;
 
 impl Trial {
     /// Records chats and cuts them.
-    pub async fn run(&self, mut progress: impl FnMut(&Figures)) -> Figures {
+    pub async fn run(&self, mut progress: impl FnMut(&CutFigures)) -> CutFigures {
         let events = self.record().await;
         let mut dice = Dice::new(self.seed);
         let mut moments = self.moments(&events, &mut dice);
         moments.sort_unstable();
         let (mut disk, mut oracle, mut done) = (Disk::default(), Oracle::default(), 0);
-        let mut figures = Figures::default();
+        let mut figures = CutFigures::default();
         for moment in moments {
             for event in &events[done..moment] {
                 disk.take(event);

@@ -2,7 +2,7 @@
 
 use madang_proof::{
     audit::Findings,
-    kill::{Campaign, Figures},
+    kill::{Campaign, KillFigures},
     test_runtime::Bug,
 };
 
@@ -20,7 +20,7 @@ fn campaign(seed: u64, kills: u64, bug: Option<Bug>) -> Campaign {
     }
 }
 
-async fn killed(seed: u64, kills: u64) -> Figures {
+async fn killed(seed: u64, kills: u64) -> KillFigures {
     let figures = campaign(seed, kills, None).run(|_| ()).await;
     assert!(figures.findings.is_clean(), "seed {seed}: {:#?}", figures.findings);
     assert_eq!(figures.kills, kills);

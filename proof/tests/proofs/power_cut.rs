@@ -1,9 +1,9 @@
 //! A power cut: at FULL nothing that was acknowledged is lost. The same trial finds losses at NORMAL, and damage where
 //! nothing is synced at all, so that it can find them.
 
-use madang_proof::power::{Figures, Synced, Trial};
+use madang_proof::power::{CutFigures, Synced, Trial};
 
-async fn trial(seed: u64, cuts: usize, synced: Synced) -> Figures {
+async fn trial(seed: u64, cuts: usize, synced: Synced) -> CutFigures {
     Trial { seed, chats: 8, turns: 6, cuts, synced }.run(|_| ()).await
 }
 
