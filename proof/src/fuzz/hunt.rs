@@ -26,7 +26,7 @@ pub struct Hunt {
 
 /// What a hunt without a find did.
 #[derive(Debug, Clone, Copy)]
-pub struct Ended {
+pub struct HuntEnd {
     /// Inputs, the corpus included.
     pub executions: u64,
     /// Different ways that they went.
@@ -43,14 +43,14 @@ impl Hunt {
     ///
     /// # Errors
     /// If the corpus cannot be read.
-    pub fn run(self) -> std::io::Result<Ended> {
+    pub fn run(self) -> std::io::Result<HuntEnd> {
         let corpus = self.target.corpus()?;
         Ok(self.through(corpus, |bytes| self.target.run(bytes)))
     }
 
     /// Hunts from this corpus through a function in place of the target's own.
     #[must_use]
-    pub fn through(self, mut pool: Vec<Vec<u8>>, run: impl Fn(&[u8]) -> String) -> Ended {
+    pub fn through(self, mut pool: Vec<Vec<u8>>, run: impl Fn(&[u8]) -> String) -> HuntEnd {
         let begin = Instant::now();
         let way = |bytes: &[u8]| {
             catch_unwind(AssertUnwindSafe(|| run(bytes))).unwrap_or_else(|panic| {
@@ -70,7 +70,7 @@ impl Hunt {
                 pool.push(bytes);
             }
         }
-        Ended { executions, ways: ways.len(), took: begin.elapsed() }
+        HuntEnd { executions, ways: ways.len(), took: begin.elapsed() }
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use hunt::{Ended, Hunt};
+pub use hunt::{Hunt, HuntEnd};
 
 /// Where the bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
