@@ -46,7 +46,7 @@ pub struct Block {
 
 /// A block in reading order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct OutlineLine {
     /// Its id.
     pub id: BlockId,
     /// In how many blocks it lies.

@@ -1,6 +1,6 @@
 //! Which line of an edited file is which block of the page. Pure.
 use super::{
-    super::{block::Line, repository::ImportedLine},
+    super::{block::OutlineLine, repository::ImportedLine},
     markdown::FileLine,
 };
 
@@ -9,7 +9,7 @@ const MAX_PAIRS: usize = 4_000_000;
 
 /// Says which block each line was before. Equal lines stay the same blocks, in the longest order that both have; what lies
 /// between two of them is paired one by one: a changed line keeps its block.
-pub(super) fn imported(before: &[Line], after: Vec<FileLine>) -> Vec<ImportedLine> {
+pub(super) fn imported(before: &[OutlineLine], after: Vec<FileLine>) -> Vec<ImportedLine> {
     let old: Vec<&str> = before.iter().map(|line| line.content.as_str()).collect();
     let new: Vec<&str> = after.iter().map(|line| line.content.as_str()).collect();
     let mut was: Vec<Option<usize>> = vec![None; new.len()];
@@ -94,7 +94,7 @@ mod tests {
         let before: Vec<_> = before
             .iter()
             .zip(0_u128..)
-            .map(|(content, number)| Line {
+            .map(|(content, number)| OutlineLine {
                 id: BlockId(Uuid::from_u128(number)),
                 depth: 0,
                 content: (*content).to_owned(),

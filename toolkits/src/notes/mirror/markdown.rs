@@ -1,13 +1,13 @@
 //! A page as Markdown: a list with a line for each block, and how an edited one is read back. Pure.
-use super::super::block::Line;
+use super::super::block::OutlineLine;
 
 /// The columns of a level.
 const LEVEL: usize = 2;
 
 /// Writes a page: `- ` before each block, two spaces for each block that it lies in.
-pub(super) fn render(lines: &[Line]) -> String {
+pub(super) fn render(lines: &[OutlineLine]) -> String {
     let mut text = String::new();
-    for Line { depth, content, .. } in lines {
+    for OutlineLine { depth, content, .. } in lines {
         text.extend(std::iter::repeat_n(' ', depth * LEVEL));
         text.push_str("- ");
         text.push_str(content);
@@ -52,11 +52,15 @@ mod tests {
     use super::*;
     use crate::notes::{block::BlockId, rules::judge_content};
 
-    fn lines(lines: &[(usize, &str)]) -> Vec<Line> {
+    fn lines(lines: &[(usize, &str)]) -> Vec<OutlineLine> {
         let id = BlockId(Uuid::nil());
         lines
             .iter()
-            .map(|(depth, content)| Line { id, depth: *depth, content: (*content).to_owned() })
+            .map(|(depth, content)| OutlineLine {
+                id,
+                depth: *depth,
+                content: (*content).to_owned(),
+            })
             .collect()
     }
 

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use super::{
-    super::{block::Line, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
+    super::{block::OutlineLine, page::MAX_PAGE_BLOCKS, repository::NotesRepository},
     diff::imported,
     folder::{Folder, Placed},
     markdown::parse,
@@ -159,7 +159,7 @@ impl Pass {
         self.marks.import(entry, file, &imported(&before, after)).await
     }
 
-    async fn lines_of(&self, entry: &Entry) -> Result<Vec<Line>, MirrorError> {
+    async fn lines_of(&self, entry: &Entry) -> Result<Vec<OutlineLine>, MirrorError> {
         use madang::store::Store;
         let mut reader = self.marks.store.reader().await?;
         let db = super::marks::read_on(&mut *reader)?;

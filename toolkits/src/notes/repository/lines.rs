@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        block::{BlockId, Line},
+        block::{BlockId, OutlineLine},
         page::Page,
         rules::{Nesting, NotesViolation, judge_content},
         tree::{Node, reading_order},
@@ -41,7 +41,7 @@ impl NotesRepository<'_> {
         page: &Page,
         offset: usize,
         limit: usize,
-    ) -> Result<Part<Line>, NotesError> {
+    ) -> Result<Part<OutlineLine>, NotesError> {
         let rows = rows(self.db, page).await?;
         let items = in_order(&rows)
             .into_iter()
@@ -49,7 +49,7 @@ impl NotesRepository<'_> {
             .take(limit)
             .map(|(place, depth)| {
                 let (_, _, id, content) = &rows[place];
-                Ok(Line { id: block_id(id)?, depth, content: content.clone() })
+                Ok(OutlineLine { id: block_id(id)?, depth, content: content.clone() })
             })
             .collect::<Result<Vec<_>, NotesError>>()?;
         Ok(Part { items, total: rows.len() })

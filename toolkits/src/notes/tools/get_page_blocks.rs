@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
 use super::{
-    super::{block::Line, page::PageId},
+    super::{block::OutlineLine, page::PageId},
     BLOCK, fault, fitting, next_offset, notes,
 };
 use madang::tool::{self, ToolContext, ToolResult};
@@ -44,7 +44,7 @@ struct PageBlocks {
     page_title: String,
     count: usize,
     total: usize,
-    items: Vec<Line>,
+    items: Vec<OutlineLine>,
     /// Where the next part begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
