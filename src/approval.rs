@@ -1,4 +1,4 @@
-//! How a person approves what a tool is about to do.
+//! Approval: how a person confirms a tool's effect before it happens.
 //!
 //! A [`Question`] shows the very arguments that will run. A [`Decision`] answers it, by
 //! [`Session::answer`](crate::Session::answer) or, for a call without a model, by [`Confirm`]. Exactly one [`Answer`]

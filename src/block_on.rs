@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// Runs a future to its end on this thread, on a Tokio runtime of its own: for programs that have none. What the future has
-/// begun ends with it, so shut the runtime of the chats down first. A server builds its own Tokio runtime instead.
+/// Runs a future to its end on this thread, on a Tokio runtime of its own, for programs without one. Tasks that the
+/// future spawned end with it, so shut the runtime of the chats down first. A server builds its own Tokio runtime
+/// instead.
 ///
-/// # Errors
-/// The system gives no timer or no events.
+/// The error of a system that gives no timer or no events.
 ///
 /// # Panics
 /// If this thread runs a Tokio runtime already.

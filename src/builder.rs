@@ -1,4 +1,4 @@
-//! Putting a runtime together.
+//! The builder of a runtime.
 
 use std::{
     any::{Any, TypeId},
@@ -37,80 +37,80 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The model that answers.
+    /// Sets the model that answers.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// Weighs users who wait for the model at the same time: a user with twice the weight of another is served twice as many
-    /// tokens. By default all weigh the same.
+    /// Weighs users that wait for the model at the same time: a user with twice the weight of another is served twice
+    /// as many tokens. By default all weigh the same.
     #[must_use]
     pub fn weights(mut self, weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         self.weights = UserWeights::new(weight);
         self
     }
 
-    /// The store that keeps chats and ledger, and in whose transactions tools write.
+    /// Sets the store that keeps chats and ledger, and in whose transactions tools write.
     #[must_use]
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// One more tool.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// More tools, such as a toolkit's.
+    /// Adds tools, such as a toolkit's.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// Other bounds than the default. [`start`](Self::start) refuses what no runtime can keep to.
+    /// Sets other bounds than the default. [`start`](Self::start) refuses bounds that no runtime can keep to.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// A text that stands before every chat.
+    /// Sets a text that stands before every chat.
     #[must_use]
     pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// Where transcripts live: in the store, or in memory only.
+    /// Sets where transcripts live: in the store, or in memory only.
     #[must_use]
     pub fn history(mut self, history: History) -> Self {
         self.history = history;
         self
     }
 
-    /// The language of sessions and calls that name none. Korean until said otherwise.
+    /// Sets the language of sessions and calls that name none. Korean by default.
     #[must_use]
     pub fn locale(mut self, locale: Locale) -> Self {
         self.locale = locale;
         self
     }
 
-    /// Sets the time zone of turns and calls that name none, for users who have none of their own: an IANA name, such as
-    /// `Asia/Seoul`. The machine's until said otherwise, as `TZ` and the system's settings have it at the start.
+    /// Sets the time zone of turns and calls that name none, for users without one of their own: an IANA name, such as
+    /// `Asia/Seoul`. By default the machine's, as `TZ` and the system's settings have it at the start.
     #[must_use]
     pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
         self.time_zones.set_of_all(name.into());
         self
     }
 
-    /// Sets how a user's own time zone is found; it goes before [`time_zone`](Self::time_zone) and behind what a turn or a
-    /// call names. Asked for each of them, so it must not wait.
+    /// Sets how a user's own time zone is found. It ranks before [`time_zone`](Self::time_zone) and behind the zone
+    /// that a turn or a call names. It is asked for each of them, so it must not block.
     #[must_use]
     pub fn time_zone_of(
         mut self,
@@ -120,14 +120,14 @@ impl Builder {
         self
     }
 
-    /// Another clock than the operating system's.
+    /// Sets another clock than the operating system's.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// A value that tools find by its type with `ToolContext::extension`.
+    /// Adds a value that tools find by its type with `ToolContext::extension`.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(TypeId::of::<T>(), Box::new(value));

@@ -1,4 +1,4 @@
-//! One tool call without a model.
+//! A tool call without a model.
 
 use std::{
     fmt,
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::{Runtime, error::SessionError};
 
-/// A tool call that no model asked for: an application's own, or a person's on the command line.
+/// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]
 pub struct Call {
     user: UserId,
@@ -34,17 +34,17 @@ pub struct Call {
     session: Option<SessionId>,
 }
 
-/// Who answers the question about a call. "Always" covers what follows in the call's session, which is one of its own until
-/// said otherwise.
+/// Tells how the question about a call is answered. An "always" covers later calls of the call's session, which is one
+/// of its own by default.
 #[derive(Default)]
 pub enum Confirm {
-    /// Nobody can be asked: a destructive call is cancelled as unreachable.
+    /// Asks no person: a destructive call is cancelled as unreachable.
     #[default]
     Nobody,
-    /// Every question gets this answer.
+    /// Answers every question with this decision.
     Always(Decision),
-    /// This is asked, and asked again where the arguments that it typed do not fit the tool; `None` leaves the question
-    /// open until it expires.
+    /// Asks this function, and asks it again where the arguments that it typed do not fit the tool. `None` leaves the
+    /// question open until it expires.
     Ask(Box<dyn Fn(Question) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for Confirm {
 }
 
 impl Call {
-    /// A call of this tool with the raw text of its arguments. Until said otherwise nobody can be asked.
+    /// Makes a call of this tool with the raw text of its arguments. By default no person is asked.
     #[must_use]
     pub fn new(user: UserId, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
         Self {
@@ -73,29 +73,29 @@ impl Call {
         }
     }
 
-    /// The session in which it stands, behind the last entry: its tools find there what came before, and who reads the chat
-    /// finds it. A session of its own until said otherwise.
+    /// Puts the call behind the last entry of this session. Its tools find the earlier chat there, and readers of the
+    /// chat find the call. A session of its own by default.
     #[must_use]
     pub fn session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Who answers the question about it.
+    /// Sets how the question about it is answered.
     #[must_use]
     pub fn confirm(mut self, confirm: Confirm) -> Self {
         self.confirm = confirm;
         self
     }
 
-    /// The language of reasons and questions.
+    /// Sets the language of reasons and questions.
     #[must_use]
     pub fn locale(mut self, locale: Locale) -> Self {
         self.locale = Some(locale);
         self
     }
 
-    /// The user's time zone, an IANA name. That of the runtime until said otherwise.
+    /// Sets the user's time zone, an IANA name. By default that of the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
@@ -103,31 +103,31 @@ impl Call {
     }
 }
 
-/// How a call ended.
+/// The end of a call without a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
     /// The session under which the ledger has it.
     pub session: SessionId,
-    /// The record.
+    /// The ledger's record of the call.
     pub record: CallRecord,
-    /// What a model would read.
+    /// The outcome as a model would read it.
     pub envelope: String,
-    /// The ledger has this end. False where the store could not be written, or takes no more of the user. The record says
-    /// then what this runtime knows.
+    /// Whether the ledger has this end. False where the store could not be written, or takes no more of the user; the
+    /// record is then what this runtime knows.
     pub is_recorded: bool,
 }
 
 impl Runtime {
     /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
-    /// one outcome. It is recorded under a session of its own, or the one that was named: that sleeps meanwhile, and what is
-    /// asked of it waits for the end of the call.
+    /// one outcome. It is recorded under a session of its own or under the named one. The named session sleeps
+    /// meanwhile, and its messages wait for the end of the call.
     ///
     /// Dropping the future leaves the call running to its end.
     ///
     /// # Errors
-    /// [`SessionError::TimeZone`] for a time zone that is not known; [`SessionError::Foreign`] for another user's session,
-    /// and [`SessionError::Busy`] for one in which something has not ended; [`SessionError::Closed`] after the runtime has
-    /// shut down; [`SessionError::Overloaded`] where too many bytes are on their way already, and nothing of the call was
+    /// [`SessionError::TimeZone`] for an unknown time zone; [`SessionError::Foreign`] for another user's session;
+    /// [`SessionError::Busy`] for a session in which a turn or call has not ended. [`SessionError::Closed`] after the
+    /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
     /// recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
         let Call { user, name, arguments, locale, time_zone, confirm, session } = call;
@@ -207,7 +207,7 @@ impl Runtime {
                     // A question that was lost with the ConfirmActor comes again; the person is not asked again.
                     match (&decided, &asked) {
                         (Some(decision), _) => {
-                            // What does not count was said already.
+                            // An answer that does not count was reported already.
                             drop(self.decide(&question, decision.clone()).await);
                         }
                         (None, Some(_)) => {}
@@ -242,7 +242,7 @@ impl Runtime {
 }
 
 impl CallReport {
-    /// The outcome; `None` only where the runtime was shut down while the handler ran.
+    /// Gives the outcome; `None` only where the runtime was shut down while the handler ran.
     #[must_use]
     pub fn outcome(&self) -> Option<&ToolOutcome> {
         self.record.outcome.as_ref()

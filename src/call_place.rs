@@ -1,4 +1,4 @@
-//! Where a call without a model stands: in a session of its own, or behind the last entry of one that sleeps.
+//! The place of a call without a model: a session of its own, or behind the last entry of a sleeping session.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct CallPlace {
 }
 
 impl Runtime {
-    /// A place for a call of this user's.
+    /// Finds the place for a call of this user's.
     pub(crate) async fn place_of_call(
         &self,
         user: &UserId,
@@ -40,7 +40,7 @@ impl Runtime {
         let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
         let begun = self.begin_asleep(&slot).await;
         let begun = begun.ok_or_else(|| SessionError::Busy(session.clone()))?;
-        // Only now: what an actor of the session began has ended, and none wakes.
+        // Only now: the work that an actor of the session began has ended, and none wakes.
         let stored = self.inner().context.store.store().session(&session).await;
         let stored =
             stored.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
@@ -52,7 +52,7 @@ impl Runtime {
         Ok(CallPlace { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
     }
 
-    /// Puts the session to sleep, if it rests.
+    /// Puts the session to sleep, if it is idle.
     async fn begin_asleep(&self, slot: &Arc<SessionSlot>) -> Option<Begun> {
         if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
@@ -65,8 +65,8 @@ impl Runtime {
 }
 
 impl CallPlace {
-    /// The facts of its turn. No model goes on after the call, so the turn is over from the beginning: after a crash there
-    /// is nothing to resume but the call.
+    /// Makes the facts of its turn. No model follows the call, so the turn is over from the beginning: after a crash
+    /// only the call is resumed.
     pub(crate) fn turn_of_its_own(
         &self,
         user: &UserId,

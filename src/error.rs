@@ -1,4 +1,4 @@
-//! What can go wrong, one type for each thing that is asked for. Errors of models, stores and audits stand with those:
+//! The errors of the library, one type for each request. Errors of models, stores and audits stand with those:
 //! [`ModelError`](crate::model::ModelError), [`StoreError`], [`AuditError`](crate::ledger::AuditError).
 
 use std::{sync::Arc, time::Duration};
@@ -17,7 +17,7 @@ pub use madang_actors::{
 
 pub use crate::time_zone::UnknownTimeZone;
 
-/// Why a runtime could not be built.
+/// A reason why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -30,7 +30,7 @@ pub enum BuildError {
     /// A limit is too small or too large for any runtime.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Another runtime has a clone of the store, and would have its calls taken for what a crash cut off.
+    /// Another runtime has a clone of the store, and its calls would be taken for what a crash cut off.
     #[error("another runtime uses this store; shut that one down first, or open another store")]
     StoreInUse,
     /// A tool could not be registered.
@@ -39,33 +39,33 @@ pub enum BuildError {
     /// A tool needs another kind of connection than the store lends.
     #[error("tool {tool} needs a {needed}, but the store lends a {lent}")]
     OtherConnection {
-        /// The tool.
+        /// The name of the tool.
         tool: Arc<str>,
-        /// What it needs.
+        /// The connection that the tool needs.
         needed: ConnectionType,
-        /// What the store lends.
+        /// The connection that the store lends.
         lent: ConnectionType,
     },
-    /// A tool does something, over a store that keeps no record of it.
+    /// A tool has effects, over a store that keeps no record of them.
     #[error(
         "tool {tool} does more than read, and this store keeps no record of what tools do; give reading tools only"
     )]
     Writes {
-        /// The tool.
+        /// The name of the tool.
         tool: Arc<str>,
     },
-    /// The time zone of all is not known.
+    /// The default time zone is unknown.
     #[error(transparent)]
     TimeZone(#[from] UnknownTimeZone),
     /// An actor could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// What an earlier start left open could not be read.
+    /// The store could not tell what an earlier start left open.
     #[error("failed to read what an earlier start left open")]
     Store(#[source] StoreError),
 }
 
-/// Why a session could not be opened or reached.
+/// A reason why a session could not be opened or reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -75,19 +75,19 @@ pub enum SessionError {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
-    /// Something of the session has not ended: a turn, or another call without a model. Or it is awake with a chat that only
-    /// memory has, and cannot be put to sleep.
+    /// A turn of the session, or another call without a model, has not ended. Or the session is awake with a chat in
+    /// memory only, and cannot be put to sleep.
     #[error("session {0} is busy")]
     Busy(SessionId),
-    /// The time zone of the call or its user is not known.
+    /// The time zone of the call or its user is unknown.
     #[error(transparent)]
     TimeZone(#[from] UnknownTimeZone),
     /// The store could not be written or read.
     #[error("failed to reach the store of session {session}")]
     Store {
-        /// The session.
+        /// The session of the request.
         session: SessionId,
-        /// The cause.
+        /// The error of the store.
         #[source]
         cause: StoreError,
     },
@@ -99,16 +99,16 @@ pub enum SessionError {
     Closed,
 }
 
-/// Why a turn has no text. What its tools did stands in the ledger all the same.
+/// A reason why a turn has no text. The ledger has the effects of its tools all the same.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
     /// The turn ended with an error, after which the session goes on.
     #[error("the turn failed: {text}")]
     Failed {
-        /// What went wrong.
+        /// The cause of the end.
         error: TurnError,
-        /// The same in the turn's language, for a person.
+        /// The cause in the turn's language, for a person.
         text: String,
     },
     /// The turn was dismissed.
@@ -122,12 +122,12 @@ pub enum ReplyError {
     Closed,
 }
 
-/// Why a shutdown did not come to its end. What still runs goes on until the process ends.
+/// Tells that a shutdown did not come to its end. The remaining work goes on until the process ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{running} handlers or writes were still running after {waited:?}")]
 pub struct ShutdownError {
-    /// How many.
+    /// The number of handlers and writes that still run.
     pub running: usize,
-    /// How long it waited.
+    /// The time that the shutdown waited.
     pub waited: Duration,
 }

@@ -1,8 +1,9 @@
-//! What happens in a session, and what a screen shows of it.
+//! The events of a session, and the texts that a screen shows of them.
 //!
-//! A [`Subscription`] or a turn's [`events`](crate::Turn::events) gives [`StreamItem`]s: each is a [`SessionEvent`], a piece of
-//! streaming text, or word that the reader fell behind. An event that tells of a message or an outcome comes only after the
-//! store has it. [`plain`], [`quoted`] and [`editable`] make text of a model or tool safe for a terminal.
+//! A [`Subscription`] or a turn's [`events`](crate::Turn::events) gives [`StreamItem`]s: each is a [`SessionEvent`], a
+//! piece of streaming text, or notice that the reader fell behind. An event that tells of a message or an outcome comes
+//! only after the store has it. [`plain`], [`quoted`] and [`editable`] make text of a model or tool safe for a
+//! terminal.
 
 pub use madang_actors::{
     protocol::{

@@ -1,4 +1,4 @@
-//! The record of every tool call: what was asked, who approved it, and what it did.
+//! The record of every tool call: its arguments, its approval, its effect.
 //!
 //! [`Runtime::ledger`](crate::Runtime::ledger) gives the [`LedgerRow`]s that a [`LedgerFilter`] selects. The steps of a
 //! session's calls form a chain of hashes; approvals are sealed with [`SealKeys`].

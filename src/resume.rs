@@ -1,4 +1,4 @@
-//! After a start: the sessions that were cut off in mid-turn, and the calls that nobody will bring to their end.
+//! Resumption after a start: sessions that were cut off in mid-turn, and open calls of turns that are over.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,8 +25,8 @@ use crate::{
 pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, UserId>>);
 
 impl Interrupted {
-    /// Reads them, and ends the calls that stand open though their turn is over: direct ones, whose caller went with
-    /// its process.
+    /// Reads the interrupted sessions, and ends open calls whose turn is over: direct calls, whose caller went with its
+    /// process.
     pub(crate) async fn find(tree: &RuntimeHandles) -> Result<Self, StoreError> {
         let store = tree.store.store();
         let interrupted = store.interrupted().await?;
@@ -46,7 +46,7 @@ impl Interrupted {
         Ok(Self(Mutex::new(interrupted.into_iter().map(by_name).collect())))
     }
 
-    /// True once for each.
+    /// Takes a session out of the list; true once for each.
     pub(crate) fn take(&self, session: &SessionId) -> bool {
         self.sessions().remove(session).is_some()
     }
@@ -61,11 +61,11 @@ impl Interrupted {
 }
 
 impl Runtime {
-    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on though nobody opens
-    /// it: `Limits::max_resuming_sessions` at a time. Gives how many, once each of them has come to its end or waits for
-    /// a person.
+    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on without a caller.
+    /// `Limits::max_resuming_sessions` go on at a time. Gives their number, once each of them has come to its end or
+    /// waits for a person.
     ///
-    /// Dropping the future wakes no more of them; those that woke go on.
+    /// Dropping the future wakes no further session; those that woke go on.
     pub async fn resume_open(&self) -> usize {
         let (mut running, mut count) = (JoinSet::new(), 0);
         loop {
@@ -86,11 +86,11 @@ impl Runtime {
     }
 }
 
-/// Wakes a session; the future waits until its turn has ended or waits for a person. Sent before it is polled: whoever
-/// takes a session out of the list and is dropped has woken it all the same.
+/// Wakes a session; the future waits until its turn has ended or waits for a person. The message is sent before the
+/// future is polled, so a dropped future has woken the session all the same.
 fn goes_on(runtime: &Inner, slot: &Arc<SessionSlot>) -> impl Future<Output = ()> + Send + 'static {
     let heard = slot.feed().watch();
-    runtime.wake(slot); // it was let in before its process ended, so it waits for its place
+    runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let sent = runtime.send(slot, SessionMsg::Attach { ended, reply });
     follow(sent, running, heard, end)
@@ -102,7 +102,7 @@ async fn follow(
     mut heard: Subscription,
     mut end: oneshot::Receiver<TurnEnd>,
 ) {
-    // Without an answer it did not wake, and with `None` no turn is left.
+    // Without an answer the session did not wake, and with `None` it has no turn left.
     let (Delivery::Sent, Ok(Ok(Some(_)))) = (sent, running.await) else { return };
     loop {
         let item = tokio::select! {

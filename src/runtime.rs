@@ -27,13 +27,13 @@ use crate::{
 
 /// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
 ///
-/// Dropping every clone does not stop what runs: call [`Runtime::shutdown`].
+/// Dropping every clone does not stop running turns and calls: call [`Runtime::shutdown`].
 #[derive(Debug, Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
 }
 
-/// Holds what a builder has put together for a runtime.
+/// The settings that a builder has put together for a runtime.
 pub(crate) struct RuntimeConfig {
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) weights: UserWeights,
@@ -64,7 +64,7 @@ pub(crate) struct Inner {
     writer_health: Arc<WriterHealth>,
 }
 
-/// Stops the actors of a start that fails or is dropped half-way: nobody else holds them.
+/// Stops the actors of a start that fails or is dropped half-way: no other handle leads to them.
 struct Unfinished {
     tree: Option<RuntimeHandles>,
     occupied: Option<Arc<Occupied>>,
@@ -83,7 +83,7 @@ impl Drop for Unfinished {
 }
 
 impl Runtime {
-    /// Begins to put a runtime together.
+    /// Begins to build a runtime.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
@@ -175,7 +175,7 @@ impl Runtime {
         Ok(Session::new(slot, self.inner.clone()))
     }
 
-    /// Makes sure that the session exists and is this user's.
+    /// Ensures that the session exists and belongs to this user.
     pub(crate) async fn open(
         &self,
         user: &UserId,
@@ -200,7 +200,7 @@ impl Runtime {
         match self.inner.tree.store.write(vec![open]).await {
             Ok(()) => Ok(()),
             Err(StoreError::Refused { .. }) => Err(SessionError::Foreign(session.clone())),
-            // Where only the reply was lost, it is there.
+            // Where only the reply was lost, the session exists.
             Err(cause) if cause.may_have_happened() => {
                 match self.inner.store.owner(session).await.map_err(failed)? {
                     Some(owner) if owner == *user => Ok(()),
@@ -212,13 +212,13 @@ impl Runtime {
         }
     }
 
-    /// The tools of this runtime.
+    /// Gives the tools of this runtime.
     #[must_use]
     pub fn registry(&self) -> &ToolRegistry {
         &self.inner.tree.around.registry
     }
 
-    /// The tool calls that match, in the order in which they were proposed.
+    /// Reads the tool calls that match, in the order in which they were proposed.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -234,8 +234,8 @@ impl Runtime {
         self.inner.answer(answer).await
     }
 
-    /// Whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds the
-    /// store's transaction counts against the store.
+    /// Tells whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds
+    /// the store's transaction counts against the store.
     #[must_use]
     pub fn health(&self) -> Health {
         let inner = &self.inner;
@@ -248,16 +248,17 @@ impl Runtime {
         inner.tree.health.borrow().clone()
     }
 
-    /// How many sessions are in memory: those that are awake, and those that sleep while a handle or a subscriber is kept.
+    /// Counts the sessions in memory: those that are awake, and those that sleep while a handle or a subscriber is
+    /// kept.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
         self.inner.sessions.count()
     }
 
-    /// Stops in order: no new turns, models stop speaking, handlers that have begun finish and commit, the store is closed
-    /// last. Waits at most `Limits::shutdown_timeout`.
+    /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
+    /// Waits at most `Limits::shutdown_timeout`.
     ///
-    /// Turns that run stay open in the store with their questions, and go on after the next start; those of a chat in
+    /// Running turns stay open in the store with their questions, and go on after the next start; those of a chat in
     /// memory end as dismissed.
     ///
     /// # Errors
@@ -273,7 +274,7 @@ impl Runtime {
         })
         .await;
         if ended.is_err() {
-            // The actors stay: what ends late can still be recorded, and shutdown can be tried again.
+            // The actors stay: a late end can still be recorded, and shutdown can be tried again.
             return Err(ShutdownError { running: inner.tasks.len(), waited: patience });
         }
         inner.tree.supervisor.stop(None);
@@ -299,19 +300,19 @@ impl InspectRuntime for Runtime {
     }
 }
 
-/// Whether a session has a message.
+/// Tells whether a message reaches a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It has, or will have when it wakes.
+    /// The session has the message, or will have it when it wakes.
     Sent,
-    /// Too much waits already.
+    /// Too many messages wait already.
     Full(LimitExceeded),
     /// The runtime shuts down.
     Closed,
 }
 
 impl Inner {
-    /// Sends a message through a session's slot, and wakes whoever sleeps behind it.
+    /// Sends a message through a session's slot, and wakes the session if it sleeps.
     pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionMsg) -> Delivery {
         if self.is_closed() {
             return Delivery::Closed;
@@ -326,14 +327,14 @@ impl Inner {
         }
     }
 
-    /// Wakes a session for nobody in particular: something of it must go on.
+    /// Wakes a session without a message, because a turn or call of it must go on.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
         if !self.is_closed() && slot.wake() {
             self.open(slot, WakePolicy::WaitForRoom);
         }
     }
 
-    /// In a task of its own: whoever asked may leave, and others may be waiting at the slot.
+    /// In a task of its own: the caller may leave, and others may be waiting at the slot.
     fn open(&self, slot: &Arc<SessionSlot>, policy: WakePolicy) {
         drop(self.tasks.spawn(open(slot.clone(), self.context.clone(), policy)));
     }

@@ -34,13 +34,13 @@ impl Session {
         Self { slot, runtime }
     }
 
-    /// Its id.
+    /// Gives the id of the session.
     #[must_use]
     pub fn id(&self) -> &SessionId {
         self.slot.session()
     }
 
-    /// Whose it is.
+    /// Gives the user of the session.
     #[must_use]
     pub fn user(&self) -> &UserId {
         self.slot.user()
@@ -98,7 +98,8 @@ impl Session {
         Ok(Turn::new(id, self.slot.clone(), self.runtime.clone(), end, live))
     }
 
-    /// The turn that runs, if one does: begun through another handle, or cut off by the end of its process and going on.
+    /// Finds the running turn, if there is one. Another handle may have begun it, or its process cut it off and it goes
+    /// on.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
@@ -114,10 +115,10 @@ impl Session {
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
-    /// Dismisses the turn that runs: this, and nothing else, is a dismissal. No bound refuses it.
+    /// Dismisses the running turn. Only this call is a dismissal, and no bound refuses it.
     ///
     /// # Errors
-    /// [`DismissError::NoTurn`] if none runs.
+    /// [`DismissError::NoTurn`] if no turn runs.
     pub async fn dismiss(&self) -> Result<(), DismissError> {
         let (reply, answer) = oneshot::channel();
         match self.post(SessionMsg::Dismiss { reply }) {
@@ -126,11 +127,10 @@ impl Session {
         }
     }
 
-    /// Clears the chat: what a person sees and the model reads begins anew, and so does what the user is asked: standing
-    /// approvals end. Stored messages and the ledger stay.
+    /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
+    /// Stored messages and the ledger stay.
     ///
-    /// # Errors
-    /// [`ClearError`] says why not.
+    /// [`ClearError`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), ClearError> {
         let (reply, answer) = oneshot::channel();
         match self.post(SessionMsg::Clear { reply }) {
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// What a screen shows.
+    /// Gives the view that a screen shows.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
@@ -156,28 +156,29 @@ impl Session {
         }
     }
 
-    /// Reads what happens from here on, at its own pace. The first who listens to a turn that goes on after a start hears
-    /// it from there. A reader that is too slow is told so ([`StreamItem::Lagged`](crate::event::StreamItem::Lagged)), and then reads what it
-    /// missed from the store.
+    /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
+    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`](crate::event::StreamItem::Lagged)),
+    /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.slot.subscribe(self.store(), &self.runtime.limits)
     }
 
-    /// Reads on behind the cursor of the last event that was read ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)),
-    /// also after the session has slept or the process has ended: first what the store keeps, then what happens.
-    /// [`EventCursor::START`] reads from the beginning. Each entry of the chat and each end of a turn comes once and in
-    /// order; what only told how things went is told again as far as it is in memory.
+    /// Reads on behind the cursor of the last event read
+    /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), also after the session has slept or the process
+    /// has ended. It reads the stored events first, then the new ones. [`EventCursor::START`] reads from the beginning.
+    /// Each entry of the chat and each end of a turn comes once and in order; events of progress are told again as far
+    /// as they are in memory.
     ///
     /// # Errors
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
     pub async fn subscribe_after(&self, cursor: EventCursor) -> Result<Subscription, SessionError> {
-        drop(self.turn().await?); // awake, it knows what the store has
+        drop(self.turn().await?); // awake, the session has what the store has
         Ok(self.slot.subscribe_after(cursor, self.store(), &self.runtime.limits))
     }
 
-    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments that
-    /// do not fit the tool are refused with what is wrong with them, and the question stays open.
+    /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments
+    /// that do not fit the tool are refused with their problems, and the question stays open.
     ///
     /// # Errors
     /// [`AnswerError`] says why the answer does not count.
@@ -191,8 +192,8 @@ impl Session {
         self.runtime.answer(answer).await
     }
 
-    /// The standing approvals of this session, in the order in which they were given: tools that run without a question.
-    /// They survive sleep and restart, and end when they are revoked or the chat is cleared.
+    /// Reads the standing approvals of this session, in the order in which they were given: tools that run without a
+    /// question. They survive sleep and restart, and end when they are revoked or the chat is cleared.
     ///
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
@@ -207,11 +208,10 @@ impl Session {
         Ok(rows.iter().filter_map(LedgerRow::grant).collect())
     }
 
-    /// Ends the standing approvals of this tool in this session: from here on it is asked about again. A call that began
-    /// before goes on. Without any, nothing happens.
+    /// Ends the standing approvals of this tool in this session: its next call needs a question again. A call that
+    /// began before goes on. Without any approval it changes nothing.
     ///
-    /// # Errors
-    /// [`SessionError::Store`] if it could not be recorded.
+    /// [`SessionError::Store`] if the end could not be recorded.
     pub async fn revoke(&self, tool: &str) -> Result<(), SessionError> {
         let revoke = Write::Revoke {
             session: self.id().clone(),
@@ -221,7 +221,7 @@ impl Session {
         };
         match self.runtime.context.store.write(vec![revoke]).await {
             Ok(()) => Ok(()),
-            // Where only the reply was lost, nothing stands any more.
+            // Where only the reply was lost, no approval stands any more.
             Err(cause) if cause.may_have_happened() => {
                 let stands = self.grants().await?.iter().any(|grant| *grant.tool == *tool);
                 if stands { Err(self.failed(cause)) } else { Ok(()) }
@@ -230,9 +230,9 @@ impl Session {
         }
     }
 
-    /// The calls of this session of which nobody can tell whether they took effect, in the order in which they were
-    /// proposed: a tool outside of the store passed its deadline, failed unexpectedly, or was cut off by the end of its
-    /// process. Some of them may still run and will say so themselves.
+    /// Reads the calls of this session whose effect is unknown, in the order in which they were proposed. A tool
+    /// outside the store passed its deadline, failed unexpectedly, or was cut off by the end of its process. Some of
+    /// them may still run and will report their effect themselves.
     ///
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
@@ -246,14 +246,14 @@ impl Session {
         rows.map_err(|cause| self.failed(cause))
     }
 
-    /// Records what its user has found out about a call whose effect was unknown. From then on the model reads it with the
-    /// call, subscribers hear [`EventKind::ToolCallResolved`](crate::event::EventKind), and the ledger says who resolved it.
+    /// Records what the user has found out about a call whose effect was unknown. From then on the model reads it with
+    /// the call, subscribers receive [`EventKind::ToolCallResolved`](crate::event::EventKind), and the ledger has the
+    /// user.
     ///
-    /// It cannot be taken back, and exactly one resolution wins: once a call is resolved, by a person or by the late end of
-    /// its handler, everybody else hears [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.
+    /// A resolution cannot be taken back, and exactly one wins. Once a person or the late end of its handler has
+    /// resolved a call, each later caller gets [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.
     ///
-    /// # Errors
-    /// [`ResolveError`] says why not.
+    /// [`ResolveError`] says why the resolution does not count.
     pub async fn resolve(
         &self,
         call: CallId,
@@ -261,7 +261,7 @@ impl Session {
     ) -> Result<(), ResolveError> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
         let locale = self.runtime.locale;
-        // In a task: once it is written, the session has to hear of it.
+        // In a task: once it is written, the session must be told.
         let resolving = self.runtime.tasks.spawn(async move {
             session::resolve(&slot, &context, locale, call, resolution).await
         });
@@ -287,7 +287,7 @@ impl InspectSession for Session {
     }
 }
 
-/// Whether this turn began since the subscription did. Its first event is told before its beginning is.
+/// Tells whether this turn began after the subscription did. Its first event is told before its beginning is.
 fn begins_in(live: &Subscription, turn: TurnId) -> bool {
     let mut probe = live.clone();
     std::iter::from_fn(|| probe.try_next()).any(|item| match item {

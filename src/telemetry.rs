@@ -1,4 +1,4 @@
-//! What whoever watches a runtime is told, and the panic hook that logs a handler's panic with its backtrace.
+//! The panic hook that logs a handler's panic with its backtrace.
 //!
 //! The spans and metrics themselves, and all their names, are in [`madang_actors::telemetry`].
 
@@ -15,7 +15,7 @@ pub(crate) fn install_panic_hook() {
     INSTALLED.call_once(|| {
         ToolFault::keep_stacks();
         panic::set_hook(Box::new(|info| {
-            // Whatever RUST_BACKTRACE says: the embedder asked for it, and a panic in the field comes once.
+            // Whatever `RUST_BACKTRACE` says: the embedder asked for it, and a panic in the field comes once.
             let backtrace = Backtrace::force_capture();
             tracing::error!(panic = %info, %backtrace, "a panic");
         }));

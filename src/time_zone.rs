@@ -1,4 +1,4 @@
-//! Whose day it is: the time zone of a turn, of a user, or of the machine.
+//! The time zone of a turn, of a user, or of the machine.
 
 use std::{fmt, sync::Arc};
 
@@ -6,15 +6,15 @@ use jiff::{Timestamp, tz::TimeZone};
 use madang_actors::protocol::UserId;
 use tracing::warn;
 
-/// No time zone of this name is known.
+/// Tells that no time zone has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no time zone is named {name:?}: give an IANA name, such as Asia/Seoul")]
 pub struct UnknownTimeZone {
-    /// The name.
+    /// The name that was asked for.
     pub name: Arc<str>,
 }
 
-/// Which time zone counts where a turn or a call names none.
+/// The time zones that count where a turn or a call names none.
 #[derive(Clone, Default)]
 pub(crate) struct TimeZones {
     of_user: Option<Arc<OfUser>>,
@@ -35,7 +35,7 @@ impl TimeZones {
         self.of_user = Some(Arc::new(of_user));
     }
 
-    /// Looks at the machine's once, so that it stays the same for as long as a runtime lives.
+    /// Looks the machine's zone up once, so that it stays the same for as long as a runtime lives.
     pub(crate) fn started(mut self) -> Result<Self, UnknownTimeZone> {
         self.of_all = Some(match self.of_all {
             Some(name) => known(name)?,
@@ -44,7 +44,7 @@ impl TimeZones {
         Ok(self)
     }
 
-    /// The one that is asked for, else the user's own, else that of all.
+    /// Gives the zone that is asked for, else the user's own, else the default.
     pub(crate) fn of(
         &self,
         user: &UserId,
@@ -73,7 +73,7 @@ fn known(name: Arc<str>) -> Result<Arc<str>, UnknownTimeZone> {
     if find(&name).is_some() { Ok(name) } else { Err(UnknownTimeZone { name }) }
 }
 
-/// The machine's own: what `TZ` says, else what the system is set to.
+/// Gives the machine's zone: that of `TZ`, else that of the system's settings.
 fn machines() -> Arc<str> {
     let setting = std::env::var("TZ").unwrap_or_default();
     match TimeZone::try_system() {
@@ -85,7 +85,7 @@ fn machines() -> Arc<str> {
     }
 }
 
-/// The name of a zone; without one, the rule of `TZ`, or the offset that it has now.
+/// Gives the name of a zone; without one, the rule of `TZ`, or the offset that it has now.
 fn named(zone: &TimeZone, setting: &str) -> Arc<str> {
     if let Some(name) = zone.iana_name() {
         return name.into();
@@ -101,7 +101,7 @@ fn named(zone: &TimeZone, setting: &str) -> Arc<str> {
     format!("<{ahead}{hours:02}{minutes:02}>{sign}{hours:02}:{minutes:02}").into()
 }
 
-/// The time zone of whom nobody knows more.
+/// The time zone of a machine without settings.
 const UTC: &str = "UTC";
 
 #[cfg(test)]

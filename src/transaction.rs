@@ -1,4 +1,4 @@
-//! The writer's transaction for an embedder's own writes.
+//! The embedder's own writes, in the writer's transaction.
 
 use std::{
     any::Any,
@@ -16,19 +16,19 @@ use tracing::error;
 
 use crate::Runtime;
 
-/// What [`Runtime::transaction`] runs: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that form.
-/// `X` is the `&mut C`.
+/// A function for [`Runtime::transaction`]: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that
+/// form. `X` is the `&mut C`.
 ///
 /// Implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may go from
 /// thread to thread.
 pub trait TransactionFn<X>: Send + 'static {
-    /// What it gives.
+    /// The value of a success.
     type Value;
-    /// Why it gives nothing.
+    /// The error of a failure.
     type Error;
-    /// Its future.
+    /// The future that the function returns.
     type Future: Future<Output = Result<Self::Value, Self::Error>> + Send;
-    /// Calls it.
+    /// Calls the function.
     fn run(self, db: X) -> Self::Future;
 }
 
@@ -45,11 +45,11 @@ where
     }
 }
 
-/// Why a transaction of the embedder's own has no result. But for [`Unknown`](Self::Unknown), nothing of it was written.
+/// A reason why an embedder's transaction has no result. But for [`Unknown`](Self::Unknown), none of it was written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError<E> {
-    /// The function gave this error; its writes were undone, and nobody else's.
+    /// The function gave this error; its writes were undone, and no others.
     #[error("the transaction was given up")]
     GivenUp(#[source] E),
     /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were undone.
@@ -58,18 +58,18 @@ pub enum TransactionError<E> {
     /// The function panicked; its writes were undone.
     #[error("the transaction panicked and was undone")]
     Panicked,
-    /// The store could not be used, has too much to do, or refused the commit.
+    /// The store could not be used, is overloaded, or refused the commit.
     #[error("nothing of the transaction was written")]
     NotWritten(#[source] StoreError),
-    /// The commit gave no answer that can be trusted: whether it happened, only the tables know.
+    /// The commit gave no answer that can be trusted: only the tables tell whether it happened.
     #[error("whether the transaction was written is not known")]
     Unknown(#[source] StoreError),
     /// The store lends another kind of connection.
     #[error("the transaction needs a {needed}, but the store lends a {lent}")]
     OtherConnection {
-        /// What it needs.
+        /// The connection that the function needs.
         needed: ConnectionType,
-        /// What the store lends.
+        /// The connection that the store lends.
         lent: ConnectionType,
     },
     /// The runtime has shut down.
@@ -78,13 +78,13 @@ pub enum TransactionError<E> {
 }
 
 impl Runtime {
-    /// Writes the embedder's own tables, in the file that the store has, through the store's one writer: the same queue
-    /// as tools and chats, the same deadline (`Limits::transaction_deadline`, about 250 ms from the moment the
-    /// connection is lent), a savepoint of its own, and a commit together with whatever else waits. So there is never a
-    /// busy database, and it costs a fraction of a commit.
+    /// Writes the embedder's own tables, in the store's file, through the store's one writer. It shares the queue of
+    /// tools and chats, and their deadline (`Limits::transaction_deadline`, about 250 ms from the moment the connection
+    /// is lent). It has a savepoint of its own, and commits together with the other jobs that wait. So the database is
+    /// never busy, and the write costs a fraction of a commit.
     ///
-    /// The function does database work only, with plain sqlx on the connection; slow work comes before. It must not
-    /// type `BEGIN`, `COMMIT` or `ROLLBACK`: all that it wrote is lost then. Parts that may fail by themselves are
+    /// The function does database work only, with plain sqlx on the connection; slow work comes before. It must not run
+    /// `BEGIN`, `COMMIT` or `ROLLBACK`: all its writes are lost then. Parts that may fail by themselves are
     /// [`savepoint`](crate::store::savepoint)s. Its result is given only after the commit.
     ///
     /// Dropping the future cancels nothing: once polled, the transaction comes to its end, and shutdown waits for it.
@@ -102,7 +102,7 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`TransactionError`]: nothing was written, unless it is [`Unknown`](TransactionError::Unknown).
+    /// [`TransactionError`]: no write happened, unless it is [`Unknown`](TransactionError::Unknown).
     #[track_caller]
     pub fn transaction<C, T, E, F>(
         &self,
@@ -126,7 +126,7 @@ impl Runtime {
             }
             let lease = store.lease(format!("transaction at {place}").into());
             let deadline = inner.limits.transaction_deadline;
-            // In a task of its own: a future that nobody polls would keep the transaction from all others.
+            // In a task of its own: a future that is not polled would keep the transaction from all others.
             let done = inner.tasks.spawn(async move {
                 let lease = lease.await.map_err(TransactionError::NotWritten)?;
                 in_lease(lease, run, deadline).await

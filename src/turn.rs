@@ -26,16 +26,16 @@ const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its [`events`](Self::events), or
 /// wait until it has [`ended`](Self::ended).
-///
-/// Dropping the handle, or any future or stream made from it, cancels nothing: the turn goes on to its end, and the store
-/// keeps what it says. Only [`Session::dismiss`](crate::Session::dismiss) dismisses a turn.
+/// Dropping the handle, or any future or stream made from it, cancels nothing: the turn goes on to its end, and the
+/// store keeps its text. Only [`Session::dismiss`](crate::Session::dismiss) dismisses a turn.
 #[derive(Debug)]
 pub struct Turn {
     id: TurnId,
     slot: Arc<SessionSlot>,
     runtime: Arc<Inner>,
     end: oneshot::Receiver<TurnEnd>,
-    /// Began before the turn did. `None`: the turn was there already, and is read from the store.
+    /// A subscription from before the turn's beginning. `None` where the turn existed already, and is read from the
+    /// store.
     live: Option<Subscription>,
 }
 
@@ -50,14 +50,14 @@ impl Turn {
         Self { id, slot, runtime, end, live }
     }
 
-    /// Returns the id under which events, ledger and store name this turn.
+    /// Gives the id under which events, ledger and store name this turn.
     #[must_use]
     pub const fn id(&self) -> TurnId {
         self.id
     }
 
-    /// Waits for the end of the turn and returns all that the model said in it. A blank line stands where tools ran
-    /// between two messages. A turn that a tool stopped gives what was said until then.
+    /// Waits for the end of the turn and returns the text of all the model's messages in it. A blank line stands where
+    /// tools ran between two messages. A turn that a tool stopped gives the text until then.
     ///
     /// A question of the turn stays open until another holder of the session answers it, or until it expires.
     ///
@@ -98,24 +98,24 @@ impl Turn {
         }
     }
 
-    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also where the same idempotency key found a turn
-    /// that runs or has ended. The subscription began before the text was submitted, so it misses nothing.
+    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also where the same idempotency key found a
+    /// turn that runs or has ended. The subscription began before the text was submitted, so it misses nothing.
     ///
-    /// The stream keeps a position, not a queue: a slow reader holds up nothing. It is told how far it fell behind
-    /// ([`StreamItem::Lagged`]) and then reads from the store what the store keeps.
+    /// The stream keeps a position, not a queue: a slow reader blocks no other. It is told how far it fell behind
+    /// ([`StreamItem::Lagged`]) and then reads the stored events from the store.
     ///
-    /// It ends early where the turn is left to the next start, where the session's actor dies, and where a dismissal closes
-    /// this screen.
+    /// It ends early where the turn is left to the next start, where the session's actor dies, and where a dismissal
+    /// closes this reader.
     #[must_use]
     pub fn events(self) -> TurnEvents {
         TurnEvents { next: ReusableBoxFuture::new(read(self.reader())), is_over: false }
     }
 
-    /// Waits until the turn has ended, and says how.
+    /// Waits until the turn has ended, and gives its end.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the next
-    /// start: what its tools did stands in the ledger.
+    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the
+    /// next start. The ledger has the effects of its tools.
     pub async fn ended(self) -> Result<TurnEnd, SessionError> {
         let Self { end, live, slot, .. } = self;
         drop((live, slot)); // the session may sleep, and leave the memory, before the turn's end is asked for
@@ -178,7 +178,7 @@ struct TurnReader {
     turn: TurnId,
     items: Subscription,
     waiting: oneshot::Receiver<TurnEnd>,
-    /// How the turn ended, once that was told: subscribers were told first.
+    /// The end of the turn, once it was told: subscribers were told first.
     end: Option<Result<TurnEnd, SessionError>>,
     has_begun: bool,
     is_over: bool,

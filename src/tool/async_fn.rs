@@ -1,7 +1,7 @@
-//! What a handler may look like: an async function that borrows its context, and perhaps a connection, as long as it runs.
+//! The traits of handlers: async functions that borrow their context, and perhaps a connection, as long as they run.
 //!
 //! The traits are implemented for functions and closures only. They say what `AsyncFn` cannot say yet: that the future
-//! may go from thread to thread. So an async closure that borrows what it captured is refused; give a method to
+//! may go from thread to thread. So an async closure that borrows a captured value is refused; give a method to
 //! [`with`](super::with) instead.
 
 use std::future::Future;
@@ -9,13 +9,13 @@ use std::future::Future;
 use madang_actors::port::{ToolContext, ToolResult};
 use serde::Serialize;
 
-/// An async function of one thing and the context, such as `async fn(A, &ToolContext) -> ToolResult<T>`.
+/// An async function of one value and the context, such as `async fn(A, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn1<'a, X>: Send + Sync {
-    /// What it gives.
+    /// The data of a success.
     type Data: Serialize + 'static;
-    /// Its future.
+    /// The future that the function returns.
     type Future: Future<Output = ToolResult<Self::Data>> + Send + 'a;
-    /// Calls it.
+    /// Calls the function.
     fn run(&'a self, x: X, ctx: &'a ToolContext) -> Self::Future;
 }
 
@@ -32,13 +32,13 @@ where
     }
 }
 
-/// An async function of two things and the context, such as `async fn(A, &mut C, &ToolContext) -> ToolResult<T>`.
+/// An async function of two values and the context, such as `async fn(A, &mut C, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn2<'a, X, Y>: Send + Sync {
-    /// What it gives.
+    /// The data of a success.
     type Data: Serialize + 'static;
-    /// Its future.
+    /// The future that the function returns.
     type Future: Future<Output = ToolResult<Self::Data>> + Send + 'a;
-    /// Calls it.
+    /// Calls the function.
     fn run(&'a self, x: X, y: Y, ctx: &'a ToolContext) -> Self::Future;
 }
 
@@ -55,14 +55,13 @@ where
     }
 }
 
-/// An async function of three things and the context, such as
-/// `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
+/// An async function of three values and the context, such as `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn3<'a, X, Y, Z>: Send + Sync {
-    /// What it gives.
+    /// The data of a success.
     type Data: Serialize + 'static;
-    /// Its future.
+    /// The future that the function returns.
     type Future: Future<Output = ToolResult<Self::Data>> + Send + 'a;
-    /// Calls it.
+    /// Calls the function.
     fn run(&self, x: X, y: Y, z: Z, ctx: &'a ToolContext) -> Self::Future;
 }
 
@@ -79,11 +78,11 @@ where
     }
 }
 
-/// `async fn(&A, &ToolContext) -> ToolResult<P>`: slow work before the transaction is taken.
+/// An async function for slow work before the transaction is taken: `async fn(&A, &ToolContext) -> ToolResult<P>`.
 pub trait PrepareFn<'a, A: 'a, P>: Send + Sync {
-    /// Its future.
+    /// The future that the function returns.
     type Future: Future<Output = ToolResult<P>> + Send + 'a;
-    /// Calls it.
+    /// Calls the function.
     fn run(&self, arguments: &'a A, ctx: &'a ToolContext) -> Self::Future;
 }
 

@@ -1,4 +1,4 @@
-//! How each kind of handler gets what it needs: typed arguments, a connection, what was prepared.
+//! The kinds of handlers, and what each is given: typed arguments, a connection, prepared work.
 
 use std::{
     any::{Any, type_name},
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
 
-/// What a handler of any kind ends in.
+/// The future of a handler of any kind.
 type Ended<'a> = BoxFuture<'a, ToolResult<ToolOutcome>>;
 
 /// A handler of any kind, for arguments of one type.
@@ -42,7 +42,7 @@ pub(super) trait Handler<A: 'static>: Send + Sync {
     ) -> Ended<'a>;
 }
 
-/// No connection.
+/// A handler without a connection.
 pub(super) struct Plain<F>(pub(super) F);
 
 impl<A: Send + 'static, F: for<'a> AsyncFn1<'a, A>> Handler<A> for Plain<F> {
@@ -57,7 +57,7 @@ impl<A: Send + 'static, F: for<'a> AsyncFn1<'a, A>> Handler<A> for Plain<F> {
     }
 }
 
-/// No connection, no types.
+/// A handler without a connection, for arguments of any form.
 pub(super) struct Literal<F>(pub(super) F);
 
 impl<F, Fut> Handler<Value> for Literal<F>
@@ -76,7 +76,7 @@ where
     }
 }
 
-/// A connection.
+/// A handler with a connection.
 pub(super) struct Storing<F, C> {
     run: F,
     need: Need,
@@ -113,7 +113,7 @@ where
     }
 }
 
-/// A transaction after slow work.
+/// A handler with a transaction after slow work.
 pub(super) struct AfterPreparing<F, G, P, C> {
     pub(super) prepare: F,
     pub(super) run: G,
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// What will happen to arguments of one type, by what the database has.
+/// Tells what will happen to arguments of one type, by what the database has.
 pub(super) trait Look<A: 'static>: Send + Sync {
     fn look<'a>(
         &'a self,
@@ -165,7 +165,7 @@ pub(super) trait Look<A: 'static>: Send + Sync {
     ) -> BoxFuture<'a, ToolResult<String>>;
 }
 
-/// A connection that cannot write, for the question to a person.
+/// A function with a connection that cannot write, for the question to a person.
 pub(super) struct Looking<F, C> {
     tell: F,
     connection: PhantomData<fn(C)>,
@@ -206,8 +206,8 @@ where
     tell.run(arguments, db, ctx).await
 }
 
-/// Takes the connection out of what was lent. The runtime compared its type with the store's when it was built, so a
-/// misfit here is a caller's mistake.
+/// Takes the lent connection. The runtime compared its type with the store's when it was built, so a misfit here is a
+/// caller's mistake.
 fn connection<C: Any>(access: Access<'_>, need: Need) -> Result<&mut C, ToolFault> {
     let lent = match (access, need) {
         (Access::Transaction(lent), Need::Transaction(_))
@@ -226,7 +226,7 @@ fn misuse(lacking: impl fmt::Display) -> ToolFault {
     )
 }
 
-/// A handler that gives a [`ToolOutcome`] means just that; anything else is the data of a success.
+/// Takes a [`ToolOutcome`] as it is; any other value is the data of a success.
 fn outcome_of<T: Serialize + Any>(data: T) -> ToolResult<ToolOutcome> {
     let mut data = Some(data);
     if let Some(outcome) = (&mut data as &mut dyn Any).downcast_mut::<Option<ToolOutcome>>() {

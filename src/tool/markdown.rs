@@ -1,4 +1,4 @@
-//! `TOOLS.md`, generated from a registry: what each tool does, may do, and takes.
+//! `TOOLS.md`, generated from a registry: each tool with its description, effect and parameters.
 
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ fn parameters(schema: &Value, prefix: &str, rows: &mut Vec<Row>) {
             let mut more = Vec::new();
             parameters(form, prefix, &mut more);
             more.retain(|row| !rows.iter().any(|known| known.name == row.name));
-            // What one of several forms requires, the others may not.
+            // A key that one of several forms requires may be absent in the others.
             rows.extend(
                 more.into_iter()
                     .map(|row| Row { is_required: row.is_required && keyword == "allOf", ..row }),
@@ -104,7 +104,7 @@ fn description(property: &Value) -> String {
     words
 }
 
-/// A few words for what fits here: type, values, bounds.
+/// Describes in a few words which values fit: type, values, bounds.
 fn kind(schema: &Value) -> String {
     let Some(keywords) = schema.as_object() else { return "anything".to_owned() };
     if let Some(values) = allowed_values(keywords) {
@@ -181,7 +181,7 @@ fn allowed_values(keywords: &Map<String, Value>) -> Option<Vec<Value>> {
     Some(values)
 }
 
-/// Keeps a text in its cell.
+/// Escapes a text so that it stays in its cell.
 fn escaped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! Arguments that fit the schema but not the type behind it: a problem like any other, without the value in it.
+//! Problems of arguments that fit the schema but not the type behind it, without the value in them.
 
 use madang_actors::protocol::{Breach, Problem};
 use serde::de::DeserializeOwned;
@@ -27,7 +27,7 @@ fn pointer(path: &Path) -> String {
     place
 }
 
-/// Takes from serde's words what is said of the type, and leaves what is said of the value.
+/// Takes the part of serde's words that is about the type, and leaves the part that is about the value.
 fn problem(place: String, words: &str) -> Problem {
     if let Some(field) =
         words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
@@ -44,7 +44,7 @@ fn problem(place: String, words: &str) -> Problem {
     Problem { place, breach: Breach::Misfit { expected } }
 }
 
-/// Serde's words for a type in words for JSON; none for names of Rust's own.
+/// Puts serde's words for a type into words for JSON; `None` for names of Rust's own.
 fn in_json(expected: &str) -> Option<String> {
     const INTEGERS: [&str; 12] =
         ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];

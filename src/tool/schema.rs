@@ -1,4 +1,4 @@
-//! The schema of an argument struct: draft-07, everything in one place, nothing a model need not read.
+//! The schema of an argument struct: draft-07, in one place, without parts that a model need not read.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     if !keywords.contains_key("type") && is_object_in_every_form(keywords) {
         keywords.insert("type".to_owned(), json!("object"));
     }
-    // A struct without fields knows no key at all, which the validator can only tell by an empty list of them.
+    // A struct without fields has no key at all, which the validator can only tell by an empty list of them.
     let speaks_of_keys = ["properties", "additionalProperties", "oneOf", "anyOf", "allOf", "$ref"];
     if keywords.get("type") == Some(&json!("object"))
         && !speaks_of_keys.iter().any(|key| keywords.contains_key(*key))
@@ -29,8 +29,8 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Lets every part of a schema say what the type behind it takes: the bounds of a whole number that the type cannot pass, no
-/// name of a type of Rust, and no null as a default, which means that the key is left out.
+/// Makes every part of a schema agree with the type behind it. It gets the bounds of a whole number that the type
+/// cannot pass. It has no name of a Rust type, and no null as a default, which means that the key is left out.
 fn agree_with_type(part: &mut Value) {
     match part {
         Value::Object(keywords) => {
@@ -54,7 +54,7 @@ fn agree_with_type(part: &mut Value) {
     }
 }
 
-/// What a whole number of this format can be.
+/// Gives the bounds of a whole number of this format.
 fn bounds_of(format: &str) -> Option<(Value, Value)> {
     Some(match format {
         "int8" => (json!(i8::MIN), json!(i8::MAX)),
@@ -69,7 +69,7 @@ fn bounds_of(format: &str) -> Option<(Value, Value)> {
     })
 }
 
-/// The bound that is written already, where the type's own does not lie within.
+/// Keeps the bound that is written already, unless the type's own is tighter.
 fn tighter(keywords: &Map<String, Value>, key: &str, of_type: Value) -> Value {
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let Some(written) = keywords.get(key) else { return of_type };
@@ -81,7 +81,8 @@ fn tighter(keywords: &Map<String, Value>, key: &str, of_type: Value) -> Value {
     if is_within { written.clone() } else { of_type }
 }
 
-/// An enum with fields in each variant is an object, though its schema says so for each variant only.
+/// Tells whether every form is an object: an enum with fields in each variant is one, though its schema says so for
+/// each variant only.
 fn is_object_in_every_form(keywords: &Map<String, Value>) -> bool {
     let forms = keywords.get("oneOf").or_else(|| keywords.get("anyOf")).and_then(Value::as_array);
     forms.is_some_and(|forms| forms.iter().all(|form| form.get("type") == Some(&json!("object"))))

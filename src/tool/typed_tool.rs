@@ -18,8 +18,8 @@ use super::{
     schema::parameters_of,
 };
 
-/// A tool without a connection, for work outside the database. `Destructive` until [`effect`](TypedTool::effect) says
-/// otherwise.
+/// Makes a tool without a connection, for work outside the database. `Destructive` unless [`effect`](TypedTool::effect)
+/// says otherwise.
 pub fn plain<A, F>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -32,7 +32,7 @@ where
     typed(name, description, Plain(run))
 }
 
-/// A tool that reads the application's database. Its effect is `Read`.
+/// Makes a tool that reads the application's database. Its effect is `Read`.
 pub fn reading<A, C, F>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -46,7 +46,7 @@ where
     typed(name, description, Storing::<F, C>::new(run, Need::Reader)).effect(EffectPolicy::Read)
 }
 
-/// A tool that writes the application's database in the ledger's own transaction. `Destructive` until
+/// Makes a tool that writes the application's database in the ledger's own transaction. `Destructive` unless
 /// [`effect`](TypedTool::effect) says `Write`.
 ///
 /// It does database work only: past its deadline of about 250 ms its future is dropped and its writes are undone.
@@ -63,7 +63,8 @@ where
     typed(name, description, Storing::<F, C>::new(run, Need::Transaction))
 }
 
-/// [`transactional`] with slow work before: `prepare` runs without a transaction, and `run` is given what it made.
+/// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and `run` is given its
+/// result.
 pub fn prepared<A, P, C, F, G>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -80,7 +81,7 @@ where
     typed(name, description, AfterPreparing { prepare, run, types: PhantomData })
 }
 
-/// A tool without a connection whose schema is written by hand.
+/// Makes a tool without a connection whose schema is written by hand.
 pub fn from_schema<F, Fut>(spec: ToolSpec, run: F) -> TypedTool<Value>
 where
     F: Fn(Value, ToolContext) -> Fut + Send + Sync + 'static,
@@ -89,7 +90,7 @@ where
     TypedTool::new(spec, Literal(run))
 }
 
-/// The arguments of a tool that takes none.
+/// The arguments of a tool without parameters.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
@@ -135,37 +136,37 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Says what the tool may do to the world. A [`reading`] tool can say nothing but `Read`, a [`transactional`] one
-    /// anything else: otherwise it is refused when it is registered.
+    /// Sets the effects that the tool may have. A [`reading`] tool can have only `Read`, a [`transactional`] one any
+    /// other: otherwise its registration is refused.
     #[must_use]
     pub fn effect(mut self, effect: EffectPolicy) -> Self {
         self.spec = self.spec.effect(effect);
         self
     }
 
-    /// Says that running it twice has the effect of running it once.
+    /// Marks the tool as idempotent: running it twice has the effect of running it once.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.spec = self.spec.idempotent();
         self
     }
 
-    /// Bounds how long its handler may take.
+    /// Bounds the time that its handler may take.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.spec = self.spec.timeout(timeout);
         self
     }
 
-    /// Bounds how many of its handlers run at once.
+    /// Bounds the number of its handlers that run at once.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.spec = self.spec.max_concurrent(count);
         self
     }
 
-    /// Says what a call works on, so that calls on the same [`Resource`] wait for one another: of all sessions and users,
-    /// and of other tools that name the same key. `None` waits for nobody.
+    /// Names the resource that a call works on, so that calls on the same [`Resource`] wait for one another: of all
+    /// sessions and users, and of other tools that name the same key. A call with `None` waits for no other.
     #[must_use]
     pub fn resource(
         mut self,
@@ -182,16 +183,16 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Says which calls a person must confirm; without it, all calls of a destructive tool.
+    /// Chooses the calls that a person must confirm; without it, all calls of a destructive tool.
     #[must_use]
     pub fn asks(mut self, asks: impl Fn(&A) -> bool + Send + Sync + 'static) -> Self {
         self.asks = Some(Box::new(asks));
         self
     }
 
-    /// Says what will happen from what the database has when the question is asked, on a connection that cannot write: how
-    /// many rows will go, what something is called. It goes before [`consequence`](Self::consequence), which speaks where
-    /// this fails.
+    /// Tells what will happen from what the database has when the question is asked, on a connection that cannot write:
+    /// the number of rows to go, the name of an item. It ranks before [`consequence`](Self::consequence), which speaks
+    /// where this fails.
     #[must_use]
     pub fn consequence_from<C, F>(mut self, tell: F) -> Self
     where
@@ -203,7 +204,7 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Says what will happen, for the question to a person.
+    /// Tells what will happen, for the question to a person.
     #[must_use]
     pub fn consequence(
         mut self,
@@ -267,7 +268,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for TypedTool<A> {
     ) -> BoxFuture<'a, ToolResult<Prepared>> {
         match misfit::read(arguments) {
             Ok(arguments) => self.handler.prepare(arguments, ctx),
-            // `call` will say so.
+            // `call` will report the problem.
             Err(_) => Box::pin(async { Ok(Prepared::default()) }),
         }
     }

@@ -35,12 +35,12 @@ pub fn with<S: Send + Sync + 'static>(state: impl Into<Arc<S>>) -> With<S> {
     With(state.into())
 }
 
-/// State that tools share; made by [`with`].
+/// The state that tools share; made by [`with`].
 #[derive(Debug)]
 pub struct With<S>(Arc<S>);
 
 impl<S: Send + Sync + 'static> With<S> {
-    /// [`plain`](super::plain) for `async fn(&S, A, &ToolContext) -> ToolResult<T>`.
+    /// Makes a [`plain`](super::plain) tool of `async fn(&S, A, &ToolContext) -> ToolResult<T>`.
     pub fn plain<A, F>(
         &self,
         name: impl Into<Arc<str>>,
@@ -54,7 +54,7 @@ impl<S: Send + Sync + 'static> With<S> {
         super::plain(name, description, self.bound(run))
     }
 
-    /// [`reading`](super::reading) for `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
+    /// Makes a [`reading`](super::reading) tool of `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
     pub fn reading<A, C, F>(
         &self,
         name: impl Into<Arc<str>>,
@@ -69,7 +69,8 @@ impl<S: Send + Sync + 'static> With<S> {
         super::reading(name, description, self.bound(run))
     }
 
-    /// [`transactional`](super::transactional) for `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
+    /// Makes a [`transactional`](super::transactional) tool of `async fn(&S, A, &mut C, &ToolContext) ->
+    /// ToolResult<T>`.
     pub fn transactional<A, C, F>(
         &self,
         name: impl Into<Arc<str>>,
