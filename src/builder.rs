@@ -20,6 +20,32 @@ use tracing::warn;
 use crate::{Runtime, error::BuildError, runtime, telemetry, time_zone::TimeZones};
 
 /// Puts a [`Runtime`] together: at least a model and a store.
+///
+/// ```
+/// # use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
+/// use madang::{Limits, Runtime, error::BuildError};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let (model, store) = (ScriptedModel::new([]), MemoryStore::new());
+///
+/// let mut limits = Limits::default();
+/// limits.max_user_text_bytes = 10_000;
+/// let runtime = Runtime::builder()
+///     .model(model)
+///     .store(store)
+///     .tool(FakeTool::destructive("delete_note"))
+///     .system("You keep the notes of a household.")
+///     .time_zone("Asia/Seoul")
+///     .limits(limits)
+///     .start()
+///     .await?;
+/// # runtime.shutdown().await?;
+///
+/// let without_model = Runtime::builder().store(MemoryStore::new()).start().await;
+/// assert!(matches!(without_model, Err(BuildError::NoModel)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Default)]
 pub struct Builder {
     model: Option<Arc<dyn ChatModel>>,

@@ -33,6 +33,7 @@
 //! 5. The outcome goes to the model, and to every subscriber as an [`event`]. The model answers, and the turn ends.
 //!
 //! A turn that a crash cut off goes on after the next start. [`error`] has what can go wrong.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;
 mod block_on;

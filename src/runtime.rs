@@ -28,6 +28,29 @@ use crate::{
 /// Many concurrent chats on one model, one store and one set of tools. Cheap to clone.
 ///
 /// Dropping every clone does not stop running turns and calls: call [`Runtime::shutdown`].
+///
+/// ```
+/// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+/// use madang::Runtime;
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello!")]);
+/// # let store = MemoryStore::new();
+///
+/// let runtime = Runtime::builder().model(model).store(store).start().await?;
+/// let kim = runtime.session("kim", "chat-1").await?;
+/// let lee = runtime.session("lee", "chat-2").await?;
+///
+/// // Both turns run at once.
+/// let (to_kim, to_lee) = tokio::try_join!(kim.send("Hi"), lee.send("Hi"))?;
+/// assert_eq!(to_kim.text().await?, "Hello!");
+/// assert_eq!(to_lee.text().await?, "Hello!");
+///
+/// // Handlers that have begun finish and commit. The store is closed last.
+/// runtime.shutdown().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,

@@ -23,6 +23,37 @@ use crate::{
 };
 
 /// One chat of one user. Cheap to clone; dropping it dismisses nothing.
+///
+/// [`send`](Self::send) begins a [`Turn`]. A turn's events show what its tools did, and ask for approvals:
+///
+/// ```
+/// # use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
+/// use madang::{approval::Decision, event::{EventKind, StreamItem}};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let asks = ScriptedCompletion::call("delete_note", &serde_json::json!({}));
+/// # let model = ScriptedModel::new([asks, ScriptedCompletion::text("It is gone.")]);
+/// # let builder = madang::Runtime::builder().model(model).store(MemoryStore::new());
+/// # let runtime = builder.tool(FakeTool::destructive("delete_note")).start().await?;
+///
+/// let session = runtime.session("kim", "chat-1").await?;
+/// let mut events = session.send("Delete my note").await?.events();
+/// let mut answer = String::new();
+/// while let Some(item) = events.next().await {
+///     let StreamItem::Event(event) = item else { continue };
+///     match &event.kind {
+///         EventKind::ConfirmationAsked { question } => {
+///             println!("{}", question.text);
+///             session.answer(question, Decision::Approve).await?;
+///         }
+///         EventKind::ModelMessage { text, .. } => answer = text.to_string(),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(answer, "It is gone.");
+/// # Ok(runtime.shutdown().await?)
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Session {
     slot: Arc<SessionSlot>,

@@ -50,9 +50,45 @@ mod typed_tool;
 mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
+/// Is what a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`] or
+/// [`prepared`]. By hand it looks like this:
+///
+/// ```
+/// use madang::tool::{
+///     Access, BoxFuture, EffectPolicy, Prepared, Tool, ToolContext, ToolOutcome, ToolRegistry, ToolResult, ToolSpec,
+/// };
+/// use serde_json::{Value, json};
+///
+/// #[derive(Debug)]
+/// struct Double(ToolSpec);
+///
+/// impl Tool for Double {
+///     fn spec(&self) -> &ToolSpec {
+///         &self.0
+///     }
+///
+///     fn call<'a>(
+///         &'a self,
+///         arguments: Value,
+///         _: Prepared,
+///         _: &'a ToolContext,
+///         _: Access<'a>,
+///     ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+///         let number = arguments["number"].as_i64().unwrap_or_default(); // The schema requires it.
+///         Box::pin(async move { Ok(ToolOutcome::ok(json!(number * 2))) })
+///     }
+/// }
+///
+/// let number = json!({ "type": "integer", "minimum": 0, "maximum": 1000 });
+/// let schema = json!({ "type": "object", "properties": { "number": number }, "required": ["number"] });
+/// let spec = ToolSpec::new("double", "Doubles a number.", schema).effect(EffectPolicy::Read);
+/// ToolRegistry::new().register(Double(spec))?;
+/// # Ok::<(), madang::tool::RegistryError>(())
+/// ```
+pub use madang_actors::port::Tool;
 pub use madang_actors::{
     port::{
-        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, Tool, ToolContext, ToolFault,
+        Access, BoxFuture, ConnectionType, Need, Prepared, Resource, ToolContext, ToolFault,
         ToolResult,
     },
     protocol::{

@@ -1,4 +1,11 @@
-//! Doubles and suites for tests, of this crate and of embedders.
+//! What an application tests with that embeds Madang.
+//!
+//! - [`ScriptedModel`] answers by a script, [`HandDrivenModel`] as the test tells it, step by step.
+//! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails at chosen steps of another store.
+//! - [`FakeTool`] counts its runs, and ends as the test says.
+//! - [`Probe`] reads a session's events and writes each as a line, to be compared.
+//! - [`store_contract!`] tests every promise that a store of your own has to keep; [`hostile`] makes JSON of hostile size and depth.
+//! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks.
 
 mod fake_tools;
 mod hooks;

@@ -21,7 +21,8 @@ use crate::protocol::{
     CallId, Fault, Locale, Problem, SessionId, Timestamp, ToolErr, ToolOutcome, ToolSpec, UserId,
 };
 
-/// A tool. Made from a typed async function by `madang::tool`, or by hand.
+/// Handles the calls of one name. The dispatcher calls it only with arguments that its schema allows, and a destructive one
+/// only once a person has approved.
 pub trait Tool: Send + Sync + fmt::Debug + 'static {
     /// Gives its description; always the same.
     fn spec(&self) -> &ToolSpec;
