@@ -2,7 +2,9 @@
 //!
 //! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one file.
 //! - [`power`]: what the disk would hold after a power cut is built from recorded writes, and opened.
-//! - [`audit`]: what a database says is compared with an oracle that was kept elsewhere.
+//! - [`workload`]: what happens in every one of them: people with plans, a model that follows them, tools that leave traces.
+//! - [`oracle`]: what people were told and what tools did, written down outside.
+//! - [`audit`]: what a store says is compared with the oracle.
 //! - [`simulation`]: the whole runtime on one thread, on a clock that jumps, under a scheduler that draws from a seed.
 //! - [`mistakes`]: what the drivers must find, or they prove nothing.
 //! - [`fuzz`]: bytes that nobody thought of, through dispatch, the parser of tool calls and the envelope.
@@ -22,4 +24,4 @@ pub mod power;
 #[cfg(feature = "sqlite")]
 pub mod simulation;
 #[cfg(feature = "sqlite")]
-pub mod test_runtime;
+pub mod workload;

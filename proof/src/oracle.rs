@@ -1,69 +1,424 @@
-//! The oracle: what was acknowledged, written down outside of the process that acknowledged it.
+//! The oracle: what people were told and what tools did, written down outside of the runtime and of its store.
+//!
+//! Each fact is a [`Line`], told before whatever follows from it. A [`Witness`] writes lines into an [`Oracle`] and hands
+//! them to the driver's sink: a pipe out of a process that is killed, a recording of a disk, or nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use madang::{
-    TurnId,
-    ledger::{CallRecord, Effect},
+    CallId, OnDismiss, Timestamp, TurnId, UserId,
+    approval::Decision,
+    error::{AnswerError, TurnError, TurnRefused},
+    event::{EventCursor, EventKind, SessionEvent, TurnEnding},
+    ledger::{Effect, EffectResolution},
+    model::ModelError,
+    store::StoreError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What somebody who uses the runtime says, one line each, as soon as they know it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "said", rename_all = "snake_case")]
+use crate::{
+    audit::{Counter, Findings},
+    workload::Act,
+};
+
+/// What somebody who uses the runtime knows, as soon as they know it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// The runtime runs.
+    /// A runtime runs; those before it do not.
     Ready,
-    /// The user's text is stored.
-    Began {
-        /// The turn.
-        turn: TurnId,
+    /// A person is about to submit a text. No two are the same.
+    Asks(Asked),
+    /// What was told of a text, by its place among those that were asked for.
+    Asked {
+        /// Its place.
+        place: usize,
+        /// What was told.
+        told: Began,
     },
-    /// A person is about to say yes.
-    Approves {
-        /// The call's token.
-        token: String,
+    /// A submit under the key of a turn began another turn, or an answer counted though another had.
+    Found {
+        /// What it breaks.
+        counter: Counter,
+        /// A sentence.
+        what: String,
     },
-    /// The outcome of a call was heard.
-    Heard(Heard),
-    /// A turn has ended.
+    /// The person who asked was told how the turn ended.
     Ended {
         /// The turn.
         turn: TurnId,
+        /// How.
+        ending: TurnEnding,
     },
-    /// Every session has slept or ended, and the runtime was shut down.
+    /// A person is about to answer a question.
+    Decides {
+        /// Of which call.
+        call: CallId,
+        /// The answer.
+        answered: Answered,
+    },
+    /// What was told of an answer, by its place among those about the call.
+    Decided {
+        /// The call.
+        call: CallId,
+        /// Its place.
+        place: usize,
+        /// What was told.
+        told: Verdict,
+    },
+    /// A reader of a session heard an event.
+    Heard {
+        /// The session's number.
+        session: usize,
+        /// When.
+        at: Timestamp,
+        /// What.
+        event: Arc<SessionEvent>,
+    },
+    /// A reader went on behind an event that it did not hear.
+    Missed {
+        /// The session's number.
+        session: usize,
+        /// The event's place.
+        cursor: EventCursor,
+    },
+    /// The dismissal of a turn that stops then was acknowledged.
+    Dismissed {
+        /// The turn.
+        turn: TurnId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The standing approvals of a session have ended.
+    Revoked {
+        /// The session's number.
+        session: usize,
+        /// When.
+        at: Timestamp,
+    },
+    /// A person is about to say what became of an unknown effect.
+    Resolves {
+        /// Of which call.
+        call: CallId,
+        /// What they say.
+        resolution: EffectResolution,
+    },
+    /// That it counts was acknowledged.
+    Resolved {
+        /// The call.
+        call: CallId,
+        /// What they said.
+        resolution: EffectResolution,
+    },
+    /// A handler begins.
+    Begun {
+        /// When.
+        at: Timestamp,
+        /// For which call.
+        call: CallId,
+        /// What it does.
+        act: Act,
+        /// The token that it was given.
+        token: String,
+        /// For whom.
+        user: UserId,
+    },
+    /// A handler has ended.
+    Returned {
+        /// The call.
+        call: CallId,
+        /// Whether it returned a success.
+        is_ok: bool,
+    },
+    /// A letter is sent: this line is the letter.
+    Sent {
+        /// Its token.
+        token: String,
+        /// The call that sent it.
+        call: CallId,
+    },
+    /// The runtime was shut down in order.
     Done,
 }
 
-/// What was heard of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
-    /// The call's token.
-    pub token: String,
-    /// The tool.
-    pub tool: String,
-    /// `ok`, the code of an error, the reason of a cancellation, or `discarded`.
-    pub outcome: String,
-    /// What it did to the world.
-    pub effect: Effect,
+/// A turn that a person wanted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Asked {
+    /// The session's number.
+    pub session: usize,
+    /// The text.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+    /// What dismissing it means.
+    pub on_dismiss: OnDismiss,
+    /// It was submitted under a key.
+    pub is_keyed: bool,
+    /// What was told; `None` where the runtime died before.
+    pub told: Option<Began>,
 }
 
-impl Heard {
-    /// What the record of a call says; `None` for a call without a token.
+/// Whether a turn began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Began {
+    /// It did, as this one.
+    Yes(TurnId),
+    /// It did not.
+    No,
+    /// It is not known.
+    Perhaps,
+}
+
+impl Began {
+    /// What a refusal says.
     #[must_use]
-    pub fn of(record: &CallRecord) -> Option<Self> {
-        let outcome = match &record.outcome {
-            None => "discarded".to_owned(),
-            Some(outcome) if outcome.is_ok() => "ok".to_owned(),
-            Some(outcome) => outcome.code().unwrap_or("cancelled").to_owned(),
+    pub fn of(refused: &TurnRefused) -> Self {
+        match refused {
+            TurnRefused::Store(cause) if StoreError::may_have_happened(cause) => Self::Perhaps,
+            TurnRefused::Empty
+            | TurnRefused::Busy
+            | TurnRefused::TooLong { .. }
+            | TurnRefused::UnknownTimeZone { .. }
+            | TurnRefused::OtherText
+            | TurnRefused::Overloaded(_)
+            | TurnRefused::Store(_) => Self::No,
+            TurnRefused::Closed | _ => Self::Perhaps,
+        }
+    }
+}
+
+/// An answer of a person to a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answered {
+    /// The answer.
+    pub decision: Decision,
+    /// The arguments that were shown.
+    pub shown: Value,
+    /// When it was given.
+    pub at: Timestamp,
+    /// Until when it could be given.
+    pub expires_at: Timestamp,
+    /// Whether it counts; `None` where the runtime died before.
+    pub told: Option<Verdict>,
+}
+
+/// What was told of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It counts.
+    Counts,
+    /// It does not.
+    Refused,
+    /// It is not known.
+    Unknown,
+}
+
+impl Verdict {
+    /// What the runtime said.
+    #[must_use]
+    pub const fn of(told: &Result<(), AnswerError>) -> Self {
+        match told {
+            Ok(()) => Self::Counts,
+            Err(AnswerError::NotKnown) => Self::Unknown,
+            Err(_) => Self::Refused,
+        }
+    }
+}
+
+/// A handler that began.
+#[derive(Debug, Clone)]
+pub(crate) struct Begun {
+    pub(crate) at: Timestamp,
+    pub(crate) act: Act,
+    pub(crate) token: String,
+    pub(crate) user: UserId,
+    /// It still runs, as far as anybody knows.
+    pub(crate) is_running: bool,
+    /// It returned a success.
+    pub(crate) is_ok: bool,
+}
+
+/// All that is known.
+#[derive(Debug, Clone, Default)]
+pub struct Oracle {
+    /// What was asked for: each text is another.
+    pub(crate) asks: Vec<Asked>,
+    /// The ends that those heard who asked.
+    pub(crate) ends: Vec<(TurnId, TurnEnding)>,
+    /// Each answer of a person, from before it was given.
+    pub(crate) answers: BTreeMap<CallId, Vec<Answered>>,
+    /// What the readers of each session heard, and when.
+    pub(crate) heard: BTreeMap<usize, Vec<(Timestamp, Arc<SessionEvent>)>>,
+    /// How far each session was read.
+    pub(crate) read_to: BTreeMap<usize, EventCursor>,
+    /// The calls whose letters were sent, by token.
+    pub(crate) letters: BTreeMap<String, Vec<CallId>>,
+    /// When the dismissal of a turn was acknowledged.
+    pub(crate) dismissed: BTreeMap<TurnId, Timestamp>,
+    /// When the standing approvals of a session had ended.
+    pub(crate) revoked: Vec<(usize, Timestamp)>,
+    /// What people said of unknown effects, and whether it was acknowledged that it counts.
+    pub(crate) resolved: BTreeMap<CallId, Vec<(EffectResolution, bool)>>,
+    /// The handlers that began, by call.
+    pub(crate) begun: BTreeMap<CallId, Vec<Begun>>,
+    /// Ends and dismissals that were told before the store had them, and were lost with their process.
+    pub(crate) retracted: u64,
+    /// What is wrong already, before anything is compared.
+    pub(crate) findings: Findings,
+}
+
+impl Oracle {
+    /// Writes a line down.
+    pub fn note(&mut self, line: Line) {
+        match line {
+            Line::Ready => {
+                let handlers = self.begun.values_mut().flatten();
+                handlers.for_each(|begun| begun.is_running = false);
+            }
+            Line::Done => {}
+            Line::Asks(asked) => self.asks.push(asked),
+            Line::Asked { place, told } => self.asks[place].told = Some(told),
+            Line::Found { counter, what } => self.findings.find(counter, what),
+            Line::Ended { turn, ending } => self.ends.push((turn, ending)),
+            Line::Decides { call, answered } => {
+                self.answers.entry(call).or_default().push(answered);
+            }
+            Line::Decided { call, place, told } => {
+                let answered = self.answers.get_mut(&call).and_then(|all| all.get_mut(place));
+                answered.expect("an answer is given before it is judged").told = Some(told);
+            }
+            Line::Heard { session, at, event } => {
+                self.read_to.insert(session, event.cursor);
+                self.heard.entry(session).or_default().push((at, event));
+            }
+            Line::Missed { session, cursor } => drop(self.read_to.insert(session, cursor)),
+            Line::Dismissed { turn, at } => drop(self.dismissed.entry(turn).or_insert(at)),
+            Line::Revoked { session, at } => self.revoked.push((session, at)),
+            Line::Resolves { call, resolution } => {
+                self.resolved.entry(call).or_default().push((resolution, false));
+            }
+            Line::Resolved { call, resolution } => {
+                self.resolved.entry(call).or_default().push((resolution, true));
+            }
+            Line::Begun { at, call, act, token, user } => {
+                let begun = Begun { at, act, token, user, is_running: true, is_ok: false };
+                self.begun.entry(call).or_default().push(begun);
+            }
+            Line::Returned { call, is_ok } => {
+                if let Some(begun) = self.begun.get_mut(&call).and_then(|all| all.last_mut()) {
+                    (begun.is_running, begun.is_ok) = (false, begun.is_ok || is_ok);
+                }
+            }
+            Line::Sent { token, call } => self.letters.entry(token).or_default().push(call),
+        }
+    }
+
+    /// Counts what was heard to have taken effect.
+    #[must_use]
+    pub fn acknowledged(&self) -> usize {
+        let took_effect = |(_, event): &&(Timestamp, Arc<SessionEvent>)| matches!(&event.kind, EventKind::ToolCallEnded { record } if record.effect == Effect::Committed);
+        self.heard.values().flatten().filter(took_effect).count()
+    }
+
+    /// A life is over. Where the store could not take the end of a turn, or its actor was lost, the runtime tells that it
+    /// is over at once; and it acknowledges a dismissal at once. Dead or shut down before the store had that, it goes on
+    /// with the turn in its next life. So these ends and dismissals, and no others, count as not told. `open` are the
+    /// turns that the store has as open, and whether as dismissed.
+    pub(crate) fn loses(&mut self, open: &BTreeMap<TurnId, bool>) {
+        let Self { heard, read_to, ends, dismissed, retracted, .. } = self;
+        let is_early = |error: &TurnError| match error {
+            TurnError::Store => true,
+            TurnError::Model { kind, .. } => kind == ModelError::ENGINE_DIED,
+            TurnError::TooManyRounds | TurnError::CutOff | _ => false,
         };
-        Some(Self {
-            token: token_of(&record.arguments)?,
-            tool: record.name.to_string(),
-            outcome,
-            effect: record.effect,
-        })
+        for (session, heard) in heard {
+            let early: BTreeSet<_> = heard
+                .iter()
+                .filter(|(_, event)| {
+                    matches!(&event.kind, EventKind::Error { error, .. } if is_early(error))
+                        && open.contains_key(&event.turn)
+                })
+                .map(|(_, event)| event.turn)
+                .collect();
+            heard.retain(|(_, event)| {
+                let is_end =
+                    matches!(event.kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
+                let stays = !(is_end && early.contains(&event.turn));
+                *retracted += u64::from(!stays);
+                stays
+            });
+            if let Some((_, last)) = heard.last() {
+                read_to.insert(*session, last.cursor);
+            }
+        }
+        ends.retain(|(turn, ending)| *ending != TurnEnding::Failed || !open.contains_key(turn));
+        let before = dismissed.len();
+        dismissed.retain(|turn, _| open.get(turn) != Some(&false));
+        *retracted += (before - dismissed.len()) as u64;
+    }
+}
+
+/// Where lines go, in the order in which they are written down.
+pub type Sink = Arc<dyn Fn(&Line) + Send + Sync>;
+
+/// Writes lines down. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Witness {
+    oracle: Arc<Mutex<Oracle>>,
+    sink: Option<Sink>,
+}
+
+impl Witness {
+    /// Goes on from what is known, and hands each line to a sink.
+    pub fn new(oracle: Oracle, sink: Sink) -> Self {
+        Self { oracle: Arc::new(Mutex::new(oracle)), sink: Some(sink) }
+    }
+
+    /// Looks into what is known.
+    pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        self.oracle.lock().expect("no code under this lock panics")
+    }
+
+    /// Writes a line down.
+    pub fn note(&self, line: Line) {
+        drop(self.written(line));
+    }
+
+    fn written(&self, line: Line) -> MutexGuard<'_, Oracle> {
+        let mut oracle = self.oracle();
+        if let Some(sink) = &self.sink {
+            sink(&line);
+        }
+        oracle.note(line);
+        oracle
+    }
+
+    /// Writes down that a person is about to submit a text. Gives its place.
+    pub(crate) fn asks(&self, asked: Asked) -> usize {
+        self.written(Line::Asks(asked)).asks.len() - 1
+    }
+
+    /// Writes down that a person is about to answer. Gives the place of the answer.
+    pub(crate) fn decides(&self, call: CallId, answered: Answered) -> usize {
+        self.written(Line::Decides { call, answered }).answers[&call].len() - 1
+    }
+
+    /// Something is wrong.
+    pub(crate) fn finds(&self, counter: Counter, what: String) {
+        self.note(Line::Found { counter, what });
+    }
+}
+
+impl fmt::Debug for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Witness").finish_non_exhaustive()
     }
 }
 
@@ -71,39 +426,4 @@ impl Heard {
 pub(crate) fn token_of(arguments: &Value) -> Option<String> {
     let token = |arguments: &Value| Some(arguments.get("token")?.as_str()?.to_owned());
     token(arguments).or_else(|| token(&serde_json::from_str(arguments.as_str()?).ok()?))
-}
-
-/// Everything that was acknowledged about one database.
-#[derive(Debug, Clone, Default)]
-pub struct Oracle {
-    pub(crate) began: BTreeSet<String>,
-    pub(crate) ended: BTreeSet<String>,
-    pub(crate) approved: BTreeSet<String>,
-    pub(crate) heard: BTreeMap<String, Vec<Heard>>,
-}
-
-impl Oracle {
-    /// Writes a line down.
-    pub fn note(&mut self, line: Line) {
-        match line {
-            Line::Ready | Line::Done => {}
-            Line::Began { turn } => {
-                self.began.insert(turn.to_string());
-            }
-            Line::Ended { turn } => {
-                self.ended.insert(turn.to_string());
-            }
-            Line::Approves { token } => {
-                self.approved.insert(token);
-            }
-            Line::Heard(heard) => self.heard.entry(heard.token.clone()).or_default().push(heard),
-        }
-    }
-
-    /// Outcomes in it that say that something took effect.
-    #[must_use]
-    pub fn acknowledged(&self) -> usize {
-        let took_effect = |heard: &&Heard| heard.effect == Effect::Committed;
-        self.heard.values().flatten().filter(took_effect).count()
-    }
 }

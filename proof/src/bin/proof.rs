@@ -92,8 +92,7 @@ impl Dose {
         for pair in arguments.chunks(2) {
             let [name, value] = pair else { return Err(USAGE.into()) };
             if name == "--mistake" {
-                let named = Mistake::ALL.iter().find(|mistake| mistake.name() == value);
-                dose.mistake = Some(*named.ok_or("no mistake has this name")?);
+                dose.mistake = Some(Mistake::named(value).ok_or("no mistake has this name")?);
                 continue;
             }
             let value = value.parse()?;
@@ -126,7 +125,7 @@ async fn kill(dose: Dose) -> Result<Findings, Box<dyn Error>> {
             kills: dose.kills / SIDE_BY_SIDE + u64::from(number < dose.kills % SIDE_BY_SIDE),
             kills_a_file: 20,
             chats: 8,
-            bug: None,
+            mistake: None,
         };
         let shared = shared.clone();
         let place = usize::try_from(number)?;
@@ -227,7 +226,7 @@ fn simulation(dose: Dose) -> Findings {
         };
         let mut figures = run.run();
         if number % RUN_AGAIN == 0 && run.run().hash != figures.hash {
-            figures.findings.damaged.insert(format!("seed {seed} is two schedules"));
+            figures.findings.find(Counter::Damaged, format!("seed {seed} is two schedules"));
         }
         if !figures.findings.is_clean() {
             let shrunk = if dose.seeds > 1 { run.shrunk() } else { run };
@@ -260,7 +259,7 @@ fn counts(findings: &Findings) -> String {
 fn sentences(findings: &Findings) -> Vec<String> {
     const SHOWN: usize = 20;
     let shown = |counter: Counter| {
-        let all = findings.of(counter).iter().take(SHOWN);
+        let all = findings.of(counter).take(SHOWN);
         all.map(move |what| format!("{}: {what}", counter.name()))
     };
     Counter::ALL.into_iter().flat_map(shown).collect()

@@ -2,18 +2,19 @@
 
 use std::{
     error::Error,
-    io::{Write as _, stdout},
+    io::{Write as _, stdin, stdout},
     path::PathBuf,
     sync::Arc,
 };
 
 use madang::store::SqliteStore;
-use tokio::task::JoinSet;
 
 use crate::{
+    audit::DATABASE,
     dice::Dice,
-    oracle::Line,
-    test_runtime::{Act, Bug, Chat, DATABASE, EFFECTS, Points, TestRuntime, TurnPlan},
+    mistakes::Mistake,
+    oracle::{Line, Oracle, Witness},
+    workload::{Death, EFFECTS, Fate, LifePlan, Scene, SessionPlan},
 };
 
 /// What the driver tells its child.
@@ -26,13 +27,13 @@ pub struct Orders {
     /// What its chats are drawn from.
     pub seed: u64,
     /// Chats at once.
-    pub chats: u64,
-    /// Turns of each chat. With 0 they only come to rest.
+    pub chats: usize,
+    /// Turns of all chats. With 0 they only come to rest.
     pub turns: u64,
     /// Where it dies by itself, if anywhere: `POINT:N`.
     pub dies_at: Option<String>,
     /// The mistake that it makes.
-    pub bug: Option<Bug>,
+    pub mistake: Option<Mistake>,
 }
 
 impl Orders {
@@ -40,18 +41,16 @@ impl Orders {
     #[must_use]
     pub fn to_arguments(&self) -> Vec<String> {
         let dies_at = self.dies_at.clone().unwrap_or_default();
-        let bug = self.bug.map_or("", Bug::name);
-        let numbers =
-            [self.life, self.seed, self.chats, self.turns].map(|number| number.to_string());
-        let [life, seed, chats, turns] = numbers;
-        let folder = self.folder.display().to_string();
-        vec!["child".to_owned(), folder, life, seed, chats, turns, dies_at, bug.to_owned()]
+        let mistake = self.mistake.map_or("", Mistake::name).to_owned();
+        let [life, seed, turns] = [self.life, self.seed, self.turns].map(|n| n.to_string());
+        let (folder, chats) = (self.folder.display().to_string(), self.chats.to_string());
+        vec!["child".to_owned(), folder, life, seed, chats, turns, dies_at, mistake]
     }
 
     /// Reads what [`Orders::to_arguments`] wrote, without the first word.
     #[must_use]
     pub fn read(arguments: &[String]) -> Option<Self> {
-        let [folder, life, seed, chats, turns, dies_at, bug] = arguments else { return None };
+        let [folder, life, seed, chats, turns, dies_at, mistake] = arguments else { return None };
         Some(Self {
             folder: folder.into(),
             life: life.parse().ok()?,
@@ -59,48 +58,47 @@ impl Orders {
             chats: chats.parse().ok()?,
             turns: turns.parse().ok()?,
             dies_at: (!dies_at.is_empty()).then(|| dies_at.clone()),
-            bug: Bug::ALL.into_iter().find(|known| known.name() == bug),
+            mistake: Mistake::named(mistake),
         })
     }
 }
 
-/// Lives until it is killed, or until all turns have ended.
+/// Lives until it is killed, or until all turns have ended. What its people know is read from standard input.
 ///
 /// # Errors
 /// Whatever must not go wrong, whoever is killed.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
-    let points = match &orders.dies_at {
-        Some(point) => Points::read(point).ok_or("no such point")?,
-        None => Points::default(),
+    let dies_at = match &orders.dies_at {
+        Some(point) => Some(Death::read(point).ok_or("no such point")?),
+        None => None,
     };
+    let mut known = Oracle::default();
+    for line in stdin().lines() {
+        known.note(serde_json::from_str(&line?)?);
+    }
     let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    let say = Arc::new(|line| say(&line));
-    let runtime =
-        TestRuntime::start(&orders.folder, store.open().await?, points, orders.bug, say).await?;
-    let mut chats = JoinSet::new();
-    for number in 0..orders.chats {
-        chats.spawn(chat(runtime.clone(), orders.clone(), number));
+    let seed = orders.seed ^ (orders.life << 32);
+    let scene = Scene {
+        sessions: sessions(orders.seed, orders.chats).into(),
+        fate: Fate::real(seed, dies_at),
+        witness: Witness::new(known, Arc::new(say)),
+        mistake: orders.mistake,
+        limits: Scene::hurried(),
+    };
+    let life = scene.begin(store.open().await?).await?;
+    if orders.turns > 0 {
+        let mut dice = Dice::new(seed);
+        life.visits(LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns).visits)
+            .await;
+    } else {
+        life.rests().await;
     }
-    while let Some(ended) = chats.join_next().await {
-        ended??;
-    }
-    runtime.shutdown().await?;
-    Ok(())
+    if life.shut_down().await { Ok(()) } else { Err("something went on".into()) }
 }
 
-async fn chat(
-    runtime: TestRuntime,
-    orders: Orders,
-    number: u64,
-) -> Result<(), crate::test_runtime::ChatError> {
-    let Orders { life, seed, turns, .. } = orders;
-    let mut dice = Dice::new(seed ^ (life << 32) ^ number);
-    let mut chat = Chat::open(&runtime, number).await?;
-    for turn in 0..turns {
-        let plan = TurnPlan::draw(&mut dice, &format!("{life}.{number}.{turn}"), &Act::ALL);
-        chat.turn(&plan, &mut dice).await?;
-    }
-    Ok(())
+/// Who chats on a file: the same in each process.
+pub(super) fn sessions(seed: u64, chats: usize) -> Vec<SessionPlan> {
+    SessionPlan::draw(&mut Dice::new(seed), chats)
 }
 
 /// One write for a line: the driver reads it whole or not at all, whenever this process dies.

@@ -7,17 +7,18 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
     process::{Child, ChildStdout, Command},
     time::{Instant, timeout_at},
 };
 
-use super::{KillFigures, Orders};
+use super::{KillFigures, Orders, child::sessions};
 use crate::{
-    audit::{Moment, audit},
+    audit::{Counter, Findings, Moment, audit_file},
     dice::Dice,
+    mistakes::Mistake,
     oracle::{Line, Oracle},
-    test_runtime::{Bug, Point},
+    workload::{Point, SessionPlan},
 };
 
 /// How children are driven and killed.
@@ -32,17 +33,17 @@ pub struct Campaign {
     /// Kills on one file, before it comes to rest and another is begun.
     pub kills_a_file: u64,
     /// Chats at once in a child.
-    pub chats: u64,
+    pub chats: usize,
     /// The mistake that the children make.
-    pub bug: Option<Bug>,
+    pub mistake: Option<Mistake>,
 }
 
 /// Nothing of a child takes this long.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// A child that does not come by its point is killed after this.
 const MISSED: Duration = Duration::from_millis(400);
-/// Turns of a chat: more than any child lives to see.
-const TURNS: u64 = 10_000;
+/// Turns of all chats: more than any child lives to see.
+const TURNS: u64 = 4_000;
 
 /// When a child dies.
 #[derive(Debug, Clone)]
@@ -64,7 +65,7 @@ impl Death {
                 let point = dice.pick(&Point::ALL);
                 Self::AtPoint(format!("{}:{}", point.name(), 1 + dice.below(40)))
             }
-            4..7 => Self::AfterLines(1 + dice.below(100)),
+            4..7 => Self::AfterLines(1 + dice.below(400)),
             _ => Self::After(Duration::from_millis(dice.below(150))),
         }
     }
@@ -77,18 +78,20 @@ impl Campaign {
         let mut figures = KillFigures::default();
         while figures.kills < self.kills {
             let folder = tempfile::tempdir().expect("there is a place for temporary files");
-            let mut lives =
-                Lives { campaign: self, folder: folder.path(), oracle: Oracle::default(), life: 0 };
+            let sessions = sessions(self.seed, self.chats);
+            let (oracle, known) = (Oracle::default(), Vec::new());
+            let (campaign, folder) = (self, folder.path());
+            let mut lives = Lives { campaign, folder, sessions, oracle, known, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
                 let death = Death::draw(&mut dice);
                 lives.live(death, &mut figures).await;
-                figures.findings.add(audit(folder.path(), &lives.oracle, Moment::AfterDeath).await);
+                figures.findings.add(lives.audit(Moment::AfterDeath).await);
                 progress(&figures);
             }
             // Everybody comes back once more, and nothing is left open.
             lives.live(Death::Never, &mut figures).await;
-            figures.findings.add(audit(folder.path(), &lives.oracle, Moment::AtRest).await);
+            figures.findings.add(lives.audit(Moment::AtRest).await);
             figures.acknowledged += lives.oracle.acknowledged();
         }
         figures
@@ -99,14 +102,25 @@ impl Campaign {
 struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
+    sessions: Vec<SessionPlan>,
     oracle: Oracle,
+    /// The lines of the oracle, for the next child.
+    known: Vec<u8>,
     life: u64,
 }
 
 impl Lives<'_> {
+    async fn audit(&mut self, moment: Moment) -> Findings {
+        audit_file(self.folder, &self.sessions, &mut self.oracle, moment).await
+    }
+
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {
         self.life += 1;
         let mut process = self.start(&death);
+        // The pipe is read before anything is said, so this ends, unless the child is dead already.
+        let mut tells = process.stdin.take().expect("standard input is piped");
+        drop(tells.write_all(&self.known).await);
+        drop(tells);
         let mut lines =
             BufReader::new(process.stdout.take().expect("standard output is piped")).lines();
         let begin = Instant::now();
@@ -135,7 +149,7 @@ impl Lives<'_> {
         match end.await {
             Ok(Ok(status)) => self.judge(status, &death, &mut process, figures).await,
             Ok(Err(_)) | Err(_) => {
-                figures.findings.stuck.insert(format!("life {} did not end", self.life));
+                figures.findings.find(Counter::Stuck, format!("life {} did not end", self.life));
                 process.start_kill().expect("a child can be killed until it was waited for");
             }
         }
@@ -149,12 +163,12 @@ impl Lives<'_> {
             chats: self.campaign.chats,
             turns: if matches!(death, Death::Never) { 0 } else { TURNS },
             dies_at: if let Death::AtPoint(point) = death { Some(point.clone()) } else { None },
-            bug: self.campaign.bug,
+            mistake: self.campaign.mistake,
         };
         Command::new(&self.campaign.program)
             .args(orders.to_arguments())
             .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -168,6 +182,7 @@ impl Lives<'_> {
         // The last line of a process that was killed while it wrote is no line.
         if let Ok(line) = serde_json::from_str::<Line>(&text) {
             self.oracle.note(line);
+            self.known.extend(text.bytes().chain([b'\n']));
         }
         true
     }
@@ -193,10 +208,8 @@ impl Lives<'_> {
                 if let Some(mut error) = process.stderr.take() {
                     drop(error.read_to_string(&mut said).await);
                 }
-                figures
-                    .findings
-                    .stuck
-                    .insert(format!("life {} ended by itself with {status}: {said}", self.life));
+                let what = format!("life {} ended by itself with {status}: {said}", self.life);
+                figures.findings.find(Counter::Stuck, what);
             }
         }
     }

@@ -32,6 +32,12 @@ macro_rules! mistakes {
                 match self { $(Self::$mistake => $name,)* }
             }
 
+            /// The mistake of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|mistake| mistake.name() == name)
+            }
+
             /// What goes wrong, in a sentence.
             #[must_use]
             pub const fn what(self) -> &'static str {
@@ -65,6 +71,7 @@ mistakes! {
     StoreForgetsOpenCalls "store-forgets-open-calls" [Stuck] "The store does not tell which calls are open.";
     StoreTurnsEffectsRound "store-turns-effects-round" [Misreported] "The store writes that a call took no effect where it did.";
     StoreCallsUnknownNone "store-calls-unknown-none" [Misreported] "The store writes that a call took no effect where that is unknown.";
+    StoreTurnsResolutionsRound "store-turns-resolutions-round" [Lost, Misreported] "The store writes the contrary of what a person found out.";
     StoreChangesOutcomes "store-changes-outcomes" [Misreported] "The store writes an error where a call succeeded.";
     StoreChangesTexts "store-changes-texts" [Lost, Misreported] "The store changes what the user typed.";
     StoreSwapsOwners "store-swaps-owners" [Lost] "The store tells that a session belongs to another user.";
@@ -81,6 +88,7 @@ mistakes! {
     ToolCallsItselfHarmless "tool-calls-itself-harmless" [Unasked] "A destructive tool is described as one that only writes.";
     ToolWritesAsReader "tool-writes-as-reader" [Misreported] "A tool that only reads sends a letter.";
     ToolSignsForAnother "tool-signs-for-another" [Lost, Unasked] "A tool leaves the id of another call with its effect.";
+    ToolWritesElsewhere "tool-writes-elsewhere" [Misreported] "A tool writes beside the transaction of its record.";
     ModelRepeatsCalls "model-repeats-calls" [Doubled] "The model asks for each call twice.";
     ClockRunsAhead "clock-runs-ahead" [Misreported] "The clock is an hour ahead.";
     ClockStands "clock-stands" [Misreported] "The clock stands.";

@@ -1,8 +1,9 @@
 //! A store that breaks what stores promise.
 
 use std::{
+    collections::HashSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -11,7 +12,7 @@ use std::{
 use madang::{
     SessionId, UserId,
     event::Content,
-    ledger::{Effect, LedgerFilter, LedgerRow},
+    ledger::{Effect, EffectResolution, LedgerFilter, LedgerRow},
     store::Store,
     tool::{BoxFuture, CancelReason, ToolOutcome},
 };
@@ -20,9 +21,9 @@ use madang_actors::{
     port::{StoredSession, Transaction, TranscriptPart, TurnStep, Write},
 };
 use madang_testing::{MemoryConnection, Read, StepResult, Steps};
-use serde_json::json;
 
 use super::Mistake;
+use crate::workload::write_again;
 
 /// Takes the steps of a store with a mistake, if any.
 #[derive(Debug)]
@@ -30,11 +31,13 @@ pub(crate) struct MistakenSteps {
     mistake: Option<Mistake>,
     /// How often there was an opportunity.
     times: AtomicU64,
+    /// The calls whose effects were seen.
+    seen: Mutex<HashSet<String>>,
 }
 
 impl MistakenSteps {
     pub(crate) fn new(mistake: Option<Mistake>) -> Self {
-        Self { mistake, times: AtomicU64::new(0) }
+        Self { mistake, times: AtomicU64::new(0), seen: Mutex::default() }
     }
 
     /// The mistake is this one, and is made each so many times.
@@ -88,6 +91,15 @@ impl MistakenSteps {
                 Content::Model { .. } => self.makes(Mistake::StoreForgetsAnswers, 4),
                 Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => false,
             },
+            Write::Call { transition: Transition::Resolved { resolution, .. }, .. } => {
+                if self.makes(Mistake::StoreTurnsResolutionsRound, 1) {
+                    *resolution = match resolution {
+                        EffectResolution::TookEffect => EffectResolution::DidNot,
+                        EffectResolution::DidNot => EffectResolution::TookEffect,
+                    };
+                }
+                false
+            }
             Write::Revoke { .. } => self.makes(Mistake::StoreForgetsRevocations, 1),
             Write::Turn { step: TurnStep::Called { .. }, .. }
             | Write::Turn { .. }
@@ -95,17 +107,6 @@ impl MistakenSteps {
             | Write::Call { .. } => false,
         };
         (!is_left_out).then_some(write)
-    }
-}
-
-/// Counts each effect that this transaction has written once more.
-fn apply_again(of: &mut dyn Transaction) {
-    let Some(db) = of.connection().downcast_mut::<MemoryConnection>() else { return };
-    for (name, mut effect) in db.values() {
-        if effect["times"] == 1 {
-            effect["times"] = json!(2);
-            db.put(name, effect).expect("a transaction can write");
-        }
     }
 }
 
@@ -209,6 +210,9 @@ impl Steps for MistakenSteps {
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
+            if self.mistake.is_none() {
+                return of.advance_savepoint(writes).await;
+            }
             self.write(of, writes).await?;
             self.keep(of).await?;
             of.savepoint().await
@@ -220,8 +224,11 @@ impl Steps for MistakenSteps {
             if self.makes(Mistake::StoreLosesCommits, 6) {
                 return Ok(());
             }
-            if self.makes(Mistake::StoreAppliesTwice, 1) {
-                apply_again(&mut *of);
+            if self.makes(Mistake::StoreAppliesTwice, 1)
+                && let Some(db) = of.connection().downcast_mut::<MemoryConnection>()
+            {
+                let mut seen = self.seen.lock().expect("no code under this lock panics");
+                write_again(db, |effect| seen.insert(effect.call.clone()));
             }
             if self.makes(Mistake::StoreCommitsLate, 1) {
                 drop(tokio::spawn(async move {

@@ -1,21 +1,17 @@
 //! Chats on a recorded disk, then cuts at many moments, each opened and compared with what had been acknowledged by then.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use madang::store::{OpenError, SqliteStore};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use tokio::{task::JoinSet, time::Instant};
+use tokio::time::Instant;
 
 use super::{Cut, Disk, Event, Recording, vfs};
 use crate::{
-    audit::{Findings, Moment, audit},
+    audit::{Counter, DATABASE, Findings, Moment, audit_file},
     dice::Dice,
-    oracle::{Line, Oracle},
-    test_runtime::{Act, Chat, DATABASE, EFFECTS, Points, Say, TestRuntime, TurnPlan},
+    oracle::{Line, Oracle, Sink, Witness},
+    workload::{EFFECTS, Fate, LifePlan, Scene, SessionPlan},
 };
 
 /// When SQLite waits for the disk.
@@ -35,7 +31,7 @@ pub struct Trial {
     /// Everything is drawn from it, but for how the threads take turns.
     pub seed: u64,
     /// Chats at once.
-    pub chats: u64,
+    pub chats: usize,
     /// Turns of each.
     pub turns: u64,
     /// Cuts.
@@ -90,9 +86,9 @@ impl Trial {
             let lost = disk.cut(cut, &mut dice, folder.path());
             figures.dropped += lost.expect("temporary files can be written");
             figures.acknowledged += oracle.acknowledged();
-            figures.findings.add(after_cut(folder.path(), &oracle).await);
+            figures.findings.add(self.after_cut(folder.path(), &oracle).await);
             if dice.once_in(RESUMED) {
-                figures.findings.add(self.resume(folder.path(), &oracle).await);
+                figures.findings.add(self.resume(folder.path(), oracle.clone()).await);
                 figures.resumed += 1;
             }
             figures.cuts += 1;
@@ -108,21 +104,30 @@ impl Trial {
         let path = folder.path().canonicalize().expect("a folder that was just made");
         let recording = Recording::of(&path);
         let notes = recording.clone();
-        let say: Say = Arc::new(move |line| notes.note(Event::Said(line)));
+        let sink: Sink = Arc::new(move |line| notes.note(Event::Said(line.clone())));
         let store = SqliteStore::options(path.join(DATABASE)).migrations("proof", &EFFECTS);
         let store = store.writer(self.synced.options()).open().await;
         let store = store.expect("a new database can be made");
-        let runtime = TestRuntime::start(&path, store, Points::default(), None, say).await;
-        let runtime = runtime.expect("a runtime starts");
-        let mut chats = JoinSet::new();
-        for number in 0..self.chats {
-            chats.spawn(chat(runtime.clone(), *self, number));
-        }
-        while let Some(ended) = chats.join_next().await {
-            ended.expect("a chat goes well");
-        }
-        runtime.shutdown().await.expect("nothing goes on");
+        let life = self.scene(Oracle::default(), sink).begin(store).await;
+        let life = life.expect("a runtime starts");
+        let turns = self.turns * self.chats as u64;
+        life.visits(LifePlan::turns(&mut Dice::new(self.seed), 1, self.chats, turns).visits).await;
+        assert!(life.shut_down().await, "nothing goes on");
         recording.take()
+    }
+
+    fn scene(&self, known: Oracle, sink: Sink) -> Scene {
+        Scene {
+            sessions: self.sessions().into(),
+            fate: Fate::real(self.seed, None),
+            witness: Witness::new(known, sink),
+            mistake: None,
+            limits: Scene::hurried(),
+        }
+    }
+
+    fn sessions(&self) -> Vec<SessionPlan> {
+        SessionPlan::draw(&mut Dice::new(self.seed), self.chats)
     }
 
     /// Where to cut: half of the moments are those at which somebody has just heard something.
@@ -130,7 +135,9 @@ impl Trial {
         let is_ready = |event: &Event| matches!(event, Event::Said(Line::Ready));
         let begin = events.iter().position(is_ready).expect("the runtime was started");
         let heard: Vec<usize> = (begin..events.len())
-            .filter(|at| matches!(&events[*at], Event::Said(Line::Heard(_) | Line::Ended { .. })))
+            .filter(|at| {
+                matches!(&events[*at], Event::Said(Line::Heard { .. } | Line::Ended { .. }))
+            })
             .map(|at| at + 1)
             .collect();
         let any = |dice: &mut Dice| begin + dice.index(events.len() - begin + 1);
@@ -139,43 +146,48 @@ impl Trial {
             .collect()
     }
 
+    /// Opens what a cut left as any process would, and compares.
+    async fn after_cut(&self, folder: &Path, oracle: &Oracle) -> Findings {
+        match open(folder).await {
+            Ok(store) => {
+                madang::store::Store::close(&store).await;
+                let (sessions, mut oracle) = (self.sessions(), oracle.clone());
+                audit_file(folder, &sessions, &mut oracle, Moment::AfterDeath).await
+            }
+            Err(error) => damaged(format!("the database does not open: {error}")),
+        }
+    }
+
     /// Starts a runtime on what the cut left, and lets every chat come to rest.
-    async fn resume(&self, folder: &Path, oracle: &Oracle) -> Findings {
-        let mut findings = Findings::default();
+    async fn resume(&self, folder: &Path, mut oracle: Oracle) -> Findings {
+        let sessions = self.sessions();
+        let mut findings = audit_file(folder, &sessions, &mut oracle, Moment::AfterDeath).await;
         let store = match open(folder).await {
             Ok(store) => store,
-            Err(error) => {
-                findings.damaged.insert(format!("the database does not open again: {error}"));
-                return findings;
-            }
+            Err(error) => return damaged(format!("the database does not open again: {error}")),
         };
         // What is answered from here on is said as well.
-        let said = Arc::new(Mutex::new(oracle.clone()));
-        let notes = said.clone();
-        let say: Say = Arc::new(move |line| noted(&notes).note(line));
-        let runtime = match TestRuntime::start(folder, store, Points::default(), None, say).await {
-            Ok(runtime) => runtime,
-            Err(error) => {
-                findings.damaged.insert(format!("no runtime starts on the database: {error}"));
-                return findings;
-            }
+        let scene = self.scene(oracle, Arc::new(|_| ()));
+        let life = match scene.begin(store).await {
+            Ok(life) => life,
+            Err(error) => return damaged(format!("no runtime starts on the database: {error}")),
         };
-        for number in 0..self.chats {
-            if let Err(error) = Chat::open(&runtime, number).await {
-                findings.stuck.insert(format!("chat {number} does not open again: {error}"));
-            }
+        if tokio::time::timeout(PATIENCE, life.rests()).await.is_err() {
+            findings.find(Counter::Stuck, "chats do not come to rest".to_owned());
         }
-        if let Err(error) = runtime.shutdown().await {
-            findings.stuck.insert(error.to_string());
+        if !life.shut_down().await {
+            findings.find(Counter::Stuck, "something goes on behind the shutdown".to_owned());
         }
-        let oracle = noted(&said).clone();
-        findings.add(audit(folder, &oracle, Moment::AtRest).await);
+        let mut oracle = scene.witness.oracle().clone();
+        findings.add(audit_file(folder, &sessions, &mut oracle, Moment::AtRest).await);
         findings
     }
 }
 
-fn noted(oracle: &Mutex<Oracle>) -> MutexGuard<'_, Oracle> {
-    oracle.lock().unwrap_or_else(PoisonError::into_inner)
+fn damaged(what: String) -> Findings {
+    let mut findings = Findings::default();
+    findings.find(Counter::Damaged, what);
+    findings
 }
 
 impl Synced {
@@ -191,30 +203,6 @@ impl Synced {
 
 fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.vfs(vfs::NAME).pragma("wal_autocheckpoint", LOG_PAGES)
-}
-
-async fn chat(runtime: TestRuntime, trial: Trial, number: u64) {
-    let mut dice = Dice::new(trial.seed ^ (number << 32));
-    let mut chat = Chat::open(&runtime, number).await.expect("a new chat opens");
-    for turn in 0..trial.turns {
-        let plan = TurnPlan::draw(&mut dice, &format!("1.{number}.{turn}"), &Act::STORED);
-        chat.turn(&plan, &mut dice).await.expect("a turn ends");
-    }
-}
-
-/// Opens what a cut left as any process would, and compares.
-async fn after_cut(folder: &Path, oracle: &Oracle) -> Findings {
-    match open(folder).await {
-        Ok(store) => {
-            madang::store::Store::close(&store).await;
-            audit(folder, oracle, Moment::AfterDeath).await
-        }
-        Err(error) => {
-            let mut findings = Findings::default();
-            findings.damaged.insert(format!("the database does not open: {error}"));
-            findings
-        }
-    }
 }
 
 /// Opens a database. A process that is being started beside this one may still hold the lock of the store before it, until

@@ -5,31 +5,25 @@
 //! for others; actors are killed; the process dies and begins again on the same store. Nothing else is random: one seed is
 //! one schedule, and the hash of its trace is the same each time.
 //!
-//! At the end everything comes to rest in one calm life, and an witness compares what people were told and what tools did
+//! At the end everything comes to rest in one calm life, and the audit compares what people were told and what tools did
 //! with what the store has: nothing acknowledged is lost, nothing is done twice or unasked, every call has exactly one
 //! outcome, and what was told is what is stored.
 //!
 //! Invariants: nothing here reads a clock or a random number of the machine, iterates over a map with a random order, or
 //! starts a thread. Ids hold random bytes and so are traced as the order in which they appeared.
 
-mod audit;
-mod clock;
-mod fate;
-mod heard;
-mod model;
-mod person;
-mod plan;
-mod tools;
-mod trace;
-mod weather;
-mod witness;
 mod world;
 
-use crate::{audit::Findings, dice::Dice, mistakes::Mistake};
-use audit::Facts;
-use fate::Fate;
-use plan::LifePlan;
+use crate::{
+    audit::Findings,
+    dice::Dice,
+    mistakes::Mistake,
+    workload::{Fate, LifePlan, SessionPlan},
+};
 use world::World;
+
+/// Turns of all sessions in one life.
+const TURNS_A_LIFE: u64 = 24;
 
 /// A run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,25 +80,27 @@ impl Simulation {
     #[must_use]
     pub fn run(&self) -> SimulationReport {
         let mut dice = Dice::new(self.seed);
-        let sessions = plan::sessions(&mut dice, self.sessions);
-        let fate = Fate::new(dice.next(), self.tail);
-        let world = World::new(fate, sessions.clone(), self.mistake);
+        let count = (2 + dice.index(4)).min(self.sessions.max(1));
+        let sessions = SessionPlan::draw(&mut dice, count);
+        let fate = Fate::paused(dice.next(), self.tail);
+        let world = World::new(fate, sessions, self.mistake);
         let mut figures = SimulationReport::default();
         // A life that begins no turn at all is possible; thousands in a row are not.
         let most = self.turns.saturating_mul(4) + 8;
         while world.turns() < self.turns && figures.lives < most {
             let left = self.turns - world.turns();
-            let life = LifePlan::draw(&mut dice, figures.lives, sessions.len(), left);
+            let life = LifePlan::draw(&mut dice, figures.lives, count, left.min(TURNS_A_LIFE));
             figures.deaths += u64::from(world.live(life) == world::End::Died);
             figures.lives += 1;
         }
         world.rest();
         figures.lives += 1;
         figures.turns = world.turns();
-        figures.findings = judge(&world);
-        figures.handlers = world.witness.told().begun.len() as u64;
-        figures.retracted = world.witness.told().retracted;
-        (figures.hash, figures.lines, figures.tail) = world.fate.traced();
+        figures.findings = world.judge();
+        let oracle = world.scene.witness.oracle();
+        figures.handlers = oracle.begun.values().map(Vec::len).sum::<usize>() as u64;
+        figures.retracted = oracle.retracted;
+        (figures.hash, figures.lines, figures.tail) = world.scene.fate.traced();
         figures
     }
 
@@ -128,21 +124,4 @@ impl Simulation {
         }
         shortest
     }
-}
-
-fn judge(world: &World) -> Findings {
-    let threads = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime without drivers needs no more than memory");
-    let told = world.witness.told();
-    let mut findings = told.findings.clone();
-    let values = world.store.connection().values();
-    let facts = Facts::read(&world.store, values, &world.sessions, &mut findings);
-    match threads.block_on(facts) {
-        Ok(facts) => facts.compare(&told, &mut findings),
-        Err(error) => {
-            findings.damaged.insert(error.to_string());
-        }
-    }
-    findings
 }

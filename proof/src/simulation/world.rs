@@ -1,50 +1,23 @@
 //! The lives of a run: one after the other on the same store, each on a thread and a clock of its own.
 
-use std::{collections::BTreeMap, future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
-use madang::{
-    Clock as _, Limits, Runtime, TurnId,
-    error::{Bound, BuildError},
-    store::Store as _,
-};
-use madang_testing::{MemoryStore, RuntimeHooks as _, SessionHooks as _, SteppedStore};
-use tokio::{
-    task::JoinSet,
-    time::{sleep, timeout},
-};
+use madang::Limits;
+use madang_testing::MemoryStore;
+use tokio::time::sleep;
 
-use super::{
-    clock::PausedClock,
-    fate::Fate,
-    model::FickleModel,
-    person::Person,
-    plan::{LifePlan, SessionPlan, Victim},
-    tools,
-    weather::Weather,
-    witness::{Began, Witness},
-};
-use crate::mistakes::{
-    Mistake, MistakenClock, MistakenModel, MistakenSteps, tools as mistaken_tools,
+use crate::{
+    audit::{self, Counter, Findings},
+    mistakes::Mistake,
+    oracle::{Began, Witness},
+    workload::{Fate, Life, LifePlan, Scene, SessionPlan, memory_rows},
 };
 
 /// A run: what outlives each life of its runtime.
 #[derive(Debug)]
 pub(super) struct World {
-    pub(super) store: MemoryStore,
-    pub(super) fate: Fate,
-    pub(super) witness: Arc<Witness>,
-    pub(super) sessions: Arc<Vec<SessionPlan>>,
-    mistake: Option<Mistake>,
-}
-
-/// One life: a runtime, and what its people need.
-#[derive(Debug)]
-pub(super) struct Life {
-    pub(super) runtime: Runtime,
-    pub(super) fate: Fate,
-    pub(super) witness: Arc<Witness>,
-    pub(super) sessions: Arc<Vec<SessionPlan>>,
-    mistake: Option<Mistake>,
+    store: MemoryStore,
+    pub(super) scene: Scene,
 }
 
 /// How a life ended.
@@ -56,25 +29,17 @@ pub(super) enum End {
     Died,
 }
 
-/// No life takes so long by its own clock.
-const ENDLESS: Duration = Duration::from_secs(3_600);
-
 impl World {
     pub(super) fn new(fate: Fate, sessions: Vec<SessionPlan>, mistake: Option<Mistake>) -> Self {
-        Self {
-            store: MemoryStore::new(),
-            fate,
-            witness: Arc::default(),
-            sessions: Arc::new(sessions),
-            mistake,
-        }
+        let (sessions, witness) = (Arc::new(sessions), Witness::default());
+        let scene = Scene { sessions, fate, witness, mistake, limits: limits() };
+        Self { store: MemoryStore::new(), scene }
     }
 
     /// Counts the turns that began.
     pub(super) fn turns(&self) -> u64 {
-        let told = self.witness.told();
-        let began = |told: &Option<Began>| matches!(told, Some(Began::Yes(_)));
-        told.asks.iter().filter(|asked| began(&asked.told)).count() as u64
+        let oracle = self.scene.witness.oracle();
+        oracle.asks.iter().filter(|asked| matches!(asked.told, Some(Began::Yes(_)))).count() as u64
     }
 
     /// Lives as planned.
@@ -87,39 +52,31 @@ impl World {
                 biased;
                 end = lives => end,
                 () = sleep(dies_after) => {
-                    self.fate.note(format_args!("the process dies"));
+                    self.scene.fate.note(format_args!("the process dies"));
                     End::Died
                 }
             }
         });
-        let threads = tokio::runtime::Builder::new_current_thread().build();
-        let threads = threads.expect("a runtime without drivers needs no more than memory");
-        self.witness.loses(&threads.block_on(self.open_turns()));
+        let open = at_once(audit::open_turns(&self.store)).unwrap_or_default();
+        self.scene.witness.oracle().loses(&open);
         end
-    }
-
-    /// The turns that the store has as open, and whether it has that each was dismissed.
-    async fn open_turns(&self) -> BTreeMap<TurnId, bool> {
-        let mut open = BTreeMap::new();
-        for interrupted in self.store.interrupted().await.unwrap_or_default() {
-            if let Ok(Some(stored)) = self.store.session(&interrupted.session).await {
-                open.extend(stored.open_turn.map(|turn| (turn.turn, turn.is_dismissed)));
-            }
-        }
-        open
     }
 
     /// Lives once more, and nothing goes wrong: everything comes to rest, and is heard to its end.
     pub(super) fn rest(&self) {
         self.on_a_thread(true, async {
             let Some(life) = self.begin().await else { return };
-            for number in 0..self.sessions.len() {
-                let Some(person) = Person::open(&life, number).await else { continue };
-                person.rest().await;
-                person.read_to_the_end().await;
-            }
-            self.shut_down(&life).await;
+            life.rests().await;
+            life.shut_down().await;
         });
+    }
+
+    /// Compares what is there with what is known.
+    pub(super) fn judge(&self) -> Findings {
+        let effects = memory_rows(&self.store.connection());
+        let oracle = self.scene.witness.oracle();
+        let moment = audit::Moment::AtRest;
+        at_once(audit::audit(&self.store, effects, &self.scene.sessions, &oracle, moment))
     }
 
     /// Everything of a life happens on this thread; at its end whatever still runs is dropped.
@@ -129,12 +86,13 @@ impl World {
             .start_paused(true)
             .build()
             .expect("a runtime without a driver for input needs no more than memory");
+        let fate = &self.scene.fate;
         #[cfg(feature = "failpoints")]
-        self.fate.steer();
+        fate.steer();
         let end = threads.block_on(async {
-            self.fate.begin(is_calm);
+            fate.begin(is_calm);
             let end = lives.await;
-            self.fate.end();
+            fate.end();
             end
         });
         drop(threads);
@@ -145,111 +103,32 @@ impl World {
 
     async fn to_the_end(&self, plan: LifePlan) -> End {
         let Some(life) = self.begin().await else { return End::Died };
-        let mut people = JoinSet::new();
-        for (number, visits) in plan.visits.into_iter().enumerate() {
-            let life = life.clone();
-            people.spawn(async move {
-                if let Some(person) = Person::open(&life, number).await {
-                    person.live(visits).await;
-                }
-            });
-        }
-        let killer = tokio::spawn(life.clone().kill(plan.kills));
-        let all = timeout(ENDLESS, async { while people.join_next().await.is_some() {} }).await;
+        let killer = tokio::spawn(life.clone().kills(plan.kills));
+        let has_ended = life.visits(plan.visits).await;
         killer.abort();
-        if all.is_err() {
-            self.witness.finds(|found| &mut found.stuck, "a life did not end".to_owned());
-            return End::Died;
-        }
-        self.shut_down(&life).await
+        if has_ended && life.shut_down().await { End::Orderly } else { End::Died }
     }
 
     /// Starts a runtime on the store, however often it takes.
     async fn begin(&self) -> Option<Arc<Life>> {
         for _ in 0..100 {
-            match self.start().await {
-                Ok(runtime) => {
-                    self.fate.note(format_args!("a life begins"));
-                    return Some(Arc::new(Life {
-                        runtime,
-                        fate: self.fate.clone(),
-                        witness: self.witness.clone(),
-                        sessions: self.sessions.clone(),
-                        mistake: self.mistake,
-                    }));
-                }
+            match self.scene.begin(self.store.clone()).await {
+                Ok(life) => return Some(life),
                 Err(error) => {
-                    self.fate.note(format_args!("no life begins: {error}"));
+                    self.scene.fate.note(format_args!("no life begins: {error}"));
                     sleep(Duration::from_millis(50)).await;
                 }
             }
         }
-        self.witness.finds(|found| &mut found.stuck, "no life begins".to_owned());
+        self.scene.witness.finds(Counter::Stuck, "no life begins".to_owned());
         None
-    }
-
-    async fn start(&self) -> Result<Runtime, BuildError> {
-        let mistake = self.mistake;
-        let store = SteppedStore::new(self.store.clone(), MistakenSteps::new(mistake));
-        let tools = tools::all(&self.fate, &self.witness);
-        let clock = PausedClock(self.fate.clone());
-        let began = clock.now();
-        let model = FickleModel(self.fate.clone());
-        Runtime::builder()
-            .model(MistakenModel { model, mistake })
-            .store(SteppedStore::new(store, Weather(self.fate.clone())))
-            .tools(mistaken_tools(tools, mistake))
-            .clock(MistakenClock { clock, mistake, began })
-            .time_zone("UTC")
-            .limits(limits())
-            .start()
-            .await
-    }
-
-    async fn shut_down(&self, life: &Life) -> End {
-        if let Err(error) = life.runtime.shutdown().await {
-            self.fate.note(format_args!("{error}"));
-            return End::Died;
-        }
-        self.fate.note(format_args!("a life ends"));
-        // Actors that were told to end do so a moment later.
-        sleep(Duration::from_millis(50)).await;
-        let held: Vec<_> =
-            Bound::ALL.into_iter().filter(|bound| life.runtime.held(*bound) > 0).collect();
-        let tasks = life.runtime.running_tasks();
-        if !held.is_empty() || tasks > 0 {
-            let what = format!("held after the shutdown: {held:?}, {tasks} tasks");
-            self.witness.finds(|found| &mut found.stuck, what);
-        }
-        End::Orderly
     }
 }
 
-impl Life {
-    /// Whether people make this mistake.
-    pub(super) fn makes(&self, mistake: Mistake) -> bool {
-        self.mistake == Some(mistake)
-    }
-
-    async fn kill(self: Arc<Self>, kills: Vec<(Duration, Victim)>) {
-        for (wait, victim) in kills {
-            sleep(wait).await;
-            self.fate.note(format_args!("{victim:?} is killed"));
-            let tree = self.runtime.actors();
-            match victim {
-                Victim::Session(number) => {
-                    let plan = &self.sessions[number];
-                    if let Ok(session) = self.runtime.session(plan.user, &plan.name).await {
-                        session.kill();
-                    }
-                }
-                Victim::Confirm => tree.confirm.actor().kill(),
-                Victim::Dispatcher => tree.dispatcher.actor().kill(),
-                Victim::Store => tree.store_actor.actor().kill(),
-                Victim::Llm => tree.llm.actor().kill(),
-            }
-        }
-    }
+/// Awaits what a store in memory answers at once.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let threads = tokio::runtime::Builder::new_current_thread().build();
+    threads.expect("a runtime without drivers needs no more than memory").block_on(future)
 }
 
 /// Bounds that are met often, and times that pass soon.

@@ -2,7 +2,7 @@
 
 use madang_proof::{
     dice::Dice,
-    test_runtime::{Act, TurnPlan},
+    workload::{Act, TurnPlan},
 };
 
 #[test]

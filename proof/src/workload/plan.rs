@@ -3,10 +3,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::dice::Dice;
 
 /// What a tool of the test runtime does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Act {
     /// Writes two rows. Asks nobody.
     Save,
@@ -26,8 +28,6 @@ impl Act {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Mail, Self::Look];
-    /// Those whose effects are all in the database.
-    pub const STORED: [Self; 5] = [Self::Save, Self::Erase, Self::Breach, Self::Panic, Self::Look];
 
     /// The name of its tool.
     #[must_use]
@@ -48,10 +48,10 @@ impl Act {
         Self::ALL.into_iter().find(|act| act.name() == name)
     }
 
-    /// Its rows are to be in the database where it took effect.
+    /// Whether a person must say yes.
     #[must_use]
-    pub const fn has_rows(self) -> bool {
-        matches!(self, Self::Save | Self::Erase)
+    pub const fn asks(self) -> bool {
+        matches!(self, Self::Erase)
     }
 }
 

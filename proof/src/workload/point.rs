@@ -1,10 +1,5 @@
 //! The points at which a process can be made to die: wherever the runtime meets its model, its store or its tools.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::SeqCst},
-};
-
 use rustix::process::{Signal, getpid, kill_process};
 
 /// Where the process can die.
@@ -89,23 +84,29 @@ impl Point {
     }
 }
 
-/// Knows at which point the process dies, if at any. Cheap to clone.
-#[derive(Debug, Clone, Default)]
-pub struct Points(Option<(Point, Arc<AtomicU32>)>);
+/// The point at which the process dies, and after how many passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Death {
+    point: Point,
+    left: u32,
+}
 
-impl Points {
+impl Death {
     /// Reads `POINT:N`: the process dies when it passes the point for the N-th time.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let (name, count) = text.split_once(':')?;
         let point = Point::ALL.into_iter().find(|point| point.name() == name)?;
-        Some(Self(Some((point, Arc::new(AtomicU32::new(count.parse().ok()?))))))
+        Some(Self { point, left: count.parse().ok()? })
     }
 
-    /// Dies here, if it is time.
-    pub fn pass(&self, point: Point) {
-        let Some((deadly, left)) = &self.0 else { return };
-        if *deadly == point && left.fetch_sub(1, SeqCst) == 1 {
+    /// Ends the process here, if it is time.
+    pub(super) fn pass(&mut self, point: Point) {
+        if self.point != point {
+            return;
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
             // The way the driver kills, so that nothing is flushed, closed or unwound.
             kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
             // The signal may find another thread first; this one goes no further.

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
 use madang::{
@@ -12,34 +11,32 @@ use madang::{
     ledger::{CallRecord, Effect},
 };
 
-use super::{audit::Session, clock::MORNING};
-use crate::audit::Findings;
+use super::{Counter, Findings, Moment, facts::Session};
 
 /// Everything that a reader of one session heard, and when.
-pub(super) type Heard = [(Duration, Arc<SessionEvent>)];
+pub(super) type Heard = [(Timestamp, Arc<SessionEvent>)];
 
 /// No event tells of a moment that has not come, and none of a turn tells of one before it was asked for.
 pub(super) fn compare_times(
     heard: &Heard,
-    began: &BTreeMap<TurnId, Duration>,
+    began: &BTreeMap<TurnId, Timestamp>,
     findings: &mut Findings,
 ) {
-    let moment = |at: Duration| Timestamp::from_millis(MORNING).after(at);
     for (at, event) in heard {
-        let is_early = began.get(&event.turn).is_some_and(|asked| event.at < moment(*asked));
-        if event.at > moment(*at) || is_early {
-            let what = format!("heard at {:?} that it happened at {:?}", moment(*at), event.at);
-            findings.misreported.insert(what);
+        let is_early = began.get(&event.turn).is_some_and(|asked| event.at < *asked);
+        if event.at > *at || is_early {
+            let what = format!("heard at {at:?} that it happened at {:?}", event.at);
+            findings.find(Counter::Misreported, what);
         }
     }
 }
 
 impl Session {
     /// What the reader heard is what is stored: each entry and each end once and in order, as it stands.
-    pub(super) fn compare_heard(&self, heard: &Heard, findings: &mut Findings) {
+    pub(super) fn compare_heard(&self, heard: &Heard, moment: Moment, findings: &mut Findings) {
         let name = &self.stored.row.session;
         if !heard.is_sorted_by_key(|(_, event)| event.cursor) {
-            findings.misreported.insert(format!("{name} was not told in order"));
+            findings.find(Counter::Misreported, format!("{name} was not told in order"));
         }
         let mut told = BTreeMap::<EventCursor, Vec<&SessionEvent>>::new();
         for (_, event) in heard {
@@ -54,10 +51,11 @@ impl Session {
                 events.filter(|event| tells(&event.kind, &message.content)).collect();
             let what = || format!("{name} {place}: stored {message:?}, told {events:?}");
             match events.as_slice() {
-                [] => drop(findings.lost.insert(what())),
+                [] if moment == Moment::AfterDeath => {}
+                [] => findings.find(Counter::Lost, what()),
                 [event] if is_same(event, message) => {}
-                [_] => drop(findings.misreported.insert(what())),
-                _ => drop(findings.doubled.insert(what())),
+                [_] => findings.find(Counter::Misreported, what()),
+                _ => findings.find(Counter::Doubled, what()),
             }
         }
         for entry in &self.story.entries {
@@ -73,9 +71,12 @@ impl Session {
                     && matches!(&event.kind, EventKind::Error { error, .. } if Some(error) == end.error.as_ref())
             });
             let (ends, errors) = (ends.count(), errors.count());
-            if (ends, errors) != (1, usize::from(end.error.is_some())) {
+            let (most, is_dead) =
+                ((1, usize::from(end.error.is_some())), moment == Moment::AfterDeath);
+            let is_part = ends <= most.0 && errors <= most.1;
+            if (ends, errors) != most && !(is_dead && is_part) {
                 let what = format!("{name} {place}: {end:?} was told {ends} and {errors} times");
-                findings.misreported.insert(what);
+                findings.find(Counter::Misreported, what);
             }
         }
         for (_, event) in heard {
@@ -89,7 +90,7 @@ impl Session {
                     | EventKind::TurnEnded { .. }
             );
             if is_kept && !places.contains(&event.cursor) {
-                findings.lost.insert(format!("{name} {}: told {event:?}", event.cursor));
+                findings.find(Counter::Lost, format!("{name} {}: told {event:?}", event.cursor));
             }
         }
     }

@@ -3,21 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    IdempotencyKey, OnDismiss, Session, TurnId, TurnOptions, UserId,
+    Clock as _, IdempotencyKey, OnDismiss, Session, TurnId, TurnOptions, UserId,
     approval::{Answer, Asker, Decision, Digest, Question},
-    error::{AnswerError, ClearError, DismissError, SessionError},
+    error::{ClearError, DismissError, ResolveError, SessionError},
     event::{EventCursor, EventKind, StreamItem},
+    ledger::EffectResolution,
 };
 use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    plan::{Before, Visit},
-    witness::{Asked, Began},
-    world::Life,
+    Act, Life, Point,
+    visits::{Before, Visit},
 };
-use crate::mistakes::Mistake;
+use crate::{
+    audit::Counter,
+    mistakes::Mistake,
+    oracle::{Answered, Asked, Began, Line, Verdict, token_of},
+};
 
 /// A person tries again after so long.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -33,7 +37,7 @@ pub(super) struct Person {
 impl Person {
     /// Opens the session, however often it takes. `None` where the runtime is closed.
     pub(super) async fn open(life: &Arc<Life>, number: usize) -> Option<Self> {
-        let plan = &life.sessions[number];
+        let plan = &life.scene.sessions[number];
         loop {
             let failed = match life.runtime.session(plan.user, &plan.name).await {
                 Ok(session) => return Some(Self { life: life.clone(), number, session }),
@@ -41,8 +45,7 @@ impl Person {
                 Err(failed) => failed,
             };
             if let SessionError::Foreign(session) = failed {
-                life.witness
-                    .finds(|found| &mut found.lost, format!("session {session} is another's"));
+                life.finds(Counter::Lost, format!("session {session} is another's"));
                 return None;
             }
             sleep(AGAIN).await;
@@ -76,7 +79,7 @@ impl Person {
                 Ok(Some(turn)) => {
                     let id = turn.id();
                     if let Ok(end) = turn.ended().await {
-                        self.life.witness.told().ends.push((id, end.ending));
+                        self.note(Line::Ended { turn: id, ending: end.ending });
                     }
                 }
                 Err(_) => {}
@@ -85,18 +88,42 @@ impl Person {
         }
     }
 
-    /// Hears what there is, until nothing more comes.
+    /// Answers what is still asked, waits until no turn runs, and hears what there is, until nothing more comes.
     pub(super) async fn read_to_the_end(&self) {
-        let over = CancellationToken::new();
-        let reading = tokio::spawn(self.clone().read(over.clone(), TaskTracker::new()));
-        sleep(Duration::from_secs(10)).await;
+        let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
+        self.rest().await;
+        loop {
+            self.life.scene.fate.listens().await;
+            let Ok(state) = self.session.state().await else { continue };
+            let last = state.messages.last().map(|last| EventCursor::of_entry(last.seq));
+            if last <= self.life.scene.witness.oracle().read_to.get(&self.number).copied() {
+                break;
+            }
+        }
         over.cancel();
-        drop(reading.await);
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    fn note(&self, line: Line) {
+        self.life.scene.witness.note(line);
+    }
+
+    fn options(&self, asked: &Asked) -> TurnOptions {
+        let key = || IdempotencyKey::new(asked.text.lines().next().unwrap_or("key")).ok();
+        TurnOptions {
+            asker: Asker::Person,
+            on_dismiss: asked.on_dismiss,
+            time_zone: Some("UTC".into()),
+            key: asked.is_keyed.then(key).flatten(),
+            ..TurnOptions::default()
+        }
     }
 
     async fn visit(&self, visit: &Visit) {
-        let (fate, witness) = (&self.life.fate, &self.life.witness);
-        sleep(visit.pause).await;
+        let fate = &self.life.scene.fate;
+        fate.waits(visit.pause).await;
         match visit.before {
             Before::Nothing => {}
             Before::Clears => {
@@ -110,43 +137,39 @@ impl Person {
                 fate.note(format_args!("{} revokes: {}", self.number, revoked.is_ok()));
                 self.revoked(revoked.is_ok());
             }
+            Before::Resolves => self.resolves().await,
         }
-        let text = visit.plan.to_string();
-        let key = || IdempotencyKey::new(text.lines().next().unwrap_or("key")).ok();
-        let mut options = TurnOptions {
-            asker: Asker::Person,
+        let asked = Asked {
+            session: self.number,
+            text: visit.plan.to_string(),
+            at: fate.now(),
             on_dismiss: visit.on_dismiss,
-            time_zone: Some("UTC".into()),
-            key: visit.is_repeated.then(key).flatten(),
-            ..TurnOptions::default()
+            is_keyed: visit.is_repeated,
+            told: None,
         };
-        let keyed = options.key.is_some().then(|| options.clone());
-        let place = witness.asks(self.number, &text, fate.now(), keyed);
+        let (text, mut options) = (asked.text.clone(), self.options(&asked));
         fate.note(format_args!("{} asks {text:?}", self.number));
+        let place = self.life.scene.witness.asks(asked);
         let asked = self.session.send_with(text.clone(), options.clone()).await;
+        fate.pass(Point::TurnBegan, format_args!("{} is told of its turn", self.number));
         let told = match &asked {
             Ok(turn) => Began::Yes(turn.id()),
             Err(refused) => Began::of(refused),
         };
-        match &asked {
-            Ok(turn) => {
-                fate.note(format_args!("{} is told that {} begins", self.number, turn.id()))
-            }
-            Err(refused) => fate.note(format_args!("{} is told {refused:?}", self.number)),
-        }
-        witness.told().asks[place].told = Some(told);
+        fate.note(format_args!("{} is told {told:?}", self.number));
+        self.note(Line::Asked { place, told });
         if visit.is_repeated {
             self.again(place).await;
         }
         let Ok(turn) = asked else { return };
         let id = turn.id();
         if let Some(patience) = visit.leaves_after {
-            sleep(patience).await;
+            fate.waits(patience).await;
             self.dismiss((visit.on_dismiss == OnDismiss::Stop).then_some(id)).await;
         }
         if let Ok(end) = turn.ended().await {
             fate.note(format_args!("{} hears the end {:?}", self.number, end.ending));
-            witness.told().ends.push((id, end.ending));
+            self.note(Line::Ended { turn: id, ending: end.ending });
         }
         if self.life.makes(Mistake::FrontEndSubmitsTwice) {
             options.key = None;
@@ -156,8 +179,8 @@ impl Person {
 
     /// Submits what was submitted under a key in a life before: it begins nothing twice.
     async fn comes_back(&self) {
-        let is_own = |asked: &Asked| asked.session == self.number && asked.keyed.is_some();
-        let place = self.life.witness.told().asks.iter().rposition(is_own);
+        let is_own = |asked: &Asked| asked.session == self.number && asked.is_keyed;
+        let place = self.life.scene.witness.oracle().asks.iter().rposition(is_own);
         if let Some(place) = place {
             self.again(place).await;
             self.rest().await;
@@ -166,44 +189,82 @@ impl Person {
 
     /// Submits the same again under the same key: it is the same turn.
     async fn again(&self, place: usize) {
-        let (text, options, first) = {
-            let asked = &mut self.life.witness.told().asks[place];
-            let first = asked.told.unwrap_or(Began::Perhaps);
-            if first == Began::No {
-                // From here on this submit may begin it, also where the process dies before that says so.
-                asked.told = Some(Began::Perhaps);
-            }
-            (asked.text.clone(), asked.keyed.clone().unwrap_or_default(), first)
-        };
-        let again = match self.session.send_with(text, options).await {
+        let asked = self.life.scene.witness.oracle().asks[place].clone();
+        let first = asked.told.unwrap_or(Began::Perhaps);
+        if first == Began::No {
+            // From here on this submit may begin it, also where the process dies before that says so.
+            self.note(Line::Asked { place, told: Began::Perhaps });
+        }
+        let again = match self.session.send_with(&*asked.text, self.options(&asked)).await {
             Ok(turn) => Began::Yes(turn.id()),
             Err(refused) => Began::of(&refused),
         };
-        self.life.fate.note(format_args!("{} asks again: {again:?}", self.number));
+        self.life.scene.fate.note(format_args!("{} asks again: {again:?}", self.number));
         let told = match (first, again) {
             (Began::Yes(first), Began::Yes(again)) if first != again => {
                 let what = format!("turn {first} began again as {again}");
-                self.life.witness.finds(|found| &mut found.doubled, what);
+                self.life.finds(Counter::Doubled, what);
                 Began::Yes(first)
             }
             (Began::Yes(turn), _) | (_, Began::Yes(turn)) => Began::Yes(turn),
             (Began::Perhaps, _) | (_, Began::Perhaps) => Began::Perhaps,
             (Began::No, Began::No) => Began::No,
         };
-        self.life.witness.told().asks[place].told = Some(told);
+        self.note(Line::Asked { place, told });
     }
 
     /// From here on no standing approval of the session covers anything that was given before.
     fn revoked(&self, is_so: bool) {
         if is_so {
-            let at = self.life.fate.now();
-            self.life.witness.told().revoked.push((self.number, at));
+            self.note(Line::Revoked { session: self.number, at: self.life.scene.fate.now() });
+        }
+    }
+
+    /// Looks whether letters of unknown fate were sent, and says so; sometimes says the contrary as well, which must not
+    /// count. While a handler runs there is nothing to see yet, and none may say so.
+    async fn resolves(&self) {
+        let fate = &self.life.scene.fate;
+        for row in self.session.unresolved().await.unwrap_or_default() {
+            let (call, token) = (row.call, token_of(&row.arguments).unwrap_or_default());
+            let resolution = {
+                let oracle = self.life.scene.witness.oracle();
+                let begun = oracle.begun.get(&call).into_iter().flatten();
+                let sent = oracle.letters.get(&token).is_some_and(|calls| calls.contains(&call));
+                if sent {
+                    EffectResolution::TookEffect
+                } else if begun.into_iter().any(|begun| begun.is_running) {
+                    continue;
+                } else {
+                    EffectResolution::DidNot
+                }
+            };
+            if Act::of_tool(&row.name) != Some(Act::Mail) {
+                continue;
+            }
+            let contrary = match resolution {
+                EffectResolution::TookEffect => EffectResolution::DidNot,
+                EffectResolution::DidNot => EffectResolution::TookEffect,
+            };
+            for resolution in [resolution, contrary] {
+                if resolution == contrary && fate.below(2) == 0 {
+                    break;
+                }
+                self.note(Line::Resolves { call, resolution });
+                let told = self.session.resolve(call, resolution).await;
+                fate.note(format_args!("{} resolves {call}: {told:?}", self.number));
+                match told {
+                    Ok(()) => self.note(Line::Resolved { call, resolution }),
+                    Err(ResolveError::NotUnknown { .. }) => {}
+                    // The first may be stored or not: the contrary would be a lie.
+                    Err(_) => break,
+                }
+            }
         }
     }
 
     /// Leaves the turn that runs, if one does. Nothing more may begin of one that stops then.
     async fn dismiss(&self, stops: Option<TurnId>) {
-        let (fate, witness) = (&self.life.fate, &self.life.witness);
+        let fate = &self.life.scene.fate;
         let runs = match self.session.turn().await {
             Ok(Some(turn)) => turn.id(),
             Ok(None) | Err(_) => return,
@@ -211,22 +272,21 @@ impl Person {
         let dismissed: Result<(), DismissError> = self.session.dismiss().await;
         fate.note(format_args!("{} leaves: {}", self.number, dismissed.is_ok()));
         if dismissed.is_ok() && stops == Some(runs) {
-            let at = fate.now();
-            witness.told().dismissed.entry(runs).or_insert(at);
+            self.note(Line::Dismissed { turn: runs, at: fate.now() });
         }
     }
 
     /// Reads what happens from where this session was read to, and goes away and comes back now and then.
     async fn read(self, over: CancellationToken, tasks: TaskTracker) {
-        let (life, number) = (&self.life, self.number);
+        let (scene, number) = (&self.life.scene, self.number);
         while !over.is_cancelled() {
-            let read_to =
-                life.witness.told().read_to.get(&number).copied().unwrap_or(EventCursor::START);
+            let read_to = scene.witness.oracle().read_to.get(&number).copied();
+            let read_to = read_to.unwrap_or(EventCursor::START);
             let Ok(mut events) = self.session.subscribe_after(read_to).await else {
                 sleep(AGAIN).await;
                 continue;
             };
-            while !life.fate.fails_once_in(40) {
+            while !scene.fate.fails_once_in(40) {
                 let item = tokio::select! {
                     biased;
                     item = events.next() => item,
@@ -234,24 +294,21 @@ impl Person {
                 };
                 let Some(item) = item else { break };
                 let StreamItem::Event(event) = item else {
-                    life.fate.note(format_args!("{number} hears {}", name_of(&item)));
+                    scene.fate.note(format_args!("{number} hears {}", name_of(&item)));
                     continue;
                 };
-                life.fate.note(format_args!(
-                    "{number} hears {} {} {}",
-                    event.cursor,
-                    event.turn,
-                    Kind(&event.kind)
-                ));
-                if life.makes(Mistake::FrontEndMissesEvents) && life.fate.below(8) == 0 {
-                    life.witness.told().read_to.insert(number, event.cursor);
+                let what = Kind(&event.kind);
+                let what = format_args!("{number} hears {} {} {what}", event.cursor, event.turn);
+                scene.fate.note(what);
+                if self.life.makes(Mistake::FrontEndMissesEvents) && scene.fate.below(8) == 0 {
+                    self.note(Line::Missed { session: number, cursor: event.cursor });
                     continue;
                 }
-                let at = life.fate.now();
-                let mut told = life.witness.told();
-                told.heard.entry(number).or_default().push((at, event.clone()));
-                told.read_to.insert(number, event.cursor);
-                drop(told);
+                if matches!(event.kind, EventKind::ToolCallEnded { .. }) {
+                    scene.fate.pass(Point::OutcomeHeard, format_args!("{number} hears an outcome"));
+                }
+                let at = scene.fate.now();
+                self.note(Line::Heard { session: number, at, event: event.clone() });
                 if let EventKind::ConfirmationAsked { question } = &event.kind {
                     tasks.spawn(self.clone().answer(question.clone()));
                 }
@@ -261,14 +318,15 @@ impl Person {
 
     /// Answers as fate wants, and sometimes more than once.
     async fn answer(self, question: Question) {
-        let fate = &self.life.fate;
+        let fate = &self.life.scene.fate;
+        fate.pass(Point::QuestionSeen, format_args!("{} sees a question", self.number));
         let wait = match fate.below(12) {
             0..6 => 0,
             6..11 => fate.below(30),
             // Longer than the question stays open.
             _ => fate.below(4_000),
         };
-        sleep(Duration::from_millis(wait)).await;
+        fate.waits(Duration::from_millis(wait)).await;
         if fate.below(8) == 0 {
             self.strangers_answer(&question).await;
         }
@@ -284,7 +342,7 @@ impl Person {
     }
 
     fn decision(&self, question: &Question) -> Decision {
-        let fate = &self.life.fate;
+        let fate = &self.life.scene.fate;
         match fate.below(16) {
             0..8 => Decision::Approve,
             8 => Decision::ApproveAlways,
@@ -298,18 +356,23 @@ impl Person {
     }
 
     async fn decide(&self, question: &Question, decision: Decision) {
-        let (fate, witness) = (&self.life.fate, &self.life.witness);
-        let (call, at) = (question.call, fate.now());
+        let fate = &self.life.scene.fate;
+        let call = question.call;
         fate.note(format_args!("{} decides {decision:?} on {call}", self.number));
+        let answered = Answered {
+            decision: decision.clone(),
+            shown: question.arguments.clone(),
+            at: fate.now(),
+            expires_at: question.expires_at,
+            told: None,
+        };
+        let place = self.life.scene.witness.decides(call, answered);
         let says_yes_itself = self.life.makes(Mistake::FrontEndSaysYes);
-        let place = witness.decides(question, &decision, at);
         let sent = if says_yes_itself { Decision::Approve } else { decision };
         let told = self.session.answer(question, sent).await;
-        fate.note(format_args!("{} is told {told:?} on {call}", self.number));
-        let mut book = witness.told();
-        if let Some(answered) = book.answers.get_mut(&call).and_then(|all| all.get_mut(place)) {
-            answered.told = Some(told);
-        }
+        let what = format_args!("{} is told {told:?} on {call}", self.number);
+        fate.pass(Point::QuestionAnswered, what);
+        self.note(Line::Decided { call, place, told: Verdict::of(&told) });
     }
 
     /// Others may not answer, and nobody may answer another question.
@@ -319,10 +382,10 @@ impl Person {
         for (user, digest) in [(stranger, question.digest), (self.session.user().clone(), other)] {
             let answer = Answer { call: question.call, digest, decision: Decision::Approve, user };
             let told = self.life.runtime.answer(answer).await;
-            self.life.fate.note(format_args!("a stranger is told {told:?}"));
-            if matches!(told, Ok(()) | Err(AnswerError::NotKnown)) && told.is_ok() {
+            self.life.scene.fate.note(format_args!("a stranger is told {told:?}"));
+            if told.is_ok() {
                 let what = format!("a stranger answered for {}", question.call);
-                self.life.witness.finds(|found| &mut found.unasked, what);
+                self.life.finds(Counter::Unasked, what);
             }
         }
     }

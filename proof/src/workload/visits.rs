@@ -4,56 +4,56 @@ use std::time::Duration;
 
 use madang::OnDismiss;
 
-use crate::{
-    dice::Dice,
-    test_runtime::{Act, TurnPlan},
-};
+use super::{Act, TurnPlan};
+use crate::dice::Dice;
 
 /// A session and its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SessionPlan {
-    pub(super) user: &'static str,
-    pub(super) name: String,
+pub struct SessionPlan {
+    pub(crate) user: &'static str,
+    pub(crate) name: String,
 }
 
 /// One life of the runtime: from its start to its end, or to its death.
 #[derive(Debug, Clone)]
-pub(super) struct LifePlan {
+pub struct LifePlan {
     /// What each session is used for, one visit after the other.
-    pub(super) visits: Vec<Vec<Visit>>,
+    pub(crate) visits: Vec<Vec<Visit>>,
     /// After so long it dies with all that runs; without, it is shut down when everybody is done.
-    pub(super) dies_after: Option<Duration>,
+    pub(crate) dies_after: Option<Duration>,
     /// Which actors are killed, each so long after what came before.
-    pub(super) kills: Vec<(Duration, Victim)>,
+    pub(crate) kills: Vec<(Duration, Victim)>,
 }
 
 /// One turn of a person.
 #[derive(Debug, Clone)]
-pub(super) struct Visit {
-    pub(super) plan: TurnPlan,
+pub struct Visit {
+    pub(crate) plan: TurnPlan,
     /// What the person does before.
-    pub(super) before: Before,
-    pub(super) pause: Duration,
+    pub(crate) before: Before,
+    pub(crate) pause: Duration,
     /// Submitted under a key, twice.
-    pub(super) is_repeated: bool,
+    pub(crate) is_repeated: bool,
     /// The person leaves after so long.
-    pub(super) leaves_after: Option<Duration>,
-    pub(super) on_dismiss: OnDismiss,
+    pub(crate) leaves_after: Option<Duration>,
+    pub(crate) on_dismiss: OnDismiss,
 }
 
 /// What a person does before a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(crate) enum Before {
     Nothing,
     /// Clears the chat.
     Clears,
     /// Ends the standing approvals.
     Revokes,
+    /// Finds out what became of unknown effects.
+    Resolves,
 }
 
 /// Which actor is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Victim {
+pub(crate) enum Victim {
     Session(usize),
     Confirm,
     Dispatcher,
@@ -61,27 +61,33 @@ pub(super) enum Victim {
     Llm,
 }
 
-/// Turns of all sessions in one life.
-const TURNS_A_LIFE: u64 = 24;
-
-/// Draws who chats: two to five sessions of up to three users.
-pub(super) fn sessions(dice: &mut Dice, at_most: usize) -> Vec<SessionPlan> {
-    let count = (2 + dice.index(4)).min(at_most.max(1));
-    let session = |number| SessionPlan {
-        user: ["kim", "lee", "park"][dice.index(3)],
-        name: format!("chat {number}"),
-    };
-    (0..count).map(session).collect()
+impl SessionPlan {
+    /// Draws so many sessions of up to three users.
+    #[must_use]
+    pub fn draw(dice: &mut Dice, count: usize) -> Vec<Self> {
+        let session = |number| Self {
+            user: ["kim", "lee", "park"][dice.index(3)],
+            name: format!("chat {number}"),
+        };
+        (0..count).map(session).collect()
+    }
 }
 
 impl LifePlan {
-    /// Draws a life of at most so many turns.
-    pub(super) fn draw(dice: &mut Dice, life: u64, sessions: usize, turns: u64) -> Self {
+    /// Draws the turns of a life.
+    #[must_use]
+    pub fn turns(dice: &mut Dice, life: u64, sessions: usize, turns: u64) -> Self {
         let mut visits = vec![Vec::new(); sessions];
-        for number in 0..turns.min(TURNS_A_LIFE) {
+        for number in 0..turns {
             let name = format!("{life}.{number}");
             visits[dice.index(sessions)].push(Visit::draw(dice, &name));
         }
+        Self { visits, dies_after: None, kills: Vec::new() }
+    }
+
+    /// Draws the turns of a life, and what befalls it.
+    pub(crate) fn draw(dice: &mut Dice, life: u64, sessions: usize, turns: u64) -> Self {
+        let Self { visits, .. } = Self::turns(dice, life, sessions, turns);
         let dies = dice.once_in(2);
         let dies_after = dies.then(|| Duration::from_millis(dice.below(4_000)));
         let kills = (0..dice.below(5)).map(|_| {
@@ -107,6 +113,7 @@ impl Visit {
             before: match dice.below(24) {
                 0 | 1 => Before::Clears,
                 2 => Before::Revokes,
+                3..9 => Before::Resolves,
                 _ => Before::Nothing,
             },
             pause: Duration::from_millis(match dice.below(4) {

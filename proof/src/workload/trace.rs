@@ -31,38 +31,40 @@ impl Trace {
         }
     }
 
-    /// Adds a line that happened at this moment.
+    /// Adds a line that happened at this moment. Lines that are not kept are hashed piece by piece.
     pub(super) fn note(&mut self, at: Duration, what: fmt::Arguments<'_>) {
-        self.line.clear();
-        write!(self.line, "{}", at.as_millis()).expect("text can be written into a string");
-        self.line.push(' ');
-        write!(self.line, "{what}").expect("text can be written into a string");
-        let mut renamed = String::with_capacity(self.line.len());
-        let mut rest = 0;
-        let mut place = 0;
-        while place + UUID <= self.line.len() {
-            if !is_uuid(&self.line.as_bytes()[place..place + UUID]) {
+        let Self { keeps, hasher, tail, ids, line, .. } = self;
+        line.clear();
+        line.write_fmt(what).expect("text can be written into a string");
+        at.as_millis().hash(hasher);
+        let mut renamed = (*keeps > 0).then(|| format!("{} ", at.as_millis()));
+        let (mut rest, mut place) = (0, 0);
+        while place + UUID <= line.len() {
+            if !is_uuid(&line.as_bytes()[place..place + UUID]) {
                 place += 1;
                 continue;
             }
-            let (next, id) = (self.ids.len(), &self.line[place..place + UUID]);
-            let number = match self.ids.get(id) {
+            let (next, id) = (ids.len(), &line[place..place + UUID]);
+            let number = match ids.get(id) {
                 Some(number) => *number,
-                None => *self.ids.entry(id.into()).or_insert(next),
+                None => *ids.entry(id.into()).or_insert(next),
             };
-            renamed.push_str(&self.line[rest..place]);
-            write!(renamed, "#{number}").expect("text can be written into a string");
+            (&line[rest..place], number).hash(hasher);
+            if let Some(renamed) = &mut renamed {
+                write!(renamed, "{}#{number}", &line[rest..place])
+                    .expect("text can be written into a string");
+            }
             place += UUID;
             rest = place;
         }
-        renamed.push_str(&self.line[rest..]);
-        renamed.hash(&mut self.hasher);
+        line[rest..].hash(hasher);
         self.lines += 1;
-        if self.tail.len() == self.keeps {
-            self.tail.pop_front();
-        }
-        if self.keeps > 0 {
-            self.tail.push_back(renamed);
+        if let Some(mut renamed) = renamed {
+            renamed.push_str(&line[rest..]);
+            if tail.len() == *keeps {
+                tail.pop_front();
+            }
+            tail.push_back(renamed);
         }
     }
 

@@ -14,7 +14,7 @@ use madang_actors::{
 };
 use madang_testing::{Read, StepResult, Steps};
 
-use super::fate::Fate;
+use super::{Fate, Point};
 
 /// What befalls a store. None of it breaks what a store promises.
 #[derive(Debug)]
@@ -26,13 +26,21 @@ pub(super) struct Weather(pub(super) Fate);
 struct OnPurpose;
 
 impl Weather {
-    async fn step(&self, what: impl AsRef<str> + Send, fails_once_in: u64) -> StepResult {
-        self.0.step(what).await;
+    async fn step(&self, fails_once_in: u64) -> StepResult {
+        self.0.pause().await;
         if self.0.fails_once_in(fails_once_in) {
             self.0.note(format_args!("store fails"));
             return Err(StoreError::unavailable(OnPurpose));
         }
         Ok(())
+    }
+
+    fn wrote(&self, written: StepResult) -> StepResult {
+        if let Err(error) = &written {
+            self.0.note(format_args!("store refuses: {error}"));
+        }
+        self.0.pass(Point::StoreWritten, format_args!("store has written"));
+        written
     }
 }
 
@@ -44,14 +52,16 @@ const RARELY: u64 = 120;
 impl Steps for Weather {
     fn begin<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Transaction>>> {
         Box::pin(async move {
-            self.step("store begins", SELDOM).await?;
+            self.0.pass(Point::StoreBegin, format_args!("store begins"));
+            self.step(SELDOM).await?;
             of.begin().await
         })
     }
 
     fn reader<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Box<dyn Reader>>> {
         Box::pin(async move {
-            self.step("store lends a reader", SELDOM).await?;
+            self.0.note(format_args!("store lends a reader"));
+            self.step(SELDOM).await?;
             of.reader().await
         })
     }
@@ -62,7 +72,8 @@ impl Steps for Weather {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<UserId>>> {
         Box::pin(async move {
-            self.step(format!("store tells the owner of {session}"), SELDOM).await?;
+            self.0.note(format_args!("store tells the owner of {session}"));
+            self.step(SELDOM).await?;
             of.owner(session).await
         })
     }
@@ -73,7 +84,8 @@ impl Steps for Weather {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Read<Option<StoredSession>>> {
         Box::pin(async move {
-            self.step(format!("store reads {session}"), SELDOM).await?;
+            self.0.note(format_args!("store reads {session}"));
+            self.step(SELDOM).await?;
             of.session(session).await
         })
     }
@@ -86,7 +98,8 @@ impl Steps for Weather {
         max: usize,
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
         Box::pin(async move {
-            self.step(format!("store reads {session} from {from}"), SELDOM).await?;
+            self.0.note(format_args!("store reads {session} from {from}"));
+            self.step(SELDOM).await?;
             of.transcript(session, from, max).await
         })
     }
@@ -98,7 +111,8 @@ impl Steps for Weather {
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Read<Option<SubmittedTurn>>> {
         Box::pin(async move {
-            self.step(format!("store looks for {key} of {session}"), SELDOM).await?;
+            self.0.note(format_args!("store looks for {key} of {session}"));
+            self.step(SELDOM).await?;
             of.submitted(session, key).await
         })
     }
@@ -109,28 +123,32 @@ impl Steps for Weather {
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Read<Vec<LedgerRow>>> {
         Box::pin(async move {
-            self.step("store reads calls", SELDOM).await?;
+            self.0.note(format_args!("store reads calls"));
+            self.step(SELDOM).await?;
             of.calls(filter).await
         })
     }
 
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
-            self.step("store begins a part", RARELY).await?;
+            self.0.pass(Point::StoreSavepoint, format_args!("store begins a part"));
+            self.step(RARELY).await?;
             of.savepoint().await
         })
     }
 
     fn keep<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
-            self.step("store keeps a part", RARELY).await?;
+            self.0.pass(Point::StoreKeep, format_args!("store keeps a part"));
+            self.step(RARELY).await?;
             of.keep().await
         })
     }
 
     fn undo<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
-            self.step("store undoes a part", RARELY).await?;
+            self.0.pass(Point::StoreUndo, format_args!("store undoes a part"));
+            self.step(RARELY).await?;
             of.undo().await
         })
     }
@@ -141,12 +159,10 @@ impl Steps for Weather {
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
-            self.step(format!("store writes {}", Names(writes)), RARELY).await?;
+            self.0.pass(Point::StoreWrite, format_args!("store writes {}", Names(writes)));
+            self.step(RARELY).await?;
             let written = of.write_all(writes).await;
-            if let Err(error) = &written {
-                self.0.note(format_args!("store refuses: {error}"));
-            }
-            written
+            self.wrote(written)
         })
     }
 
@@ -156,19 +172,24 @@ impl Steps for Weather {
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
-            self.write(of, writes).await?;
-            self.keep(of).await?;
-            self.savepoint(of).await
+            let names = Names(writes);
+            self.0.pass(Point::StoreWrite, format_args!("store writes {names} and goes on"));
+            self.step(RARELY).await?;
+            let written = of.advance_savepoint(writes).await;
+            self.wrote(written)
         })
     }
 
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
             let Self(fate) = &*self;
-            fate.step("store commits").await;
+            fate.pass(Point::StoreCommit, format_args!("store commits"));
+            fate.pause().await;
             if !fate.fails_once_in(RARELY) {
                 let committed = of.commit().await;
-                fate.step(format!("store committed: {}", committed.is_ok())).await;
+                let is_ok = committed.is_ok();
+                fate.pass(Point::StoreCommitted, format_args!("store committed: {is_ok}"));
+                fate.pause().await;
                 return committed;
             }
             match fate.below(3) {

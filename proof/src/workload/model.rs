@@ -10,8 +10,7 @@ use madang::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::fate::Fate;
-use crate::test_runtime::follow;
+use super::{Fate, Point, follow};
 
 /// Follows plans, as fate lets it.
 #[derive(Debug)]
@@ -24,12 +23,9 @@ impl FickleModel {
         deltas: &Deltas,
     ) -> Result<Completion, ModelError> {
         let Self(fate) = self;
-        fate.step(format!(
-            "model asked by {} with {} messages",
-            request.session,
-            request.messages.len()
-        ))
-        .await;
+        let session = &request.session;
+        fate.pass(Point::ModelAsked, format_args!("model asked by {session}"));
+        fate.pause().await;
         if fate.fails_once_in(60) {
             return Err(ModelError::failed("Offline"));
         }
@@ -44,13 +40,15 @@ impl FickleModel {
             completion.finish = FinishReason::ToolCalls;
         }
         deltas.text(&completion.text[..2.min(completion.text.len())]);
-        fate.step(format!("model speaks to {}", request.session)).await;
+        fate.note(format_args!("model speaks to {session}"));
+        fate.pause().await;
         deltas.text(completion.text.get(2..).unwrap_or_default());
         if fate.fails_once_in(120) {
-            fate.note(format_args!("model hangs for {}", request.session));
+            fate.note(format_args!("model hangs for {session}"));
             std::future::pending::<()>().await;
         }
-        fate.step(format!("model ends for {}", request.session)).await;
+        fate.pass(Point::ModelAnswers, format_args!("model ends for {session}"));
+        fate.pause().await;
         Ok(completion)
     }
 

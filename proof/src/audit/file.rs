@@ -1,0 +1,75 @@
+//! A database in a file: opened to read, so that the next process finds it as it was left.
+
+use std::{error::Error, path::Path};
+
+use madang::store::{SqliteStore, Store};
+use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
+
+use super::{Counter, Findings, Moment, audit, facts::Facts, open_turns};
+use crate::{
+    oracle::Oracle,
+    workload::{EffectRow, SessionPlan},
+};
+
+/// The name of the database in the folder of a run.
+pub const DATABASE: &str = "proof.db";
+
+/// Audits the database in this folder. What its last process told before it had stored it is taken from the oracle.
+pub async fn audit_file(
+    folder: &Path,
+    sessions: &[SessionPlan],
+    oracle: &mut Oracle,
+    moment: Moment,
+) -> Findings {
+    let mut findings = Findings::default();
+    match read(&folder.join(DATABASE), sessions, oracle, moment, &mut findings).await {
+        Ok(found) => findings.add(found),
+        Err(error) => {
+            let cause = error.source().map_or_else(String::new, ToString::to_string);
+            findings.find(Counter::Damaged, format!("{error}: {cause}"));
+        }
+    }
+    findings
+}
+
+async fn read(
+    path: &Path,
+    sessions: &[SessionPlan],
+    oracle: &mut Oracle,
+    moment: Moment,
+    findings: &mut Findings,
+) -> Result<Findings, Box<dyn Error>> {
+    let effects = if path.exists() { effects(path, findings).await? } else { None };
+    let Some(effects) = effects else {
+        // The tables of tools are made last. Whoever dies before has made no promise yet, or the oracle knows of it.
+        let mut findings = oracle.findings.clone();
+        Facts::default().compare(oracle, moment, &mut findings);
+        return Ok(findings);
+    };
+    let store = SqliteStore::open_read_only(path).await?;
+    oracle.loses(&open_turns(&store).await?);
+    let found = audit(&store, effects, sessions, oracle, moment).await;
+    store.close().await;
+    Ok(found)
+}
+
+/// The effects, and what SQLite itself says of the file; `None` before there is a table of them.
+async fn effects(path: &Path, findings: &mut Findings) -> sqlx::Result<Option<Vec<EffectRow>>> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    let mut db = SqliteConnection::connect_with(&options).await?;
+    for check in ["PRAGMA integrity_check", "PRAGMA foreign_key_check"] {
+        for row in sqlx::query(check).fetch_all(&mut db).await? {
+            let says: sqlx::Result<String> = sqlx::Row::try_get(&row, 0);
+            let says = says.unwrap_or_else(|error| error.to_string());
+            if says != "ok" {
+                findings.find(Counter::Damaged, format!("{check}: {says}"));
+            }
+        }
+    }
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'proof_effects'";
+    let has_table = sqlx::query_scalar::<_, i64>(tables).fetch_one(&mut db).await? > 0;
+    let rows = "SELECT token, act, part, call FROM proof_effects ORDER BY id";
+    let rows = if has_table { Some(sqlx::query_as(rows).fetch_all(&mut db).await?) } else { None };
+    db.close().await?;
+    Ok(rows)
+}

@@ -1,0 +1,210 @@
+//! What people asked, answered and found out, compared with what the store has of it.
+
+use std::collections::BTreeMap;
+
+use madang::{
+    CallId, Timestamp, TurnId,
+    approval::{Approval, Decision},
+    event::{ConfirmationEnd, Content, EventKind, TurnEnding},
+    ledger::{Effect, LedgerRow, ResolvedBy},
+    tool::{CancelReason, ToolOutcome},
+};
+
+use super::{Counter, Findings, facts::Facts, heard::Heard};
+use crate::oracle::{Answered, Began, Oracle, Verdict};
+
+impl Facts {
+    /// A person that was told yes or no finds that in the store.
+    pub(super) fn compare_asks(&self, oracle: &Oracle, findings: &mut Findings) {
+        let mut texts = BTreeMap::<(usize, &str), Vec<TurnId>>::new();
+        let mut ends = BTreeMap::<TurnId, TurnEnding>::new();
+        for session in &self.sessions {
+            for message in &session.stored.messages {
+                if let Content::User { text } = &message.content {
+                    texts.entry((session.number, text)).or_default().push(message.turn);
+                }
+            }
+            for entry in &session.story.entries {
+                ends.extend(entry.end.as_ref().map(|(_, end)| (entry.message.turn, end.ending)));
+            }
+        }
+        for asked in &oracle.asks {
+            let turns = texts.remove(&(asked.session, &*asked.text)).unwrap_or_default();
+            let counter = match (asked.told, turns.as_slice()) {
+                (Some(Began::Yes(turn)), [one]) if turn == *one => continue,
+                (Some(Began::No), []) | (Some(Began::Perhaps) | None, [] | [_]) => continue,
+                (Some(Began::Yes(_)), []) => Counter::Lost,
+                (_, [_, _, ..]) => Counter::Doubled,
+                _ => Counter::Misreported,
+            };
+            let what = format!("{:?} was told {:?}, and is {turns:?}", asked.text, asked.told);
+            findings.find(counter, what);
+        }
+        for ((_, text), turns) in texts {
+            let what = format!("{text:?} was asked by nobody: {turns:?}");
+            findings.find(Counter::Unasked, what);
+        }
+        for (turn, ending) in &oracle.ends {
+            if ends.get(turn) != Some(ending) {
+                let stored = ends.get(turn);
+                let what = format!("turn {turn} had ended {ending:?}, is {stored:?}");
+                findings.find(Counter::Lost, what);
+            }
+        }
+    }
+
+    /// Exactly one answer to a question counts, and it is the one that was told so.
+    pub(super) fn compare_answers(&self, oracle: &Oracle, findings: &mut Findings) {
+        for row in self.rows.values() {
+            let answers = oracle.answers.get(&row.call).map_or(&[][..], Vec::as_slice);
+            let counted = counted(row);
+            let what = || format!("answers to {}: {answers:?}, {counted:?} counts", row.call);
+            for answered in answers.iter().filter(|one| one.told == Some(Verdict::Counts)) {
+                if Some(&answered.decision) != counted.as_ref() {
+                    findings.find(Counter::Lost, what());
+                }
+                if answered.at > answered.expires_at {
+                    findings.find(Counter::Unasked, format!("too late: {}", what()));
+                }
+            }
+            let may_be = |answered: &Answered| {
+                answered.told != Some(Verdict::Refused)
+                    && Some(&answered.decision) == counted.as_ref()
+            };
+            if counted.is_some() && !answers.iter().any(may_be) {
+                findings.find(Counter::Unasked, what());
+            }
+        }
+        let is_gone = |(call, _): &(&CallId, _)| !self.rows.contains_key(*call);
+        for (call, answers) in oracle.answers.iter().filter(is_gone) {
+            findings.find(Counter::Lost, format!("answers to {call}, which is gone: {answers:?}"));
+        }
+    }
+
+    /// A standing approval covers nothing any more once its end was acknowledged.
+    pub(super) fn compare_standing(&self, oracle: &Oracle, findings: &mut Findings) {
+        for row in self.rows.values() {
+            let Some(Approval::Granted { by_call, .. }) = row.approval else { continue };
+            let given = self.rows.get(&by_call).and_then(|by| by.approved_at);
+            let session =
+                self.sessions.iter().find(|session| session.stored.row.session == row.session);
+            let number = session.map(|session| session.number);
+            let has_ended = oracle.revoked.iter().any(|(of, at)| {
+                Some(*of) == number && given < Some(*at) && Some(*at) < row.approved_at
+            });
+            if has_ended {
+                let what = format!("{} rests on {by_call}, which had ended", row.call);
+                findings.find(Counter::Unasked, what);
+            }
+        }
+    }
+
+    /// An unknown effect is resolved once, as a person said.
+    pub(super) fn compare_resolutions(&self, oracle: &Oracle, findings: &mut Findings) {
+        for row in self.rows.values() {
+            let said = oracle.resolved.get(&row.call).map_or(&[][..], Vec::as_slice);
+            let is_persons = matches!(row.resolved_by, Some(ResolvedBy::Person { .. }));
+            let stored = is_persons.then_some(row.effect);
+            let is = |effect| Some(Some(effect)) == stored;
+            let what = || format!("resolutions of {}: {said:?}, stored {stored:?}", row.call);
+            let told: Vec<_> = said.iter().filter(|(_, counts)| *counts).collect();
+            if told.len() > 1 {
+                findings.find(Counter::Doubled, what());
+            }
+            if told.iter().any(|(resolution, _)| !is(resolution.effect())) {
+                findings.find(Counter::Lost, what());
+            }
+            if stored.is_some() && !said.iter().any(|(resolution, _)| is(resolution.effect())) {
+                findings.find(Counter::Misreported, what());
+            }
+        }
+    }
+
+    /// What was told of a question's end, of a call's end and of a resolution stands in the ledger.
+    pub(super) fn compare_told(&self, heard: &Heard, findings: &mut Findings) {
+        for (_, event) in heard {
+            let (call, is_so) = match &event.kind {
+                EventKind::ConfirmationEnded {
+                    call,
+                    end: ConfirmationEnd::Decided { decision },
+                } => (*call, self.rows.get(call).and_then(counted).as_ref() == Some(decision)),
+                EventKind::ToolCallEnded { record } => {
+                    let row = self.rows.get(&record.id);
+                    // The truth about an unknown effect may have come later.
+                    let is_so = row.is_some_and(|row| {
+                        (record.effect == Effect::Unknown || row.effect == Some(record.effect))
+                            && (record.outcome.is_none() || row.outcome == record.outcome)
+                    });
+                    (record.id, is_so)
+                }
+                EventKind::ToolCallResolved { resolved, .. } => {
+                    let row = self.rows.get(&resolved.call);
+                    let effect = Some(resolved.resolution.effect());
+                    let is_so = row.is_some_and(|row| {
+                        row.effect == effect && row.resolved_by.as_ref() == Some(&resolved.by)
+                    });
+                    (resolved.call, is_so)
+                }
+                EventKind::UserMessage { .. }
+                | EventKind::ModelMessage { .. }
+                | EventKind::ToolCallProposed { .. }
+                | EventKind::ConfirmationAsked { .. }
+                | EventKind::ConfirmationEnded { .. }
+                | EventKind::SystemNotice { .. }
+                | EventKind::Error { .. }
+                | EventKind::Cleared
+                | EventKind::MessagesLeftOut { .. }
+                | EventKind::TurnResumed
+                | EventKind::TurnEnded { .. }
+                | _ => continue,
+            };
+            if !is_so {
+                let row = self.rows.get(&call);
+                let what = format!("told {:?}, stored {row:?}", event.kind);
+                findings.find(Counter::Misreported, what);
+            }
+        }
+    }
+}
+
+impl Oracle {
+    /// Whether a person had said yes to exactly this by then, about this call or for a while.
+    pub(super) fn allows(&self, row: &LedgerRow, by: Timestamp, token: &str) -> bool {
+        let says = |call: &CallId, is_yes: &dyn Fn(&Answered) -> bool| {
+            let answers = self.answers.get(call).into_iter().flatten();
+            answers.into_iter().any(|answered| answered.at <= by && is_yes(answered))
+        };
+        match row.approval {
+            None => false,
+            Some(Approval::Once) => says(&row.call, &|answered| {
+                answered.decision == Decision::Approve && answered.shown["token"] == *token
+            }),
+            Some(Approval::Always { .. }) => says(&row.call, &|answered| {
+                answered.decision == Decision::ApproveAlways && answered.shown["token"] == *token
+            }),
+            Some(Approval::Granted { by_call, .. }) => {
+                says(&by_call, &|answered| answered.decision == Decision::ApproveAlways)
+            }
+            Some(Approval::Edited) => says(
+                &row.call,
+                &|answered| matches!(&answered.decision, Decision::Edit { arguments } if arguments["token"] == *token),
+            ),
+        }
+    }
+}
+
+/// Which answer the ledger says was given.
+fn counted(row: &LedgerRow) -> Option<Decision> {
+    match (&row.approval, &row.outcome) {
+        (Some(Approval::Once), _) => Some(Decision::Approve),
+        (Some(Approval::Always { .. }), _) => Some(Decision::ApproveAlways),
+        (Some(Approval::Edited), _) => Some(Decision::Edit { arguments: row.arguments.clone() }),
+        (None, Some(ToolOutcome::Cancelled(end))) if end.reason == CancelReason::Denied => {
+            Some(match &end.message {
+                None => Decision::Deny,
+                Some(message) => Decision::DenyWith { message: message.clone() },
+            })
+        }
+        (Some(Approval::Granted { .. }) | None, _) => None,
+    }
+}

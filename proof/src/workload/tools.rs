@@ -1,0 +1,240 @@
+//! The tools: they write, send, break rules, panic, dawdle, and leave traces that name their call. Nothing unique about a
+//! trace would hide a second one.
+
+use std::{
+    any::Any,
+    panic::resume_unwind,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use madang::{
+    CallId,
+    tool::{
+        Access, BoxFuture, ConnectionType, EffectPolicy, Fault, Need, Prepared, Tool, ToolContext,
+        ToolFault, ToolOutcome, ToolResult, ToolSpec,
+    },
+};
+use madang_testing::MemoryConnection;
+use serde_json::{Value, json};
+use sqlx::{
+    FromRow, SqlSafeStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
+
+use super::{Act, Fate, Point};
+use crate::oracle::{Line, Witness};
+
+/// The table of effects.
+pub static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
+    let table = "CREATE TABLE proof_effects \
+                 (id INTEGER PRIMARY KEY, token TEXT NOT NULL, act TEXT NOT NULL, part INTEGER NOT NULL, call TEXT NOT NULL) \
+                 STRICT";
+    let first =
+        Migration::new(1, "effects".into(), MigrationType::Simple, table.into_sql_str(), false);
+    let mut migrator = Migrator::with_migrations(vec![first]);
+    migrator.dangerous_set_table_name("_proof_migrations");
+    migrator
+});
+
+/// Rows of one effect: with fewer it is torn.
+pub(crate) const PARTS: i64 = 2;
+
+/// A part of an effect, in the store.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct EffectRow {
+    /// Names the effect.
+    pub token: String,
+    /// The tool that wrote it.
+    pub act: String,
+    /// Which part it is.
+    pub part: i64,
+    /// The call that wrote it.
+    pub call: String,
+}
+
+/// A tool that does one act.
+#[derive(Debug)]
+pub(super) struct Deed {
+    act: Act,
+    spec: ToolSpec,
+    connection: ConnectionType,
+    fate: Fate,
+    witness: Witness,
+}
+
+/// All tools, on a store that lends such connections.
+pub(super) fn all(
+    connection: ConnectionType,
+    timeout: Duration,
+    fate: &Fate,
+    witness: &Witness,
+) -> Vec<Arc<dyn Tool>> {
+    let deed = |act: Act| -> Arc<dyn Tool> {
+        let effect = match act {
+            Act::Erase => EffectPolicy::Destructive,
+            Act::Look => EffectPolicy::Read,
+            Act::Save | Act::Breach | Act::Panic | Act::Mail => EffectPolicy::Write,
+        };
+        let schema = json!({
+            "type": "object",
+            "properties": { "token": { "type": "string" } },
+            "required": ["token"],
+        });
+        let spec = ToolSpec::new(act.name(), "Does what the plan says.", schema);
+        let spec = spec.effect(effect).timeout(timeout);
+        let (fate, witness) = (fate.clone(), witness.clone());
+        Arc::new(Deed { act, spec, connection, fate, witness })
+    };
+    Act::ALL.into_iter().map(deed).collect()
+}
+
+impl Deed {
+    async fn carry_out(
+        &self,
+        token: &str,
+        ctx: &ToolContext,
+        access: Access<'_>,
+    ) -> ToolResult<ToolOutcome> {
+        let (fate, name, call) = (&self.fate, self.act.name(), ctx.call);
+        fate.pass(Point::ToolBegun, format_args!("tool {name} {token} begins for {call}"));
+        fate.pause().await;
+        match (self.act, access) {
+            (Act::Mail, _) => {
+                self.witness.note(Line::Sent { token: token.to_owned(), call });
+                fate.pass(Point::ToolWritten, format_args!("tool {name} {token} has sent"));
+                fate.pause().await;
+            }
+            (Act::Look, _) => {}
+            (Act::Save | Act::Erase | Act::Breach | Act::Panic, Access::Transaction(db)) => {
+                for part in 1..=PARTS {
+                    write(db, self.act, token, part, call).await?;
+                    fate.pass(
+                        Point::ToolWritten,
+                        format_args!("tool {name} {token} has written {part}"),
+                    );
+                    fate.pause().await;
+                }
+            }
+            (_, Access::None | Access::Read(_)) => {
+                let cause = "a tool that writes was lent no transaction";
+                return Err(ToolFault::unexpected(Fault::default(), cause));
+            }
+        }
+        if self.act == Act::Panic || fate.fails_once_in(60) {
+            fate.note(format_args!("tool {name} {token} panics"));
+            // A panic like any other, but that it is not printed.
+            resume_unwind(Box::new("a tool panics on purpose"));
+        }
+        if self.act == Act::Breach {
+            return Err(ToolFault::rule("breach", "a rule is broken"));
+        }
+        if fate.fails_once_in(60) {
+            fate.note(format_args!("tool {name} {token} fails"));
+            return Err(ToolFault::unexpected(Fault::default(), "it fails on purpose"));
+        }
+        fate.note(format_args!("tool {name} {token} ends"));
+        Ok(ToolOutcome::ok(json!({ "done": token })))
+    }
+}
+
+/// Memory keeps values by name: this one is used once.
+static NAMES: AtomicU64 = AtomicU64::new(0);
+
+fn put(db: &mut MemoryConnection, row: &Value) -> ToolResult<()> {
+    Ok(db.put(format!("effect {}", NAMES.fetch_add(1, Relaxed)), row.clone())?)
+}
+
+/// Writes a part of an effect into the open transaction of whichever store it is.
+async fn write(
+    db: &mut (dyn Any + Send),
+    act: Act,
+    token: &str,
+    part: i64,
+    call: CallId,
+) -> ToolResult<()> {
+    let (act, call) = (act.name(), call.to_string());
+    if let Some(db) = db.downcast_mut::<MemoryConnection>() {
+        return put(db, &json!({ "token": token, "act": act, "part": part, "call": call }));
+    }
+    let other = || ToolFault::unexpected(Fault::default(), "the store lends another connection");
+    let db = db.downcast_mut::<SqliteConnection>().ok_or_else(other)?;
+    let insert = "INSERT INTO proof_effects (token, act, part, call) VALUES ($1, $2, $3, $4)";
+    sqlx::query(insert).bind(token).bind(act).bind(part).bind(call).execute(db).await?;
+    Ok(())
+}
+
+/// Writes once more what this transaction of a store in memory sees.
+pub(crate) fn write_again(db: &mut MemoryConnection, mut is_new: impl FnMut(&EffectRow) -> bool) {
+    for value in db.values().into_values() {
+        if is_new(&row_of(&value)) {
+            put(db, &value).expect("a transaction can write");
+        }
+    }
+}
+
+fn row_of(value: &Value) -> EffectRow {
+    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let part = value["part"].as_i64().unwrap_or_default();
+    EffectRow { token: text("token"), act: text("act"), part, call: text("call") }
+}
+
+/// The effects in a store in memory.
+pub(crate) fn memory_rows(db: &MemoryConnection) -> Vec<EffectRow> {
+    db.values().values().map(row_of).collect()
+}
+
+/// Writes down that a handler has ended, however it does: when its future is dropped at the latest.
+struct Running<'a> {
+    witness: &'a Witness,
+    call: CallId,
+    is_ok: bool,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.witness.note(Line::Returned { call: self.call, is_ok: self.is_ok });
+    }
+}
+
+impl Tool for Deed {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn needs(&self) -> Option<Need> {
+        match self.act {
+            Act::Save | Act::Erase | Act::Breach | Act::Panic => {
+                Some(Need::Transaction(self.connection))
+            }
+            Act::Look => Some(Need::Reader(self.connection)),
+            Act::Mail => None,
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        _: Prepared,
+        ctx: &'a ToolContext,
+        access: Access<'a>,
+    ) -> BoxFuture<'a, ToolResult<ToolOutcome>> {
+        Box::pin(async move {
+            let token = arguments["token"].as_str().unwrap_or_default();
+            self.witness.note(Line::Begun {
+                at: madang::Clock::now(&self.fate),
+                call: ctx.call,
+                act: self.act,
+                token: token.to_owned(),
+                user: ctx.user.clone(),
+            });
+            let mut running = Running { witness: &self.witness, call: ctx.call, is_ok: false };
+            let ended = self.carry_out(token, ctx, access).await;
+            running.is_ok = ended.as_ref().is_ok_and(ToolOutcome::is_ok);
+            ended
+        })
+    }
+}
