@@ -1,50 +1,32 @@
-//! Madang in an application: a store in memory, a scripted model, one tool that asks before it writes.
+//! Madang in an application: a tool that asks before it writes, over a scripted model and a store in memory.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
-use std::error::Error;
-
-use madang::{
-    Runtime,
-    approval::Decision,
-    event::{EventKind, StreamItem},
-    tool::{self, ToolContext, ToolResult},
-};
+use madang::event::{EventKind, StreamItem};
+use madang::tool::{self, ToolContext, ToolResult};
+use madang::{Runtime, approval::Decision};
 use madang_testing::{MemoryConnection, MemoryStore, ScriptedCompletion, ScriptedModel};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-#[derive(Deserialize, JsonSchema)]
-struct AddNote {
-    /// What the note says.
-    #[schemars(length(min = 1, max = 200))]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Note {
     text: String,
 }
 
 /// Writes in the transaction in which its call is recorded: after a crash both are there, or neither.
-async fn add_note(
-    note: AddNote,
-    db: &mut MemoryConnection,
-    ctx: &ToolContext,
-) -> ToolResult<Value> {
-    db.put(format!("{}/{}", ctx.user, ctx.call), json!(note.text))?;
+async fn add(note: Note, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
+    db.put(ctx.call.to_string(), json!(note.text))?;
     Ok(json!({ "added": note.text }))
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let model = ScriptedModel::new([
-        ScriptedCompletion::call("add_note", &json!({ "text": "buy milk" })),
-        ScriptedCompletion::text("I wrote that down."),
-    ]);
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let asks = ScriptedCompletion::call("add_note", &json!({ "text": "buy milk" }));
+    let model = ScriptedModel::new([asks, ScriptedCompletion::text("I wrote that down.")]);
     let store = MemoryStore::new();
-    let runtime = Runtime::builder()
-        .model(model)
-        .store(store.clone())
-        .tool(tool::transactional("add_note", "Writes a note.", add_note))
-        .start()
-        .await?;
+    let builder = Runtime::builder().model(model).store(store.clone());
+    let add_note = tool::transactional("add_note", "Writes a note.", add);
+    let runtime = builder.tool(add_note).start().await?;
 
     let session = runtime.session("kim", "chat-1").await?;
     let mut events = session.send("remind me to buy milk").await?.events();

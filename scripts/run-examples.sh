@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every example, each of which must end by itself, without input, within a minute.
 #
-# One that serves until it is stopped has a line in its head, `//! Checked with: ..`, with the arguments that let it end.
-# An example that cannot says so in a line of its head, `//! Needs arguments: ...`, and is only compiled.
+# An example that cannot says so in a line of its head, `//! Needs arguments: ...` or `//! Serves until it is stopped: ...`,
+# and is only compiled.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,13 +17,12 @@ for source in {.,actors,llama,toolkits,program}/examples/{*.rs,*/main.rs}; do
     package=madang
     case $source in ./*) ;; *) package=madang-${source%%/*} ;; esac
     cargo build -q -p "$package" --example "$name"
-    if grep -q '^//! Needs arguments:' "$source"; then
-        echo "example $name: compiled; it needs arguments"
+    if grep -Eq '^//! (Needs arguments|Serves until it is stopped):' "$source"; then
+        echo "example $name: compiled; it does not end by itself"
         continue
     fi
-    read -ra arguments <<<"$(sed -n 's,^//! Checked with: ,,p' "$source")"
     begin=$SECONDS
-    if ! output=$($limit cargo run -q -p "$package" --example "$name" -- ${arguments[@]+"${arguments[@]}"} </dev/null 2>&1); then
+    if ! output=$($limit cargo run -q -p "$package" --example "$name" </dev/null 2>&1); then
         printf '%s\n' "$output"
         echo "example $name: failed, or took longer than a minute"
         exit 1

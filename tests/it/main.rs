@@ -21,6 +21,7 @@ mod limits;
 mod logs;
 mod named;
 mod one_runtime;
+mod over_http;
 mod pages;
 mod readers;
 mod refused;
