@@ -204,7 +204,7 @@ async fn whoever_waits_hears_when_the_actor_is_killed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_actor_finds_the_desk_empty_and_until_then_nobody_waits_in_vain() {
+async fn the_next_actor_finds_the_queue_empty_and_until_then_nobody_waits_in_vain() {
     let (model, mut script) = model_pair();
     let mut llm = Llm::new(model.max_concurrent(1), Limits::default()).await;
     llm.ask(1, "kim");

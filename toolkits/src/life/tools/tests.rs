@@ -32,12 +32,12 @@ impl Clock for Stopped {
 }
 
 /// A database with a user who speaks to it.
-struct Desk {
+struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,
 }
 
-impl Desk {
+impl ToolFixture {
     async fn new(locale: Locale) -> Self {
         let mut db = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         MIGRATIONS.run(&mut db).await.unwrap();
@@ -213,20 +213,20 @@ fn questions_say_what_will_happen() {
 #[tokio::test]
 async fn a_search_speaks_the_language_of_the_session() {
     let arguments = json!({ "keyword": "카페인" });
-    Desk::new(Locale::Ko).await.check("search_catalog", arguments.clone(), expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"카페인 마감 시각","summary":"오후 2시 뒤에는 디카페인을 골라요.","category":"sleep"},{"id":"late-coffee","title":"늦은 커피 줄이기","summary":"저녁 커피를 따뜻한 차로 바꿔요.","category":"breakHabit"}]}}"#]]).await;
-    Desk::new(Locale::En).await.check("search_catalog", arguments, expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"Caffeine cutoff time","summary":"Choose decaf after two in the afternoon.","category":"sleep"},{"id":"late-coffee","title":"Less late coffee","summary":"Swap the evening coffee for a warm herbal tea.","category":"breakHabit"}]}}"#]]).await;
+    ToolFixture::new(Locale::Ko).await.check("search_catalog", arguments.clone(), expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"카페인 마감 시각","summary":"오후 2시 뒤에는 디카페인을 골라요.","category":"sleep"},{"id":"late-coffee","title":"늦은 커피 줄이기","summary":"저녁 커피를 따뜻한 차로 바꿔요.","category":"breakHabit"}]}}"#]]).await;
+    ToolFixture::new(Locale::En).await.check("search_catalog", arguments, expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"Caffeine cutoff time","summary":"Choose decaf after two in the afternoon.","category":"sleep"},{"id":"late-coffee","title":"Less late coffee","summary":"Swap the evening coffee for a warm herbal tea.","category":"breakHabit"}]}}"#]]).await;
 }
 
 #[tokio::test]
 async fn a_search_counts_all_matches_and_gives_up_to_the_limit() {
-    let mut desk = Desk::new(Locale::Ko).await;
+    let mut fixture = ToolFixture::new(Locale::Ko).await;
     let ToolOutcome::Ok(some) =
-        desk.call("search_catalog", json!({ "category": "sleep", "limit": 2 })).await
+        fixture.call("search_catalog", json!({ "category": "sleep", "limit": 2 })).await
     else {
         panic!("a search succeeds")
     };
     assert_eq!((&some.data["count"], some.data["items"].as_array().unwrap().len()), (&json!(7), 2));
-    let ToolOutcome::Ok(all) = desk.call("search_catalog", json!({})).await else {
+    let ToolOutcome::Ok(all) = fixture.call("search_catalog", json!({})).await else {
         panic!("a search succeeds")
     };
     assert_eq!((&all.data["count"], all.data["items"].as_array().unwrap().len()), (&json!(47), 10));
@@ -235,13 +235,13 @@ async fn a_search_counts_all_matches_and_gives_up_to_the_limit() {
 #[tokio::test]
 async fn ten_rows_and_every_record_fit_the_envelope() {
     for locale in [Locale::Ko, Locale::En] {
-        let mut desk = Desk::new(locale).await;
+        let mut fixture = ToolFixture::new(locale).await;
         for category in super::super::catalogue::Category::ALL {
-            let outcome = desk.call("search_catalog", json!({ "category": category })).await;
+            let outcome = fixture.call("search_catalog", json!({ "category": category })).await;
             assert!(!envelope(&outcome, None, 2_048).contains("_truncated"), "{category:?}");
         }
         for item in Catalogue::bundled().iter() {
-            let outcome = desk.call("query_protocol", json!({ "id": item.id })).await;
+            let outcome = fixture.call("query_protocol", json!({ "id": item.id })).await;
             let whole = envelope(&outcome, None, 2_048);
             assert!(
                 whole.contains(item.title.get(locale)) && !whole.contains("_truncated"),
@@ -253,36 +253,42 @@ async fn ten_rows_and_every_record_fit_the_envelope() {
 
 #[tokio::test]
 async fn a_habit_is_added_listed_logged_and_counted() {
-    let mut desk = Desk::new(Locale::Ko).await;
+    let mut fixture = ToolFixture::new(Locale::Ko).await;
     let mut wanted = light();
     wanted["anchor_when"] = json!("아침 7시");
     wanted["dose_text"] = json!("10분");
-    desk.check("add_habit", wanted, expect![[r#"{"status":"ok","data":{"habit_id":1,"protocol_id":"morning-light","title":"아침 햇빛 보기","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","anchor_when":"아침 7시","dose_text":"10분","started_on":"2026-03-10"}}"#]]).await;
-    desk.check("list_active_habits", json!({}), expect![[r#"{"status":"ok","data":{"count":1,"items":[{"habit_id":1,"protocol_id":"morning-light","title":"아침 햇빛 보기","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","anchor_when":"아침 7시","dose_text":"10분","started_on":"2026-03-10"}]}}"#]]).await;
+    fixture.check("add_habit", wanted, expect![[r#"{"status":"ok","data":{"habit_id":1,"protocol_id":"morning-light","title":"아침 햇빛 보기","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","anchor_when":"아침 7시","dose_text":"10분","started_on":"2026-03-10"}}"#]]).await;
+    fixture.check("list_active_habits", json!({}), expect![[r#"{"status":"ok","data":{"count":1,"items":[{"habit_id":1,"protocol_id":"morning-light","title":"아침 햇빛 보기","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","anchor_when":"아침 7시","dose_text":"10분","started_on":"2026-03-10"}]}}"#]]).await;
     let done = json!({ "habit_id": 1, "value": "done" });
-    desk.check(
-        "log_tracker_entry",
-        done,
-        expect![[r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-10","value":"done"}}"#]],
-    )
-    .await;
+    fixture
+        .check(
+            "log_tracker_entry",
+            done,
+            expect![[
+                r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-10","value":"done"}}"#
+            ]],
+        )
+        .await;
     let before = json!({ "habit_id": 1, "value": "done", "date": "2026-03-09" });
-    desk.check(
-        "log_tracker_entry",
-        before,
-        expect![[r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-09","value":"done"}}"#]],
-    )
-    .await;
-    desk.check("get_streak", json!({ "habit_id": 1 }), expect![[r#"{"status":"ok","data":{"habit_id":1,"title":"아침 햇빛 보기","current":2,"longest":2,"last_30_days":2,"phase":{"done":1,"day":1,"days":42},"tier":"T0"}}"#]]).await;
+    fixture
+        .check(
+            "log_tracker_entry",
+            before,
+            expect![[
+                r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-09","value":"done"}}"#
+            ]],
+        )
+        .await;
+    fixture.check("get_streak", json!({ "habit_id": 1 }), expect![[r#"{"status":"ok","data":{"habit_id":1,"title":"아침 햇빛 보기","current":2,"longest":2,"last_30_days":2,"phase":{"done":1,"day":1,"days":42},"tier":"T0"}}"#]]).await;
 }
 
 #[tokio::test]
 async fn adding_what_is_active_says_so_and_writes_nothing() {
-    let mut desk = Desk::new(Locale::En).await;
-    desk.call("add_habit", light()).await;
-    desk.check("add_habit", light(), expect![[r#"{"status":"ok","data":{"habit_id":1,"protocol_id":"morning-light","title":"Morning sunlight","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","started_on":"2026-03-09","already_active":true}}"#]]).await;
+    let mut fixture = ToolFixture::new(Locale::En).await;
+    fixture.call("add_habit", light()).await;
+    fixture.check("add_habit", light(), expect![[r#"{"status":"ok","data":{"habit_id":1,"protocol_id":"morning-light","title":"Morning sunlight","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","started_on":"2026-03-09","already_active":true}}"#]]).await;
     let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM life_habits")
-        .fetch_one(&mut desk.db)
+        .fetch_one(&mut fixture.db)
         .await
         .unwrap();
     assert_eq!(rows, 1);
@@ -291,10 +297,10 @@ async fn adding_what_is_active_says_so_and_writes_nothing() {
 #[tokio::test]
 async fn today_is_a_day_of_the_time_zone_of_the_user() {
     let tomorrow_in_london = json!({ "habit_id": 1, "value": "blank", "date": "2026-03-10" });
-    let mut seoul = Desk::new(Locale::Ko).await;
+    let mut seoul = ToolFixture::new(Locale::Ko).await;
     seoul.call("add_habit", light()).await;
     assert!(seoul.call("log_tracker_entry", tomorrow_in_london.clone()).await.is_ok());
-    let mut london = Desk::new(Locale::En).await;
+    let mut london = ToolFixture::new(Locale::En).await;
     london.call("add_habit", light()).await;
     assert_eq!(
         london.call("log_tracker_entry", tomorrow_in_london).await.code(),
@@ -306,12 +312,12 @@ async fn today_is_a_day_of_the_time_zone_of_the_user() {
 async fn broken_rules_are_told_in_the_language_of_the_session() {
     let mut lines = Vec::new();
     for locale in [Locale::Ko, Locale::En] {
-        let mut desk = Desk::new(locale).await;
+        let mut fixture = ToolFixture::new(locale).await;
         let add = |item: &str, level: &str, text: &str| json!({ "protocol_id": item, "frame_level": level, "framed_text": text });
         for item in ["morning-light", "daily-walk", "mediterranean", "late-coffee"] {
-            assert!(desk.call("add_habit", add(item, "L3", "x")).await.is_ok());
+            assert!(fixture.call("add_habit", add(item, "L3", "x")).await.is_ok());
         }
-        desk.call("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })).await;
+        fixture.call("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })).await;
         for (name, arguments) in [
             ("add_habit", add("wind-down", "L2", "x")),
             ("add_habit", add("night-snack", "L2", "x")),
@@ -324,7 +330,7 @@ async fn broken_rules_are_told_in_the_language_of_the_session() {
             ("log_tracker_entry", json!({ "habit_id": 1, "value": "blank" })),
             ("log_tracker_entry", json!({ "habit_id": 1, "value": "done", "date": "2026-04-01" })),
         ] {
-            let outcome = desk.call(name, arguments).await;
+            let outcome = fixture.call(name, arguments).await;
             lines.push(format!("{}: {outcome}", outcome.code().unwrap()));
         }
     }
@@ -354,44 +360,45 @@ async fn broken_rules_are_told_in_the_language_of_the_session() {
 
 #[tokio::test]
 async fn an_ended_habit_frees_its_place_and_keeps_its_days() {
-    let mut desk = Desk::new(Locale::En).await;
+    let mut fixture = ToolFixture::new(Locale::En).await;
     let add = |item: &str| json!({ "protocol_id": item, "frame_level": "L2", "framed_text": "x" });
     for item in ["morning-light", "daily-walk", "mediterranean"] {
-        assert!(desk.call("add_habit", add(item)).await.is_ok());
+        assert!(fixture.call("add_habit", add(item)).await.is_ok());
     }
-    desk.call("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })).await;
-    assert_eq!(desk.call("add_habit", add("wind-down")).await.code(), Some("r3_quota"));
-    desk.check("end_habit", json!({ "habit_id": 1 }), expect![[r#"{"status":"ok","data":{"habit_id":1,"title":"Morning sunlight","ended_on":"2026-03-09"}}"#]]).await;
-    assert!(desk.call("add_habit", add("wind-down")).await.is_ok(), "its place is free");
-    let streak = desk.call("get_streak", json!({ "habit_id": 1 })).await;
+    fixture.call("log_tracker_entry", json!({ "habit_id": 1, "value": "done" })).await;
+    assert_eq!(fixture.call("add_habit", add("wind-down")).await.code(), Some("r3_quota"));
+    fixture.check("end_habit", json!({ "habit_id": 1 }), expect![[r#"{"status":"ok","data":{"habit_id":1,"title":"Morning sunlight","ended_on":"2026-03-09"}}"#]]).await;
+    assert!(fixture.call("add_habit", add("wind-down")).await.is_ok(), "its place is free");
+    let streak = fixture.call("get_streak", json!({ "habit_id": 1 })).await;
     assert!(streak.to_string().contains(r#""current":1"#), "{streak}");
     for id in [1, 99] {
-        let again = desk.call("end_habit", json!({ "habit_id": id })).await;
+        let again = fixture.call("end_habit", json!({ "habit_id": id })).await;
         assert_eq!(again.code(), Some("not_found"), "{id}");
     }
 }
 
 #[tokio::test]
 async fn a_wrong_day_is_corrected_and_nothing_else() {
-    let mut desk = Desk::new(Locale::En).await;
-    desk.call("add_habit", light()).await;
+    let mut fixture = ToolFixture::new(Locale::En).await;
+    fixture.call("add_habit", light()).await;
     let blank = json!({ "habit_id": 1, "value": "blank", "note": "ill" });
-    desk.call("log_tracker_entry", blank).await;
+    fixture.call("log_tracker_entry", blank).await;
     let done = json!({ "habit_id": 1, "value": "done" });
-    assert_eq!(desk.call("log_tracker_entry", done.clone()).await.code(), Some("r5_duplicate"));
+    assert_eq!(fixture.call("log_tracker_entry", done.clone()).await.code(), Some("r5_duplicate"));
     for _ in 0..2 {
-        desk.check(
-            "correct_tracker_entry",
-            done.clone(),
-            expect![[
-                r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-09","value":"done"}}"#
-            ]],
-        )
-        .await;
+        fixture
+            .check(
+                "correct_tracker_entry",
+                done.clone(),
+                expect![[
+                    r#"{"status":"ok","data":{"habit_id":1,"date":"2026-03-09","value":"done"}}"#
+                ]],
+            )
+            .await;
     }
     let row: (String, String, i64) =
         sqlx::query_as("SELECT value, note, corrections FROM life_entries")
-            .fetch_one(&mut desk.db)
+            .fetch_one(&mut fixture.db)
             .await
             .unwrap();
     assert_eq!(row, ("done".to_owned(), "ill".to_owned(), 1), "the same again changes nothing");
@@ -401,7 +408,7 @@ async fn a_wrong_day_is_corrected_and_nothing_else() {
         (json!({ "habit_id": 1, "value": "done", "note": "\u{7}" }), "validation"),
         (json!({ "habit_id": 99, "value": "done" }), "not_found"),
     ] {
-        let refused = desk.call("correct_tracker_entry", arguments.clone()).await;
+        let refused = fixture.call("correct_tracker_entry", arguments.clone()).await;
         assert_eq!(refused.code(), Some(code), "{arguments}");
     }
     for sql in [
@@ -409,7 +416,7 @@ async fn a_wrong_day_is_corrected_and_nothing_else() {
         "UPDATE life_entries SET value = 'blank', corrections = corrections + 2",
         "UPDATE life_entries SET date = '2026-03-01'",
     ] {
-        let refused = sqlx::query(sql).execute(&mut desk.db).await.unwrap_err();
+        let refused = sqlx::query(sql).execute(&mut fixture.db).await.unwrap_err();
         assert!(refused.to_string().contains("r5_duplicate"), "{sql}: {refused}");
     }
 }
@@ -418,9 +425,9 @@ async fn a_wrong_day_is_corrected_and_nothing_else() {
 async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
     let mut told = Vec::new();
     for locale in [Locale::Ko, Locale::En] {
-        let mut desk = Desk::new(locale).await;
-        desk.call("add_habit", light()).await;
-        desk.call("log_tracker_entry", json!({ "habit_id": 1, "value": "blank" })).await;
+        let mut fixture = ToolFixture::new(locale).await;
+        fixture.call("add_habit", light()).await;
+        fixture.call("log_tracker_entry", json!({ "habit_id": 1, "value": "blank" })).await;
         for (name, arguments) in [
             ("end_habit", json!({ "habit_id": 1 })),
             ("correct_tracker_entry", json!({ "habit_id": 1, "value": "done" })),
@@ -428,7 +435,7 @@ async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
             let tool = tools().into_iter().find(|tool| &*tool.spec().name == name).unwrap();
             assert_eq!(tool.spec().effect, EffectPolicy::Destructive);
             assert!(tool.asks(&arguments));
-            let seen = tool.consequence_from(&arguments, &desk.ctx, &mut desk.db).await;
+            let seen = tool.consequence_from(&arguments, &fixture.ctx, &mut fixture.db).await;
             told.push(seen.unwrap().unwrap());
             told.push(tool.consequence(&arguments, locale).unwrap());
         }
@@ -452,7 +459,8 @@ async fn the_repository_and_the_tool_give_the_same_verdict() {
     let items =
         ["morning-light", "night-snack", "wind-down", "low-salt", "unheard-of", "late-coffee"];
     let mut codes = BTreeSet::new();
-    let (mut chat, mut screen) = (Desk::new(Locale::Ko).await, Desk::new(Locale::Ko).await);
+    let (mut chat, mut screen) =
+        (ToolFixture::new(Locale::Ko).await, ToolFixture::new(Locale::Ko).await);
     for item in items {
         for level in FrameLevel::ALL {
             for text in texts {
@@ -494,18 +502,18 @@ fn origin_of(item: &str) -> OriginColumns {
 
 #[tokio::test]
 async fn a_note_and_a_keyword_have_no_control_character() {
-    let mut desk = Desk::new(Locale::En).await;
-    desk.call("add_habit", light()).await;
+    let mut fixture = ToolFixture::new(Locale::En).await;
+    fixture.call("add_habit", light()).await;
     for text in ["a\u{7}", "\u{0}", "\u{1b}[2J", "\u{9b}"] {
         let entry = json!({ "habit_id": 1, "value": "blank", "note": text });
         let keyword = json!({ "keyword": text });
         for (name, arguments) in [("log_tracker_entry", entry), ("search_catalog", keyword)] {
-            let refused = desk.call(name, arguments).await;
+            let refused = fixture.call(name, arguments).await;
             assert_eq!(refused.code(), Some("validation"), "{name}: {text:?}");
         }
     }
     let entries: i64 = sqlx::query_scalar("SELECT count(*) FROM life_entries")
-        .fetch_one(&mut desk.db)
+        .fetch_one(&mut fixture.db)
         .await
         .unwrap();
     assert_eq!(entries, 0);

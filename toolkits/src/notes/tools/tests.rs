@@ -9,12 +9,12 @@ use sqlx::Connection;
 use super::{super::MIGRATIONS, *};
 
 /// A database with a user who speaks to it in one session.
-struct Desk {
+struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,
 }
 
-impl Desk {
+impl ToolFixture {
     async fn new() -> Self {
         let mut db = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         MIGRATIONS.run(&mut db).await.unwrap();
@@ -109,10 +109,10 @@ async fn a_block_that_could_not_be_made_is_told_and_logged_without_its_text() {
         .with_ansi(false)
         .with_writer(move || writer.clone());
     let _logs = tracing::subscriber::set_default(subscriber.finish());
-    let mut desk = Desk::new().await;
+    let mut fixture = ToolFixture::new().await;
     let blocks = json!([{ "content": "a" }, { "content": "secret\nline" }]);
     let made =
-        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+        fixture.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
     assert_eq!(made["failedBlocks"], json!([{ "index": 1, "code": "newline" }]));
     let said = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let id = made["id"].as_str().unwrap();
@@ -124,73 +124,76 @@ async fn a_block_that_could_not_be_made_is_told_and_logged_without_its_text() {
 
 #[tokio::test]
 async fn navigation_leads_along_the_tree_and_back() {
-    let mut desk = Desk::new().await;
-    let top = desk.done("create_page", json!({ "title": "프로젝트" })).await["id"].clone();
+    let mut fixture = ToolFixture::new().await;
+    let top = fixture.done("create_page", json!({ "title": "프로젝트" })).await["id"].clone();
     let inner = json!({ "title": "마당", "parentId": top });
-    let inner = desk.done("create_page", inner).await["id"].clone();
-    assert_eq!(desk.refused("go_back", json!({})).await, "no_history");
-    assert_eq!(desk.refused("switch_to_note_view", json!({})).await, "no_page_open");
-    let index = desk.done("switch_to_index", json!({})).await;
+    let inner = fixture.done("create_page", inner).await["id"].clone();
+    assert_eq!(fixture.refused("go_back", json!({})).await, "no_history");
+    assert_eq!(fixture.refused("switch_to_note_view", json!({})).await, "no_page_open");
+    let index = fixture.done("switch_to_index", json!({})).await;
     assert_eq!((&index["view"], &index["total"]), (&json!("index"), &json!(2)));
     assert_eq!(index["items"][1], json!({ "id": inner, "title": "마당", "depth": 1 }));
     let page = json!({
         "view": "page", "pageId": inner, "pageTitle": "마당", "path": "프로젝트/마당", "blockCount": 0
     });
-    assert_eq!(desk.done("navigate_to_path", json!({ "path": "프로젝트/마당" })).await, page);
-    let directory = desk.done("navigate_to_path", json!({ "path": "프로젝트" })).await;
+    assert_eq!(fixture.done("navigate_to_path", json!({ "path": "프로젝트/마당" })).await, page);
+    let directory = fixture.done("navigate_to_path", json!({ "path": "프로젝트" })).await;
     assert_eq!(directory["view"], "directory");
-    assert_eq!(desk.done("switch_to_note_view", json!({})).await, page, "the last page");
-    assert_eq!(desk.done("go_back", json!({})).await, directory);
-    assert_eq!(desk.done("go_back", json!({})).await, page);
-    assert_eq!(desk.done("go_back", json!({})).await["view"], "index");
-    assert_eq!(desk.done("go_forward", json!({})).await, page);
+    assert_eq!(fixture.done("switch_to_note_view", json!({})).await, page, "the last page");
+    assert_eq!(fixture.done("go_back", json!({})).await, directory);
+    assert_eq!(fixture.done("go_back", json!({})).await, page);
+    assert_eq!(fixture.done("go_back", json!({})).await["view"], "index");
+    assert_eq!(fixture.done("go_forward", json!({})).await, page);
     let by_path = json!({ "pagePath": "프로젝트.md" });
-    assert_eq!(desk.done("switch_to_note_view", by_path).await["pageId"], top);
-    assert_eq!(desk.refused("go_forward", json!({})).await, "no_history");
+    assert_eq!(fixture.done("switch_to_note_view", by_path).await["pageId"], top);
+    assert_eq!(fixture.refused("go_forward", json!({})).await, "no_history");
     for path in ["../x", "/etc/passwd", "C:\\x", "프로젝트/../../x"] {
-        let refused = desk.refused("navigate_to_path", json!({ "path": path })).await;
+        let refused = fixture.refused("navigate_to_path", json!({ "path": path })).await;
         assert_eq!(refused, "outside_workspace", "{path}");
     }
     let both = json!({ "pageId": top, "pagePath": "프로젝트" });
-    assert_eq!(desk.refused("switch_to_note_view", both).await, "validation");
+    assert_eq!(fixture.refused("switch_to_note_view", both).await, "validation");
 }
 
 #[tokio::test]
 async fn a_block_goes_below_another_as_its_first_child_where_it_has_any() {
-    let mut desk = Desk::new().await;
+    let mut fixture = ToolFixture::new().await;
     let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }, { "content": "c" }]);
     let made =
-        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+        fixture.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
     let [a, b, c] = [0, 1, 2].map(|place| made["blocks"][place]["id"].clone());
     for (below, content, parent) in
         [(&a, "first in a", &a), (&b, "behind b", &a), (&c, "behind c", &Value::Null)]
     {
         let wanted = json!({ "blockId": below, "content": content });
-        let inserted = desk.done("insert_block_below", wanted).await;
+        let inserted = fixture.done("insert_block_below", wanted).await;
         assert_eq!(
             (&inserted["parentId"], &inserted["pageId"]),
             (parent, &made["id"]),
             "{content}"
         );
     }
-    let page = desk.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
+    let page = fixture.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
     let contents: Vec<_> =
         page["items"].as_array().unwrap().iter().map(|item| &item["content"]).collect();
     assert_eq!(contents, ["a", "first in a", "b", "behind b", "c", "behind c"]);
     let nowhere = json!({ "blockId": uuid::Uuid::nil(), "content": "x" });
-    assert_eq!(desk.refused("insert_block_below", nowhere).await, "not_found");
+    assert_eq!(fixture.refused("insert_block_below", nowhere).await, "not_found");
 }
 
 #[tokio::test]
 async fn what_a_screen_focuses_is_where_the_next_block_goes() {
-    let mut desk = Desk::new().await;
+    let mut fixture = ToolFixture::new().await;
     let content = json!({ "content": "new" });
-    assert_eq!(desk.refused("insert_block_below_current", content.clone()).await, "no_page_open");
+    assert_eq!(
+        fixture.refused("insert_block_below_current", content.clone()).await,
+        "no_page_open"
+    );
     let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }, { "content": "c" }]);
     let made =
-        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
-    desk.done("open_page", json!({ "pageId": made["id"] })).await;
-    let none = desk.done("get_current_context", json!({})).await;
+        fixture.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+    fixture.done("open_page", json!({ "pageId": made["id"] })).await;
+    let none = fixture.done("get_current_context", json!({})).await;
     assert_eq!(
         none,
         json!({
@@ -198,16 +201,16 @@ async fn what_a_screen_focuses_is_where_the_next_block_goes() {
             "focusedBlock": null, "selectedBlocks": [], "hasSelection": false, "hasFocus": false
         })
     );
-    let last = desk.done("insert_block_below_current", json!({ "content": "last" })).await;
+    let last = fixture.done("insert_block_below_current", json!({ "content": "last" })).await;
     let first: BlockId = serde_json::from_value(made["blocks"][0]["id"].clone()).unwrap();
-    let session = desk.ctx.session.clone();
-    let mut notes = NotesRepository::new(&mut desk.db, &desk.ctx.user);
+    let session = fixture.ctx.session.clone();
+    let mut notes = NotesRepository::new(&mut fixture.db, &fixture.ctx.user);
     notes.focus(&session, Some(first), &[first]).await.unwrap();
-    let context = desk.done("get_current_context", json!({})).await;
+    let context = fixture.done("get_current_context", json!({})).await;
     assert_eq!(context["focusedBlock"], json!({ "id": first, "content": "a" }));
     assert_eq!([&context["hasFocus"], &context["hasSelection"]], [&json!(true); 2]);
-    desk.done("insert_block_below_current", content).await;
-    let page = desk.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
+    fixture.done("insert_block_below_current", content).await;
+    let page = fixture.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
     let lines: Vec<_> = page["items"]
         .as_array()
         .unwrap()
@@ -218,108 +221,112 @@ async fn what_a_screen_focuses_is_where_the_next_block_goes() {
     assert_eq!([a.0, new.0, b.0, c.0, end.0], ["a", "new", "b", "c", "last"]);
     assert_eq!([new.1, b.1, end.1], [1, 1, 0]);
     assert_eq!(last["parentId"], Value::Null);
-    let deleted = desk.done("get_block", json!({ "id": last["id"] })).await;
+    let deleted = fixture.done("get_block", json!({ "id": last["id"] })).await;
     assert_eq!(deleted["order"], 2);
 }
 
 #[tokio::test]
 async fn a_page_gets_another_title_and_stays_the_page_that_it_is() {
-    let mut desk = Desk::new().await;
+    let mut fixture = ToolFixture::new().await;
     let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }]);
     let made =
-        desk.done("create_page_with_blocks", json!({ "title": "Plan", "blocks": blocks })).await;
+        fixture.done("create_page_with_blocks", json!({ "title": "Plan", "blocks": blocks })).await;
     let inner = json!({ "title": "inner", "parentId": made["id"] });
-    let inner = desk.done("create_page", inner).await;
+    let inner = fixture.done("create_page", inner).await;
     let renamed = json!({ "id": made["id"], "title": "Caf\u{e9}" });
-    assert_eq!(desk.done("rename_page", renamed.clone()).await, renamed);
-    assert_eq!(desk.done("rename_page", renamed.clone()).await, renamed, "once more is the same");
-    let page = desk.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
+    assert_eq!(fixture.done("rename_page", renamed.clone()).await, renamed);
+    assert_eq!(
+        fixture.done("rename_page", renamed.clone()).await,
+        renamed,
+        "once more is the same"
+    );
+    let page = fixture.done("get_page_blocks", json!({ "pageId": made["id"] })).await;
     assert_eq!((&page["pageTitle"], &page["total"]), (&json!("Caf\u{e9}"), &json!(2)));
     let found = |query: &str| json!({ "query": query });
-    assert_eq!(desk.done("query_pages", found("Plan")).await["total"], 0);
-    assert_eq!(desk.done("query_pages", found("caf\u{e9}")).await["items"][0]["id"], made["id"]);
+    assert_eq!(fixture.done("query_pages", found("Plan")).await["total"], 0);
+    assert_eq!(fixture.done("query_pages", found("caf\u{e9}")).await["items"][0]["id"], made["id"]);
     let by_path = json!({ "path": "caf\u{e9}/inner" });
-    assert_eq!(desk.done("navigate_to_path", by_path).await["pageId"], inner["id"]);
+    assert_eq!(fixture.done("navigate_to_path", by_path).await["pageId"], inner["id"]);
     for taken in ["CAFE\u{301}", " caf\u{e9}\u{200b}", "Caf\u{e9}"] {
         let wanted = json!({ "id": inner["id"], "title": taken });
-        assert_eq!(desk.refused("rename_page", wanted).await, "title_taken", "{taken:?}");
+        assert_eq!(fixture.refused("rename_page", wanted).await, "title_taken", "{taken:?}");
     }
     let own = json!({ "id": made["id"], "title": "CAF\u{c9}" });
     assert_eq!(
-        desk.done("rename_page", own).await["title"],
+        fixture.done("rename_page", own).await["title"],
         "CAF\u{c9}",
         "its own in other letters"
     );
     for (title, code) in [("a\nb", "validation"), ("\u{9b}31m", "validation"), (" ", "validation")]
     {
         let wanted = json!({ "id": made["id"], "title": title });
-        assert_eq!(desk.refused("rename_page", wanted).await, code, "{title:?}");
+        assert_eq!(fixture.refused("rename_page", wanted).await, code, "{title:?}");
     }
     let nowhere = json!({ "id": uuid::Uuid::nil(), "title": "x" });
-    assert_eq!(desk.refused("rename_page", nowhere.clone()).await, "not_found");
-    assert_eq!(desk.refused("delete_page", nowhere).await, "not_found");
+    assert_eq!(fixture.refused("rename_page", nowhere.clone()).await, "not_found");
+    assert_eq!(fixture.refused("delete_page", nowhere).await, "not_found");
 }
 
 #[tokio::test]
 async fn the_page_of_another_user_is_neither_renamed_nor_deleted_nor_in_the_way() {
-    let mut desk = Desk::new().await;
-    let made = desk.done("create_page", json!({ "title": "p" })).await;
-    desk.ctx.user = UserId::new("lee").unwrap();
-    let own = desk.done("create_page", json!({ "title": "q" })).await;
+    let mut fixture = ToolFixture::new().await;
+    let made = fixture.done("create_page", json!({ "title": "p" })).await;
+    fixture.ctx.user = UserId::new("lee").unwrap();
+    let own = fixture.done("create_page", json!({ "title": "q" })).await;
     let theirs = json!({ "id": made["id"], "title": "x" });
-    assert_eq!(desk.refused("rename_page", theirs).await, "not_found");
-    assert_eq!(desk.refused("delete_page", json!({ "id": made["id"] })).await, "not_found");
+    assert_eq!(fixture.refused("rename_page", theirs).await, "not_found");
+    assert_eq!(fixture.refused("delete_page", json!({ "id": made["id"] })).await, "not_found");
     let same = json!({ "id": own["id"], "title": "p" });
-    assert_eq!(desk.done("rename_page", same).await["title"], "p");
+    assert_eq!(fixture.done("rename_page", same).await["title"], "p");
 }
 
 #[tokio::test]
 async fn a_page_that_contains_pages_stays_until_those_are_gone() {
-    let mut desk = Desk::new().await;
-    let top = desk.done("create_page", json!({ "title": "top" })).await["id"].clone();
+    let mut fixture = ToolFixture::new().await;
+    let top = fixture.done("create_page", json!({ "title": "top" })).await["id"].clone();
     let inner = json!({ "title": "inner", "parentId": top });
-    let inner = desk.done("create_page", inner).await["id"].clone();
-    assert_eq!(desk.refused("delete_page", json!({ "id": top })).await, "has_pages");
+    let inner = fixture.done("create_page", inner).await["id"].clone();
+    assert_eq!(fixture.refused("delete_page", json!({ "id": top })).await, "has_pages");
     for id in [&inner, &top] {
-        assert_eq!(desk.done("delete_page", json!({ "id": id })).await["deleted"], true);
+        assert_eq!(fixture.done("delete_page", json!({ "id": id })).await["deleted"], true);
     }
-    assert_eq!(desk.done("list_pages", json!({})).await["total"], 0);
+    assert_eq!(fixture.done("list_pages", json!({})).await["total"], 0);
 }
 
 #[tokio::test]
 async fn a_chat_whose_open_page_is_gone_is_told_what_to_do() {
-    let mut desk = Desk::new().await;
-    let first = desk.done("create_page", json!({ "title": "first" })).await["id"].clone();
+    let mut fixture = ToolFixture::new().await;
+    let first = fixture.done("create_page", json!({ "title": "first" })).await["id"].clone();
     let blocks = json!([{ "content": "a" }, { "content": "b", "indent": 1 }]);
     let made =
-        desk.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
-    desk.done("open_page", json!({ "pageId": first })).await;
-    desk.done("open_page", json!({ "pageId": made["id"] })).await;
-    let deleted = desk.done("delete_page", json!({ "id": made["id"] })).await;
+        fixture.done("create_page_with_blocks", json!({ "title": "p", "blocks": blocks })).await;
+    fixture.done("open_page", json!({ "pageId": first })).await;
+    fixture.done("open_page", json!({ "pageId": made["id"] })).await;
+    let deleted = fixture.done("delete_page", json!({ "id": made["id"] })).await;
     assert_eq!((&deleted["title"], &deleted["blocksDeleted"]), (&json!("p"), &json!(2)));
     for (name, arguments) in [
         ("insert_block_below_current", json!({ "content": "x" })),
         ("switch_to_note_view", json!({})),
     ] {
-        let ToolOutcome::Err(error) = desk.call(name, arguments).await else { panic!("{name}") };
+        let ToolOutcome::Err(error) = fixture.call(name, arguments).await else { panic!("{name}") };
         assert_eq!(error.code, "page_gone", "{name}");
         assert!(error.reason.contains("open_page"), "{name}: {}", error.reason);
     }
-    assert_eq!(desk.done("get_current_context", json!({})).await["page"], Value::Null);
+    assert_eq!(fixture.done("get_current_context", json!({})).await["page"], Value::Null);
     for id in made["blocks"].as_array().unwrap() {
-        assert_eq!(desk.refused("get_block", json!({ "id": id["id"] })).await, "not_found");
+        assert_eq!(fixture.refused("get_block", json!({ "id": id["id"] })).await, "not_found");
     }
-    assert_eq!(desk.done("query_blocks", json!({ "query": "a" })).await["total"], 0);
-    assert_eq!(desk.done("query_pages", json!({ "query": "p" })).await["total"], 0);
-    assert_eq!(desk.done("go_back", json!({})).await["pageId"], first, "past what is gone");
+    assert_eq!(fixture.done("query_blocks", json!({ "query": "a" })).await["total"], 0);
+    assert_eq!(fixture.done("query_pages", json!({ "query": "p" })).await["total"], 0);
+    assert_eq!(fixture.done("go_back", json!({})).await["pageId"], first, "past what is gone");
 }
 
 #[tokio::test]
 async fn a_full_page_goes_as_a_whole() {
-    let mut desk = Desk::new().await;
-    let made = desk.done("create_page", json!({ "title": "p" })).await;
+    let mut fixture = ToolFixture::new().await;
+    let made = fixture.done("create_page", json!({ "title": "p" })).await;
     let page = PageId::parse(made["id"].as_str().unwrap()).unwrap();
-    let mut notes = NotesRepository::new(&mut desk.db, &desk.ctx.user);
+    let mut notes = NotesRepository::new(&mut fixture.db, &fixture.ctx.user);
     let page = notes.page(&page.to_string()).await.unwrap();
     let lines: Vec<_> = (0..super::super::page::MAX_PAGE_BLOCKS)
         .map(|number| super::super::repository::ImportedLine {
@@ -329,10 +336,10 @@ async fn a_full_page_goes_as_a_whole() {
         })
         .collect();
     notes.replace_lines(&page, &lines).await.unwrap();
-    let deleted = desk.done("delete_page", json!({ "id": made["id"] })).await;
+    let deleted = fixture.done("delete_page", json!({ "id": made["id"] })).await;
     assert_eq!(deleted["blocksDeleted"], 20_000);
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM notes_blocks")
-        .fetch_one(&mut desk.db)
+        .fetch_one(&mut fixture.db)
         .await
         .unwrap();
     assert_eq!(left, 0);
@@ -340,8 +347,8 @@ async fn a_full_page_goes_as_a_whole() {
 
 #[tokio::test]
 async fn what_is_looked_for_or_repeated_has_no_control_character() {
-    let mut desk = Desk::new().await;
-    desk.done("create_page", json!({ "title": "a" })).await;
+    let mut fixture = ToolFixture::new().await;
+    fixture.done("create_page", json!({ "title": "a" })).await;
     for (name, argument) in [
         ("query_pages", "query"),
         ("query_blocks", "query"),
@@ -350,7 +357,7 @@ async fn what_is_looked_for_or_repeated_has_no_control_character() {
     ] {
         for text in ["a\u{7}", "\u{1b}[2J", "\u{9b}"] {
             let arguments = json!({ argument: text });
-            assert_eq!(desk.refused(name, arguments).await, "validation", "{name}: {text:?}");
+            assert_eq!(fixture.refused(name, arguments).await, "validation", "{name}: {text:?}");
         }
     }
 }
