@@ -59,14 +59,14 @@ async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let store = if wish::<String>("store").as_deref() == Some("sqlite") {
-        Kept::Sqlite
+        StoreKind::Sqlite
     } else {
-        Kept::Memory
+        StoreKind::Memory
     };
     let usual = match store {
         _ if is_test => 1,
-        Kept::Memory => 40,
-        Kept::Sqlite => 4, // without groups, each write of the plain side waits for the disk alone
+        StoreKind::Memory => 40,
+        StoreKind::Sqlite => 4, // without groups, each write of the plain side waits for the disk alone
     };
     let turns = wish("turns").unwrap_or(usual);
     match wish::<String>("only").as_deref() {
@@ -91,7 +91,7 @@ fn how_many_chats() -> usize {
     chats
 }
 
-async fn compare(store: Kept, turns: usize, pairs: usize) {
+async fn compare(store: StoreKind, turns: usize, pairs: usize) {
     let (mut actors, mut plains, mut skeletons) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ratios, mut floors) = (Vec::new(), Vec::new());
     run_actors(store, turns).await;
@@ -121,9 +121,9 @@ async fn compare(store: Kept, turns: usize, pairs: usize) {
     times("plain and what does nothing, against plain", floors);
 }
 
-/// Where both sides keep what happens.
+/// The store of both sides.
 #[derive(Debug, Clone, Copy)]
-enum Kept {
+enum StoreKind {
     Memory,
     Sqlite,
 }
@@ -135,10 +135,10 @@ async fn sqlite() -> (TempDir, SqliteStore) {
     (folder, options.migrations("notes", &NOTES).open().await.unwrap())
 }
 
-async fn run_actors(store: Kept, turns: usize) -> Took {
+async fn run_actors(store: StoreKind, turns: usize) -> Took {
     match store {
-        Kept::Memory => actors(MemoryStore::new(), note_tool(), turns).await,
-        Kept::Sqlite => {
+        StoreKind::Memory => actors(MemoryStore::new(), note_tool(), turns).await,
+        StoreKind::Sqlite => {
             let (_folder, store) = sqlite().await;
             actors(store, sqlite_note_tool(), turns).await
         }
@@ -165,10 +165,10 @@ async fn actors(store: impl Store, tool: impl Tool, turns: usize) -> Took {
     took
 }
 
-async fn run_plain(store: Kept, turns: usize) -> Took {
+async fn run_plain(store: StoreKind, turns: usize) -> Took {
     match store {
-        Kept::Memory => plain(MemoryStore::new(), note_tool(), turns).await,
-        Kept::Sqlite => {
+        StoreKind::Memory => plain(MemoryStore::new(), note_tool(), turns).await,
+        StoreKind::Sqlite => {
             let (_folder, store) = sqlite().await;
             plain(store, sqlite_note_tool(), turns).await
         }
