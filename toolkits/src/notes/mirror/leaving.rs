@@ -11,7 +11,7 @@ use super::{
     super::page::PageId,
     folder::{CLAIM, Folder, Missing, READY, is, read, recover, within},
     marks::hash,
-    plan::{Found, Hash, Kept},
+    plan::{Found, Hash, MarkState},
     rename::{rename_across, rename_new},
 };
 
@@ -62,7 +62,7 @@ impl Folder {
 
     /// Takes the file of a page out of its place, into the workspace itself under the name of the page's id: what is to
     /// stand where another one stands now can go there then. Only a plain file goes.
-    pub(super) fn take(&self, path: &[String], page: PageId, kept: Kept) -> io::Result<()> {
+    pub(super) fn take(&self, path: &[String], page: PageId, kept: MarkState) -> io::Result<()> {
         let Some((name, folders)) = path.split_last() else { return Ok(()) };
         let folder = match self.folder(folders, Missing::Leave) {
             Ok(Some(folder)) => folder,
@@ -90,7 +90,7 @@ impl Folder {
 
     /// Puts the file of a page that was taken into its new place. What stands there and was not written by the mirror is
     /// kept beside, under the name that is given back.
-    pub(super) fn put(&self, page: PageId, path: &[String], kept: Kept) -> io::Result<Put> {
+    pub(super) fn put(&self, page: PageId, path: &[String], kept: MarkState) -> io::Result<Put> {
         let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
         let moving = moving(page);
         let Found::File { hash, .. } = read(&self.root, &moving)? else {

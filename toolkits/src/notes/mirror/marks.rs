@@ -15,7 +15,7 @@ use super::{
         repository::{ImportedLine, NotesError, NotesRepository},
     },
     markdown::render,
-    plan::{Hash, Kept},
+    plan::{Hash, MarkState},
     report::MirrorError,
     steps::Steps,
 };
@@ -78,7 +78,7 @@ pub(super) struct Entry {
     pub(super) moves: i64,
     /// The count of its changes that `text` has.
     pub(super) changes: i64,
-    pub(super) kept: Kept,
+    pub(super) kept: MarkState,
     pub(super) text: String,
     pub(super) wanted: Hash,
 }
@@ -185,7 +185,7 @@ impl Marks {
                     render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items)
                 }
             };
-            let kept = Kept {
+            let kept = MarkState {
                 written: as_hash(written),
                 coming: as_hash(coming),
                 is_changed: changes != mirrored,

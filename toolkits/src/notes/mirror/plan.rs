@@ -19,9 +19,9 @@ pub(super) enum Found {
     Odd,
 }
 
-/// What the marks say of a page and its file.
+/// The marks of a page and its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct MarkState {
     /// What was written last.
     pub(super) written: Option<Hash>,
     /// What was being written when the process ended.
@@ -49,19 +49,19 @@ pub(super) enum Step {
 
 /// Decides. A file that is neither what was written nor what was being written is a person's edit: it becomes the page
 /// where the page has not changed, and is kept beside it where both have.
-pub(super) fn step(found: Found, kept: Kept, wanted: Hash) -> Step {
+pub(super) fn step(found: Found, marked: MarkState, wanted: Hash) -> Step {
     match found {
         Found::Odd => Step::Blocked,
         Found::Absent => Step::Write { over: None },
         Found::File { hash, .. } if hash == wanted => {
-            let is_known = !kept.is_changed && kept.written == Some(wanted);
+            let is_known = !marked.is_changed && marked.written == Some(wanted);
             if is_known { Step::Nothing } else { Step::Note }
         }
-        Found::File { hash, .. } if kept.written == Some(hash) || kept.coming == Some(hash) => {
+        Found::File { hash, .. } if marked.written == Some(hash) || marked.coming == Some(hash) => {
             Step::Write { over: Some(hash) }
         }
         Found::File { hash, text: Some(text) }
-            if !kept.is_changed && kept.written.is_some() && !is_emptied(&text, wanted) =>
+            if !marked.is_changed && marked.written.is_some() && !is_emptied(&text, wanted) =>
         {
             Step::Import { hash, text }
         }
@@ -82,8 +82,8 @@ mod tests {
     const BEFORE: Hash = [2; 32];
     const EDITED: Hash = [3; 32];
 
-    fn kept(written: Option<Hash>, coming: Option<Hash>, is_changed: bool) -> Kept {
-        Kept { written, coming, is_changed }
+    fn marked(written: Option<Hash>, coming: Option<Hash>, is_changed: bool) -> MarkState {
+        MarkState { written, coming, is_changed }
     }
 
     fn file(hash: Hash) -> Found {
@@ -92,34 +92,34 @@ mod tests {
 
     #[test]
     fn our_own_files_are_written_over_and_nobody_elses() {
-        for (found, kept, expected) in [
-            (Found::Absent, kept(None, None, true), Step::Write { over: None }),
-            (Found::Absent, kept(Some(WANTED), None, false), Step::Write { over: None }),
-            (file(WANTED), kept(Some(WANTED), None, false), Step::Nothing),
-            (file(WANTED), kept(Some(BEFORE), Some(WANTED), true), Step::Note),
-            (file(WANTED), kept(None, None, true), Step::Note),
-            (file(BEFORE), kept(Some(BEFORE), None, true), Step::Write { over: Some(BEFORE) }),
-            (file(BEFORE), kept(None, Some(BEFORE), true), Step::Write { over: Some(BEFORE) }),
+        for (found, marked, expected) in [
+            (Found::Absent, marked(None, None, true), Step::Write { over: None }),
+            (Found::Absent, marked(Some(WANTED), None, false), Step::Write { over: None }),
+            (file(WANTED), marked(Some(WANTED), None, false), Step::Nothing),
+            (file(WANTED), marked(Some(BEFORE), Some(WANTED), true), Step::Note),
+            (file(WANTED), marked(None, None, true), Step::Note),
+            (file(BEFORE), marked(Some(BEFORE), None, true), Step::Write { over: Some(BEFORE) }),
+            (file(BEFORE), marked(None, Some(BEFORE), true), Step::Write { over: Some(BEFORE) }),
             (
                 file(EDITED),
-                kept(Some(WANTED), None, false),
+                marked(Some(WANTED), None, false),
                 Step::Import { hash: EDITED, text: "x".to_owned() },
             ),
-            (file(EDITED), kept(Some(BEFORE), None, true), Step::KeepBeside { hash: EDITED }),
-            (file(EDITED), kept(None, None, true), Step::KeepBeside { hash: EDITED }),
+            (file(EDITED), marked(Some(BEFORE), None, true), Step::KeepBeside { hash: EDITED }),
+            (file(EDITED), marked(None, None, true), Step::KeepBeside { hash: EDITED }),
             (
                 Found::File { hash: EDITED, text: None },
-                kept(Some(WANTED), None, false),
+                marked(Some(WANTED), None, false),
                 Step::KeepBeside { hash: EDITED },
             ),
-            (Found::Odd, kept(Some(WANTED), None, true), Step::Blocked),
+            (Found::Odd, marked(Some(WANTED), None, true), Step::Blocked),
             (
                 Found::File { hash: EDITED, text: Some("\n".to_owned()) },
-                kept(Some(WANTED), None, false),
+                marked(Some(WANTED), None, false),
                 Step::KeepBeside { hash: EDITED },
             ),
         ] {
-            assert_eq!(step(found.clone(), kept, WANTED), expected, "{found:?} {kept:?}");
+            assert_eq!(step(found.clone(), marked, WANTED), expected, "{found:?} {marked:?}");
         }
     }
 }
