@@ -95,18 +95,18 @@ impl Plan {
     }
 }
 
-/// What was counted.
+/// The counts of a run.
 #[derive(Default)]
-struct Book {
+struct Tally {
     asked: AtomicU64,
     ended: std::sync::Mutex<BTreeMap<String, u64>>,
-    /// Whoever asked has left.
+    /// Askers that left before the end.
     left: AtomicU64,
     /// Texts that are not what was to be said, deltas behind an end, completions without an end.
     wrong: std::sync::Mutex<Vec<String>>,
 }
 
-impl Book {
+impl Tally {
     fn note(&self, plan: &Plan, heard: &str, ended: &Result<Completion, ModelError>) {
         let kind = match ended {
             Ok(Completion { text, .. }) if *text != plan.text || heard != plan.text => {
@@ -128,7 +128,7 @@ impl Book {
 }
 
 /// Asks one thing after the other until enough have died.
-async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: String, die: u64) {
+async fn asker(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name: String, die: u64) {
     for number in 0_u64.. {
         if model.stats().died >= die {
             return;
@@ -137,7 +137,7 @@ async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: St
         let heard = Arc::new(std::sync::Mutex::new(String::new()));
         let is_over = Arc::new(AtomicBool::new(false));
         let (hears, over, complains) =
-            (Arc::clone(&heard), Arc::clone(&is_over), Arc::clone(&book));
+            (Arc::clone(&heard), Arc::clone(&is_over), Arc::clone(&tally));
         let deltas = Deltas::new(move |delta| {
             if over.load(Ordering::SeqCst) {
                 complains.complain(format!("{delta:?} came behind the end"));
@@ -147,7 +147,7 @@ async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: St
             }
         });
         let cancel = CancellationToken::new();
-        book.asked.fetch_add(1, Ordering::Relaxed);
+        tally.asked.fetch_add(1, Ordering::Relaxed);
         let answer = model.complete(request(plan.steps.as_str()), deltas, cancel.clone());
         let (fate, after) = (dice.below(20), Duration::from_millis(dice.below(20)));
         let ended = match fate {
@@ -155,7 +155,7 @@ async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: St
             0 => match timeout(after, answer).await {
                 Ok(ended) => ended,
                 Err(_) => {
-                    book.left.fetch_add(1, Ordering::Relaxed);
+                    tally.left.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
             },
@@ -167,18 +167,18 @@ async fn asker(model: Arc<ChildModel>, book: Arc<Book>, mut dice: Dice, name: St
                 let Ok((ended, ())) =
                     timeout(STUCK, async { tokio::join!(answer, cancelling) }).await
                 else {
-                    return book.complain(format!("{} was cancelled and did not end", plan.steps));
+                    return tally.complain(format!("{} was cancelled and did not end", plan.steps));
                 };
                 ended
             }
             _ => match timeout(STUCK, answer).await {
                 Ok(ended) => ended,
-                Err(_) => return book.complain(format!("{} did not end", plan.steps)),
+                Err(_) => return tally.complain(format!("{} did not end", plan.steps)),
             },
         };
         is_over.store(true, Ordering::SeqCst);
         let heard = heard.lock().unwrap().clone();
-        book.note(&plan, &heard, &ended);
+        tally.note(&plan, &heard, &ended);
     }
 }
 
@@ -204,10 +204,10 @@ async fn loaded(mark: &str) -> (ChildModel, u64) {
 async fn every_completion_ends_once_however_many_processes_die() {
     let die = env::var("MADANG_CHILD_DEATHS").map_or(DIE, |count| count.parse().unwrap());
     let (mark, begin) = (mark(), Instant::now());
-    let book = Arc::new(Book::default());
+    let tally = Arc::new(Tally::default());
     let mut models = JoinSet::new();
     for number in 0..MODELS {
-        let (book, mark) = (Arc::clone(&book), mark.clone());
+        let (tally, mark) = (Arc::clone(&tally), mark.clone());
         models.spawn(async move {
             let (model, died) = loaded(&mark).await;
             let model = Arc::new(model);
@@ -215,8 +215,8 @@ async fn every_completion_ends_once_however_many_processes_die() {
             for asker_number in 0..ASKERS {
                 let dice = Dice(1_000 * number + asker_number);
                 let name = format!("{number}.{asker_number}");
-                let (model, book) = (Arc::clone(&model), Arc::clone(&book));
-                askers.spawn(asker(model, book, dice, name, die.div_ceil(MODELS)));
+                let (model, tally) = (Arc::clone(&model), Arc::clone(&tally));
+                askers.spawn(asker(model, tally, dice, name, die.div_ceil(MODELS)));
             }
             while let Some(ended) = askers.join_next().await {
                 ended.unwrap();
@@ -234,9 +234,9 @@ async fn every_completion_ends_once_however_many_processes_die() {
         all.asked_again += stats.asked_again;
         all.refused += stats.refused;
     }
-    let wrong = std::mem::take(&mut *book.wrong.lock().unwrap());
-    let ended = book.ended.lock().unwrap().clone();
-    let (asked, left) = (book.asked.load(Ordering::Relaxed), book.left.load(Ordering::Relaxed));
+    let wrong = std::mem::take(&mut *tally.wrong.lock().unwrap());
+    let ended = tally.ended.lock().unwrap().clone();
+    let (asked, left) = (tally.asked.load(Ordering::Relaxed), tally.left.load(Ordering::Relaxed));
     println!(
         "{} processes died of {} in {:.0?}; {asked} completions: {ended:?}, {left} were left by their askers; {} were \
          asked again, {} refused",

@@ -50,9 +50,9 @@ pub(super) struct Asked {
 /// Names and bytes.
 type Files = Vec<(String, Arc<[u8]>)>;
 
-/// What the hub answers to its next questions.
+/// The answers of the hub to its next questions.
 #[derive(Default)]
-struct Book {
+struct HubState {
     commit: String,
     files: Files,
     /// What older commits had.
@@ -66,7 +66,7 @@ struct Book {
     tokens: Vec<(&'static str, Option<String>)>,
 }
 
-impl Book {
+impl HubState {
     /// Of the file with this name, in the newest commit that has one.
     fn bytes(&self, file: &str) -> Arc<[u8]> {
         let older = self.before.iter().rev().flat_map(|(_, files)| files);
@@ -77,14 +77,14 @@ impl Book {
 
 /// A hub that serves until it is dropped.
 pub(super) struct Hub {
-    book: Arc<Mutex<Book>>,
+    state: Arc<Mutex<HubState>>,
     address: SocketAddr,
     _serving: tokio::runtime::Runtime,
 }
 
 #[derive(Clone)]
 struct Serving {
-    book: Arc<Mutex<Book>>,
+    state: Arc<Mutex<HubState>>,
     bytes_at: SocketAddr,
 }
 
@@ -92,18 +92,18 @@ impl Hub {
     /// A hub whose only repository has these files. Its name does not matter.
     pub(super) fn with(files: &[(&str, &[u8])]) -> Self {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
-        let book = Arc::new(Mutex::new(Book {
+        let state = Arc::new(Mutex::new(HubState {
             commit: COMMIT.to_owned(),
             files: files.collect(),
-            ..Book::default()
+            ..HubState::default()
         }));
         let bytes = TcpListener::bind("127.0.0.1:0").unwrap();
-        let serving = Serving { book: book.clone(), bytes_at: bytes.local_addr().unwrap() };
-        let to_send = book.clone();
+        let serving = Serving { state: state.clone(), bytes_at: bytes.local_addr().unwrap() };
+        let to_send = state.clone();
         thread::spawn(move || {
             for connection in bytes.incoming() {
-                let (book, connection) = (to_send.clone(), connection.unwrap());
-                thread::spawn(move || send(&book, &connection));
+                let (state, connection) = (to_send.clone(), connection.unwrap());
+                thread::spawn(move || send(&state, &connection));
             }
         });
         let routes = Router::new()
@@ -119,7 +119,7 @@ impl Hub {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         runtime.spawn(async move { axum::serve(listener, routes).await });
-        Self { book, address, _serving: runtime }
+        Self { state, address, _serving: runtime }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -132,38 +132,38 @@ impl Hub {
 
     /// What becomes of the next requests for bytes; those behind are served as they should.
     pub(super) fn plan(&self, plans: impl IntoIterator<Item = Plan>) {
-        self.book.lock().unwrap().plans.extend(plans);
+        self.state.lock().unwrap().plans.extend(plans);
     }
 
     /// What is answered to the next question for a listing: status, header and text.
     pub(super) fn answers(&self, status: u16, header: &'static str, text: &str) {
-        self.book.lock().unwrap().answers.push_back((status, header, text.to_owned()));
+        self.state.lock().unwrap().answers.push_back((status, header, text.to_owned()));
     }
 
     /// Other files from now on.
     pub(super) fn has(&self, files: &[(&str, &[u8])]) {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), Arc::from(*bytes)));
-        self.book.lock().unwrap().files = files.collect();
+        self.state.lock().unwrap().files = files.collect();
     }
 
     /// Its main branch moves to another commit, with other files.
     pub(super) fn moves_to(&self, commit: &str, files: &[(&str, &[u8])]) {
         {
-            let mut book = self.book.lock().unwrap();
+            let mut state = self.state.lock().unwrap();
             let older =
-                (std::mem::replace(&mut book.commit, commit.to_owned()), book.files.clone());
-            book.before.push(older);
+                (std::mem::replace(&mut state.commit, commit.to_owned()), state.files.clone());
+            state.before.push(older);
         }
         self.has(files);
     }
 
     pub(super) fn listings(&self) -> usize {
-        self.book.lock().unwrap().listings
+        self.state.lock().unwrap().listings
     }
 
     /// The requests for bytes so far: from which place, and how many were sent.
     pub(super) fn asked(&self) -> Vec<Asked> {
-        self.book.lock().unwrap().asked.clone()
+        self.state.lock().unwrap().asked.clone()
     }
 
     pub(super) fn sent_bytes(&self) -> usize {
@@ -171,7 +171,7 @@ impl Hub {
     }
 
     pub(super) fn tokens(&self) -> Vec<(&'static str, Option<String>)> {
-        self.book.lock().unwrap().tokens.clone()
+        self.state.lock().unwrap().tokens.clone()
     }
 }
 
@@ -199,14 +199,14 @@ async fn listing(
     Path((_, _, revision)): Path<(String, String, String)>,
     request: Request,
 ) -> Response {
-    let mut book = serving.book.lock().unwrap();
-    book.listings += 1;
-    book.tokens.push(("hub", token(request.headers())));
+    let mut state = serving.state.lock().unwrap();
+    state.listings += 1;
+    state.tokens.push(("hub", token(request.headers())));
     assert_eq!(request.uri().query(), Some("blobs=true"));
-    let Some((status, header, text)) = book.answers.pop_front() else {
-        let older = book.before.iter().find(|(commit, _)| *commit == revision);
+    let Some((status, header, text)) = state.answers.pop_front() else {
+        let older = state.before.iter().find(|(commit, _)| *commit == revision);
         let (commit, files) =
-            older.map_or((&book.commit, &book.files), |(commit, files)| (commit, files));
+            older.map_or((&state.commit, &state.files), |(commit, files)| (commit, files));
         if revision != "main" && revision != *commit {
             return StatusCode::NOT_FOUND.into_response();
         }
@@ -223,17 +223,17 @@ async fn resolve(
     Path((_, _, commit, file)): Path<(String, String, String, String)>,
     headers: HeaderMap,
 ) -> Redirect {
-    serving.book.lock().unwrap().tokens.push(("hub", token(&headers)));
-    let book = serving.book.lock().unwrap();
-    let is_known = book.before.iter().any(|(older, _)| *older == commit);
-    assert!(commit == book.commit || is_known, "{commit}");
-    drop(book);
+    serving.state.lock().unwrap().tokens.push(("hub", token(&headers)));
+    let state = serving.state.lock().unwrap();
+    let is_known = state.before.iter().any(|(older, _)| *older == commit);
+    assert!(commit == state.commit || is_known, "{commit}");
+    drop(state);
     Redirect::temporary(&format!("/api/resolve-cache/{file}"))
 }
 
 async fn resolved(State(serving): State<Serving>, Path(file): Path<String>) -> Response {
-    let book = serving.book.lock().unwrap();
-    let bytes = book.bytes(&file);
+    let state = serving.state.lock().unwrap();
+    let bytes = state.bytes(&file);
     let to = format!("http://{}/{file}?Signature=for-a-while", serving.bytes_at);
     let headers = [
         ("Location", to),
@@ -245,7 +245,7 @@ async fn resolved(State(serving): State<Serving>, Path(file): Path<String>) -> R
 }
 
 /// Answers one request for bytes as is planned, and closes the connection.
-fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
+fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     let mut lines = BufReader::new(connection).lines().map_while(Result::ok);
     let Some(first) = lines.next() else { return };
     let path = first.split(' ').nth(1).unwrap();
@@ -260,11 +260,11 @@ fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
         }
     }
     let (plan, bytes, number) = {
-        let mut book = book.lock().unwrap();
-        book.tokens.push(("bytes", token));
-        book.asked.push(Asked { file: file.clone(), from, sent: 0 });
-        let bytes = book.bytes(&file);
-        (book.plans.pop_front(), bytes, book.asked.len() - 1)
+        let mut state = state.lock().unwrap();
+        state.tokens.push(("bytes", token));
+        state.asked.push(Asked { file: file.clone(), from, sent: 0 });
+        let bytes = state.bytes(&file);
+        (state.plans.pop_front(), bytes, state.asked.len() - 1)
     };
     let mut bytes = bytes.to_vec();
     let all = bytes.len();
@@ -299,7 +299,7 @@ fn send(book: &Mutex<Book>, mut connection: &TcpStream) {
     let bytes = &bytes[from..];
     let mut put = |bytes: &[u8]| {
         let is_sent = connection.write_all(bytes).is_ok();
-        book.lock().unwrap().asked[number].sent += if is_sent { bytes.len() } else { 0 };
+        state.lock().unwrap().asked[number].sent += if is_sent { bytes.len() } else { 0 };
     };
     if let Some((at, released)) = held {
         put(&bytes[..at]);
