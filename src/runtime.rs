@@ -281,7 +281,7 @@ impl Runtime {
     /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
     /// Waits at most `Limits::shutdown_timeout`.
     ///
-    /// Running turns stay open in the store with their questions, and go on after the next start; those of a chat in
+    /// Running turns stay open in the store with their questions, and go on after the next start. Those of a chat in
     /// memory end as dismissed.
     ///
     /// # Errors

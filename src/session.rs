@@ -77,7 +77,7 @@ impl Session {
         self.slot.user()
     }
 
-    /// Sends the user's text and returns the turn that it begins, once the text is stored. The person who holds this handle
+    /// Sends the user's text and returns the turn that it begins, once the text is stored. The holder of this handle
     /// can be asked for approvals. Dropping the [`Turn`] cancels nothing.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Session {
     /// Reads on behind the cursor of the last event read
     /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), also after the session has slept or the process
     /// has ended. It reads the stored events first, then the new ones. [`EventCursor::START`] reads from the beginning.
-    /// Each entry of the chat and each end of a turn comes once and in order; events of progress are told again as far
+    /// Each entry of the chat and each end of a turn comes once and in order. Events of progress are told again as far
     /// as they are in memory.
     ///
     /// # Errors

@@ -24,10 +24,10 @@ use crate::{
 /// Separates what the model says before a tool call from what it says after it.
 const BETWEEN_MESSAGES: &str = "\n\n";
 
-/// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its [`events`](Self::events), or
-/// wait until it has [`ended`](Self::ended).
-/// Dropping the handle, or any future or stream made from it, cancels nothing: the turn goes on to its end, and the
-/// store keeps its text. Only [`Session::dismiss`](crate::Session::dismiss) dismisses a turn.
+/// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its
+/// [`events`](Self::events), or wait until it has [`ended`](Self::ended). Dropping the handle, or any future or stream
+/// made from it, cancels nothing. The turn goes on to its end, and the store keeps its text. Only
+/// [`Session::dismiss`](crate::Session::dismiss) dismisses a turn.
 #[derive(Debug)]
 pub struct Turn {
     id: TurnId,

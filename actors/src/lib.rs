@@ -1,7 +1,7 @@
-//! What runs inside Madang: the vocabulary, the ports, and the five actors with their supervisor.
+//! The core of Madang: the vocabulary, the ports, and the five actors with their supervisor.
 //!
 //! Read in this order: `protocol` (plain data), `port` (what the outside implements), `registry`, `ledger`, then the
-//! actors. Modules further down this list never import those after them; `tests/layers.rs` checks it.
+//! actors. Modules further down this list never import those after them; `actors/tests/layers.rs` checks it.
 
 #![forbid(unsafe_code)]
 

@@ -187,7 +187,7 @@ impl TestRuntime {
         drop(self.tree.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
-    /// A call that nobody was asked to bring to its end; a person can be asked.
+    /// Makes a call that is not dispatched yet; a person can be asked.
     pub(crate) async fn not_begun(&self, tool: &str, arguments: &str) -> OneCall {
         let name = format!("call-{}", self.calls.fetch_add(1, Relaxed));
         let (session, turn) = (session(&name), TurnId::new(Uuid::now_v7()));
@@ -232,7 +232,7 @@ impl TestRuntime {
         OneCall { request: Arc::new(request), heard }
     }
 
-    /// Runs one call about which nobody is asked to its end, before which nothing is heard of it.
+    /// Runs one call without a question to its end, before which no event comes.
     pub(crate) async fn call(&self, tool: &str, arguments: &str) -> CallEnd {
         let event = self.begin(tool, arguments).await.next().await;
         let DispatcherEvent::Ended(end) = event else { panic!("its end was expected: {event:?}") };

@@ -1,4 +1,4 @@
-//! Every text that a person sees is there in both languages, and those of the seeds are exact.
+//! Every text that a person sees is there in both languages, and none changes unnoticed.
 
 use std::time::Duration;
 

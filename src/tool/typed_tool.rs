@@ -165,8 +165,8 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Names the resource that a call works on, so that calls on the same [`Resource`] wait for one another: of all
-    /// sessions and users, and of other tools that name the same key. A call with `None` waits for no other.
+    /// Names the resource that a call works on, so that calls on the same [`Resource`] wait for one another. They may
+    /// be of any session, user and tool that names the same key. A call with `None` waits for no other.
     #[must_use]
     pub fn resource(
         mut self,
@@ -190,9 +190,9 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Tells what will happen from what the database has when the question is asked, on a connection that cannot write:
-    /// the number of rows to go, the name of an item. It ranks before [`consequence`](Self::consequence), which speaks
-    /// where this fails.
+    /// Tells what will happen, such as the number of rows to go or the name of an item. It reads the database when the
+    /// question is asked, on a connection that cannot write. It ranks before [`consequence`](Self::consequence), which
+    /// speaks where this fails.
     #[must_use]
     pub fn consequence_from<C, F>(mut self, tell: F) -> Self
     where

@@ -82,7 +82,7 @@ pub(super) async fn authorize(
         return Ok(AuthorizedCall { digest: checked.digest(), checked, usable_until: None });
     }
     let request = checked.request();
-    // A standing approval is for a user who sees what is done with it: after a dismissal it covers no call.
+    // A standing approval is for a user that sees its effects: after a dismissal it covers no call.
     if request.dismissal.is_over() {
         let reason = request.dismissal.reason();
         return Err((checked, NotAuthorized::because(reason)));

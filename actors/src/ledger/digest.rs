@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::protocol::{CallId, Digest, SessionId, Shown, ToolSpec, UserId};
 
 /// Hashes what a person is shown and what is run. It covers the tool with its schema (as [`schema_digest`] hashes
-/// them), arguments, user, session and call, and every byte of the question where one was asked.
+/// them), arguments, user, session and call. Where a question was asked, it covers every byte of it.
 #[must_use]
 pub fn digest(
     schema: &Digest,

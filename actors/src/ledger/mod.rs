@@ -1,12 +1,12 @@
-//! The ledger: the steps that a tool call may take, the chain of hashes that shows every change, and the seals of what
-//! a person decided. Pure.
+//! The ledger: the steps of a tool call, the chain of hashes that shows every change, and the seals of a person's
+//! decisions. Pure.
 //!
 //! A call takes a [`Transition`] from one [`CallState`] to the next. Each transition becomes a [`Link`]: its hash
 //! covers the link before it, a [`Salt`] and the step. [`verify`] walks the links up to a [`ChainEnd`]. An approval,
 //! and the owner of a session, carry a [`Seal`] under a key that is not in the database.
 //!
-//! Invariants: a call has exactly one outcome, and ends in `Ended`; a handler begins once, with `Running`; an approval
-//! is bound to a digest of what was shown and is used once; the text of a forgotten user leaves hashes only.
+//! Invariants: a call has exactly one outcome, and ends in `Ended`. A handler begins once, with `Running`. An approval
+//! is bound to a digest of what was shown and is used once. The text of a forgotten user leaves hashes only.
 
 mod chain;
 mod digest;

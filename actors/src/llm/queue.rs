@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct Queue<J> {
     weights: UserWeights,
     users: HashMap<UserId, User<J>, RandomState>,
-    /// The tokens that each user could have been served: a user that comes begins here.
+    /// The tokens that each user could be served until now: a user that comes begins here.
     virtual_clock: u64,
     /// The sum of the weights of all users that are not away.
     present: u64,
@@ -90,8 +90,8 @@ const FORGETS_AFTER: usize = 64;
 /// The tokens of a prompt that take as long as one generated token.
 const GENERATED: u64 = 4;
 
-/// The bytes of a prompt that take as long to write as one token of it to read: at 4 us a letter, the slowest measured,
-/// a millisecond. They are charged although the completion fails or is cancelled.
+/// The bytes of a prompt that take as long to write as one token of it to read. At 4 us a letter, the slowest measured,
+/// that is a millisecond. They are charged although the completion fails or is cancelled.
 const WRITTEN_BYTES: usize = 256;
 
 /// Gives the cost of writing a request's prompt, in tokens of a prompt.

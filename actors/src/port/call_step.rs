@@ -49,15 +49,15 @@ impl LedgerRow {
     /// Computes the row of a call after a step, given its row before. The caller has ruled out that the step is the one
     /// that the call took last.
     ///
-    /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead;
-    /// the call's user gave it; and it comes before its question has expired. One that rests on a standing approval
-    /// names that one's call, whose row is `grant`. An approved call begins to run before its approval expires, with
-    /// exactly these arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an
-    /// audit without keys.
+    /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead.
+    /// The call's user gave it, before its question expired. One that rests on a standing approval names that one's
+    /// call, whose row is `grant`. An approved call begins to run before its approval expires, with exactly these
+    /// arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an audit without
+    /// keys.
     ///
     /// # Errors
-    /// [`StoreError::Illegal`] for a step that the call cannot take, [`StoreError::Refused`] for one that contradicts
-    /// what was asked and approved, and for one with a value that could not be read again.
+    /// [`StoreError::Illegal`] for a step that the call cannot take. [`StoreError::Refused`] for one that contradicts
+    /// what was asked and approved, or has a value that could not be read again.
     pub fn after(
         before: Option<&Self>,
         grant: Option<&Self>,

@@ -9,7 +9,7 @@ use std::{
 use crate::protocol::UserId;
 
 /// The weight of each user. A user with twice the weight of another is served twice as many tokens while both wait for
-/// the model; the sessions of one user weigh the same.
+/// the model. The sessions of one user weigh the same.
 #[derive(Clone, Default)]
 pub struct UserWeights(Option<Arc<Weight>>);
 

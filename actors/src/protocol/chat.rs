@@ -64,8 +64,8 @@ pub enum Ending {
 pub enum Notice {
     /// More user turns have passed since the last clearing than `Limits::suggest_clear_after`.
     SuggestClear,
-    /// A call of a tool outside the store was cut off by the end of its process: only a person can find out whether it
-    /// took effect.
+    /// The end of its process cut off a call of a tool outside the store. Only a person can find out whether it took
+    /// effect.
     EffectUnknown,
     /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
     TurnLeftOut,

@@ -35,8 +35,7 @@ pub fn call_envelope(
     }
 }
 
-/// Writes what the model reads of a call without any text of its own, the user's or the tool's: how it ended, and
-/// whether it took effect.
+/// Writes how a call ended and whether it took effect, without any text of the model's, the user's or the tool's.
 #[must_use]
 pub fn bare_envelope(record: &CallRecord) -> String {
     let status = match &record.outcome {
@@ -74,9 +73,10 @@ fn change(arguments: &Value, max_bytes: usize) -> String {
 
 /// Writes the envelope of an outcome in at most `max_bytes` of UTF-8.
 ///
-/// Data that does not fit says `_truncated: true`, and where there is room it names the `narrower` tool. Its long texts are
-/// cut first, each followed by `…(+n)`, the characters that are missing; then its longest list, to as many whole entries as
-/// fit, with `count` the total. Ids, names, counts and dates are kept. Errors and cancellations are kept whole.
+/// Data that does not fit says `_truncated: true`, and where there is room it names the `narrower` tool. Its long texts
+/// are cut first, each followed by `…(+n)`, the characters that are missing. Then its longest list is cut to as many
+/// whole entries as fit, with `count` the total. Ids, names, counts and dates are kept. Errors and cancellations are
+/// kept whole.
 #[must_use]
 pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize) -> String {
     bounded(outcome, Rest { narrower, offset: None }, max_bytes)

@@ -26,8 +26,8 @@ pub struct SessionEvent {
     pub at: Timestamp,
 }
 
-/// The position of a reader in what the store keeps of a session: behind an entry of the transcript, or behind the end
-/// of the turn whose last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the
+/// The position of a reader in the stored events of a session. It is behind an entry of the transcript, or behind the
+/// end of the turn whose last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the
 /// error that ended the turn) or `17.2` (behind the turn's end).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,

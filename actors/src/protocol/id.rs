@@ -13,8 +13,8 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
-    /// The most bytes of UTF-8 that an id may have: long enough for an e-mail address or a URL path, short enough to be
-    /// part of every row.
+    /// The most bytes of UTF-8 that an id may have. An e-mail address or a URL path fits, and an id can be part of
+    /// every row.
     pub const MAX_BYTES: usize = 256;
 }
 

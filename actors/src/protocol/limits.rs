@@ -49,15 +49,14 @@ pub struct Limits {
     /// bound.
     pub max_denial_bytes: usize,
     /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte. Before one more is
-    /// refused, the session that has been idle longest is put to sleep.
+    /// refused, the session that is idle longest is put to sleep.
     pub max_awake_sessions: usize,
     /// Sessions awake at once for one user: an eighth, so that a user with very many sessions mostly displaces its own.
     pub max_awake_sessions_per_user: usize,
-    /// Turns running at once in a runtime: half of them may wait for a person, and the rest is more than can wait for a
-    /// model.
+    /// Turns running at once in a runtime: half of them may wait for a person, and fewer than the rest for a model.
     pub max_running_turns: usize,
-    /// Turns running at once for one user: a screen of chats for a person, and no more than a quarter of the slots of a
-    /// model for a program.
+    /// Turns running at once for one user: a screen of chats for a person, and at most a quarter of a model's slots for
+    /// a program.
     pub max_running_turns_per_user: usize,
     /// Questions open at once in a runtime: each is a running call that waits.
     pub max_open_questions: usize,

@@ -1,8 +1,8 @@
 //! The vocabulary: plain data that every actor and every port speaks.
 //!
-//! A [`ChatMessage`] is an entry of a chat, a [`SessionEvent`] what a subscriber reads, a [`ToolOutcome`] the end of a
-//! call, and a [`Question`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and [`Text`] has
-//! the words for people.
+//! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] what a subscriber reads. A [`ToolOutcome`] is the
+//! end of a call, and a [`Question`] what a person is asked. [`Limits`] bounds every queue, buffer and wait, and
+//! [`Text`] has the words for people.
 //!
 //! Invariants: no async, no clock, and no ids made in secret: the shell hands them in. A value that passes
 //! [`MAX_LEVELS`] or the bound on bytes is refused before it is written, so that each stored value can be read again.

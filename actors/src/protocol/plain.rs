@@ -1,9 +1,9 @@
 //! Questions as plain text: whole, in one order, with every misleading character visible.
 //!
 //! The text depends on the question alone. It has as many lines as its values need. A program that shows it in rows of
-//! some width marks each row as a part of it: a value that is broken there then cannot look like a line of its own.
+//! some width marks each row as a part of it. A value that is broken there then cannot look like a line of its own.
 //!
-//! Letters that look alike (a Cyrillic `а` for a Latin one) stay as they are: they are visible, and only the reader
+//! Letters that look alike (a Cyrillic `а` for a Latin one) stay as they are. They are visible, and only the reader
 //! knows which alphabets belong together. Letters of right-to-left scripts stay too; each value has a line of its own,
 //! so that they rearrange nothing beside it.
 
@@ -40,10 +40,10 @@ impl Question {
     }
 }
 
-/// Writes a text on one line in which no character is invisible, moves the cursor or turns the direction of reading.
-/// Control and format characters, line breaks, every space but the ordinary one, tags, variation selectors, fillers,
-/// private and unassigned characters and heaps of accents are shown as `\u{202e}`. A long run of blanks is shown as its
-/// number, `\{␣×57}`.
+/// Writes a text on one line in which no character is invisible, moves the cursor or turns the direction of reading. It
+/// shows as `\u{202e}` control and format characters, line breaks, every space but the ordinary one, tags, variation
+/// selectors and fillers. It does so too with private and unassigned characters, and with heaps of accents. A long run
+/// of blanks is shown as its number, `\{␣×57}`.
 ///
 /// It is for texts of a tool or a program without quotations; foreign text in it is [`quoted`].
 #[must_use]
@@ -86,8 +86,8 @@ pub fn quoted_up_to(text: &str, max_chars: usize) -> String {
     format!("{} (+{})", quoted(&text[..end]), text[end..].chars().count())
 }
 
-/// Writes JSON in one line that a person can change and that reads back as the same value: what [`plain`] makes visible
-/// is escaped as JSON does it.
+/// Writes JSON in one line that a person can change and that reads back as the same value. Characters that [`plain`]
+/// makes visible are escaped as JSON does it.
 #[must_use]
 pub fn editable(value: &Value) -> String {
     let mut shown = String::new();

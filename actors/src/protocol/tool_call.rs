@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 1_024;
 const MAX_NAME_BYTES: usize = 1_024;
 
 impl WantedCall {
-    /// Cuts texts that are longer than a runtime reads, before any of it is stored or told: arguments that pass
+    /// Cuts texts that are longer than a runtime reads, before they are stored or told. These are arguments that pass
     /// `max_arguments_bytes`, and a name of kilobytes. A cut text ends in `…(+n bytes)`, which no tool's name and no
     /// JSON does. Such a call is refused, after a restart as well.
     #[must_use]

@@ -21,7 +21,7 @@ pub enum RegistryError {
     /// Its effect does not fit the connection that its handler is lent.
     #[error(transparent)]
     Effect(#[from] OtherEffect),
-    /// The registry has been filled before; it stays as it is.
+    /// The registry was filled before; it stays as it is.
     #[error("the tool registry is already initialised with {count} tools")]
     AlreadyInitialised {
         /// The number of tools that it holds.

@@ -4,7 +4,7 @@
 //! [`RegisteredTool::check`] turns the text of a model into [`CheckedArguments`], or into [`Problems`] that tell the
 //! model what to mend.
 //!
-//! Invariants: no tool is added after the start; no schema or argument overflows the stack or takes for ever; no
+//! Invariants: no tool is added after the start. No schema or argument overflows the stack or takes for ever. No
 //! problem repeats a value of the arguments.
 
 mod arguments;

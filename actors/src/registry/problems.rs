@@ -153,7 +153,7 @@ fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
 }
 
 /// Finds the problems to mend where a value fits none of several forms. They are those of the one form that was meant,
-/// if its type and its constants tell; or the allowed values, where the forms are only values.
+/// if its type and its constants tell. Where the forms are only values, they are the allowed values.
 fn alternatives(place: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
     let is_another_kind = |error: &ValidationError<'_>| {
         let is_here = error.instance_path().as_str() == place;
