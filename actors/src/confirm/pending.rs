@@ -1,6 +1,6 @@
 //! The table of open questions, with their deadlines.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::protocol::{AnswerError, CallId, Digest, Question, UserId};
 /// Open questions, each with the `W` that waits for its verdict.
 #[derive(Debug)]
 pub(super) struct Pending<W> {
-    open: HashMap<CallId, Open<W>>,
+    open: BTreeMap<CallId, Open<W>>,
     /// Invariant: one entry for each of `open`.
     deadlines: BTreeSet<(Instant, CallId)>,
 }
@@ -23,7 +23,7 @@ struct Open<W> {
 
 impl<W> Pending<W> {
     pub(super) fn new() -> Self {
-        Self { open: HashMap::new(), deadlines: BTreeSet::new() }
+        Self { open: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A semaphore for each key of a resource: which calls work on it, and which wait. Pure.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
 
@@ -10,7 +10,7 @@ use crate::port::Resource;
 /// The waiters of each key in use, and of no other. A waiter is let in through a `W`.
 #[derive(Debug)]
 pub(super) struct KeyedSemaphore<W> {
-    by_key: HashMap<Arc<str>, Waiters<W>>,
+    by_key: BTreeMap<Arc<str>, Waiters<W>>,
     last_id: u64,
 }
 
@@ -73,7 +73,7 @@ impl<W> Waiters<W> {
 
 impl<W> Default for KeyedSemaphore<W> {
     fn default() -> Self {
-        Self { by_key: HashMap::new(), last_id: 0 }
+        Self { by_key: BTreeMap::new(), last_id: 0 }
     }
 }
 
