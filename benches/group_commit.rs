@@ -1,8 +1,8 @@
 //! What group commit is worth: 256 writers at once on SQLite at FULL, against one transaction for each job.
 //!
-//! Both run on the same writing connection of the same file, one after the other: the counterpart is the same StoreActor
-//! with groups of one job, so nobody ever meets a busy database. Each sync of a file is counted where SQLite calls it. A
-//! third run slows each sync down to what a common disk takes, and is marked as such.
+//! Both run on the same writing connection of the same file, one after the other: the counterpart is the same
+//! StoreActor with groups of one job, so the database is never busy. Each sync of a file is counted where SQLite calls
+//! it. A third run slows each sync down to what a common disk takes, and is marked as such.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

@@ -1,10 +1,10 @@
 //! What the actors cost: turns through them, against plain async functions that do the same work.
 //!
 //! Both use the same pure parts (admission, prompt, check, digest, transitions, envelope), the same ports, deadlines,
-//! spans and metrics, the same writes to the same memory store and the same feed of events; in both a tool runs in a task of
-//! its own, so that its panic ends nothing else and its write survives whoever waited for it. What differs is how it is put
-//! together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages and tasks
-//! of a turn cost that do nothing.
+//! spans and metrics, the same writes to the same memory store and the same feed of events; in both a tool runs in a
+//! task of its own, so that its panic ends nothing else and its write survives its caller. What differs is how it is
+//! put together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages
+//! and tasks of a turn cost that do nothing.
 //!
 //! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` fewer chats at once, `turns=N` so many a chat, and
 //! `only=actors` or `only=plain` runs one of them once, for a profiler: the difference between two counts of turns is what
@@ -98,7 +98,7 @@ async fn compare(store: StoreKind, turns: usize, pairs: usize) {
     run_plain(store, turns).await;
     run_skeleton(turns).await;
     for pair in 0..pairs {
-        // Whoever comes second finds a warmer machine: they take turns at it.
+        // The second side finds a warmer machine: they take turns at it.
         let (with, without) = if pair % 2 == 0 {
             let with = run_actors(store, turns).await;
             (with, run_plain(store, turns).await)

@@ -1,5 +1,5 @@
-//! Many sessions: what an idle one costs while it is awake, how long opening and waking take, what is left of those that
-//! sleep, and what one user feels of another who floods the runtime.
+//! Many sessions: what an idle one costs while it is awake, how long opening and waking take, what is left of those
+//! that sleep, and what one user feels of another that floods the runtime.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -40,7 +40,7 @@ struct Sizes {
     wakes: usize,
     /// Turns of the quiet user.
     turns: usize,
-    /// Sessions of the one who floods.
+    /// Sessions of the user that floods.
     flood: usize,
 }
 
@@ -130,7 +130,7 @@ async fn cost(count: usize, path: Option<&Path>) {
     let mut limits = Limits::default();
     limits.session_idle = Duration::from_secs(5);
     let runtime = runtime(path, limits).await;
-    // The first session makes what is there once for all.
+    // The first session makes what all share.
     runtime.session("kim", "first").await.unwrap().state().await.unwrap();
     let none = heap::live();
     let begin = Instant::now();
@@ -197,8 +197,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
     runtime.shutdown().await.unwrap();
 }
 
-/// Turns of one user: alone, beside one user with very many sessions who asks as fast as he is let, and beside a few users
-/// with one session each, which is what the model's time is shared with.
+/// Turns of one user: alone, beside one user with very many sessions that asks as fast as it may, and beside a few
+/// users with one session each, which is what the model's time is shared with.
 async fn flooded(sizes: &Sizes, path: Option<&Path>) {
     // One completion at a time, as a small model on a small machine has it.
     let hello = ScriptedCompletion::text("Hello.").after(Duration::from_millis(2));

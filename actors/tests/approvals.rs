@@ -193,7 +193,7 @@ fn taken(steps: Vec<Step>) -> Vec<Step> {
     taken
 }
 
-/// Why this beginning of a handler should not have been taken, told from the steps before it alone.
+/// Tells from the steps before it alone why this beginning of a handler was not to be taken.
 fn complaint(
     before: &[Step],
     number: u128,

@@ -44,7 +44,7 @@ fn digest_of(number: u128, shown: &Shown) -> Digest {
     digest(&SCHEMA, &json!({ "a": 1 }), &kim(), &session(), call(number), Some(shown))
 }
 
-/// A proposal and the question about it, with the digest of what is said to have been shown.
+/// A proposal and the question about it, with the digest of what was shown, as it claims.
 fn asked(number: u128, stored: &Shown, digest: Digest) -> [Transition; 2] {
     let proposal = Proposal {
         turn: TurnId::new(Uuid::nil()),
@@ -68,7 +68,7 @@ fn approved(digest: Digest, approval: Approval) -> Transition {
     Transition::Approved { digest, by: kim(), approval, arguments: None, expires_at, seal: None }
 }
 
-/// A row after these steps, each at its place, as somebody writes it who asks for no seals.
+/// A row after these steps, each at its place, as a writer without seals makes it.
 fn row(number: u128, steps: &[Transition]) -> LedgerRow {
     let mut row = None;
     for (step, moment) in steps.iter().zip(1..) {

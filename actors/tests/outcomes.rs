@@ -1,4 +1,4 @@
-//! Outcomes say what happened, in each form that is read by somebody.
+//! Outcomes say what happened, in each form that has a reader.
 
 use madang_actors::protocol::{CancelReason, ToolOutcome};
 use serde_json::{Value, json};

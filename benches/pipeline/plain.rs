@@ -79,7 +79,7 @@ impl Plain {
         }
     }
 
-    /// Nobody waits for the store's transaction for longer than the actors let them.
+    /// No call waits for the store's transaction for longer than the actors allow.
     async fn begin(&self) -> Box<dyn Transaction> {
         timeout(self.limits.store_timeout, self.store.begin()).await.unwrap().unwrap()
     }
@@ -174,7 +174,7 @@ impl Chat {
         let whose = Whose { session: &session, user: &user, turn, call };
         let span = ToolCallSpan::begin(span, Some(&tool.spec().name), whose);
         let within = span.span().clone();
-        // In a task: a panic ends it alone, and what it began is finished though nobody waits.
+        // In a task: a panic ends it alone, and what it began is finished though no caller waits.
         let work = async move {
             let _place = place;
             let ctx = ToolContext {

@@ -77,7 +77,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let session = runtime.session("kim", "books").await?;
     println!("{}", session.send("토지랑 채식주의자 적어줘").await?.text().await?);
 
-    // The application writes, too: through the one writer, so that nobody ever meets a busy database.
+    // The application writes, too: through the one writer, so that the database is never busy.
     let finished = "토지";
     let changed = runtime
         .transaction(async move |db: &mut SqliteConnection| -> sqlx::Result<u64> {

@@ -329,7 +329,7 @@ impl Text<'_> {
                     "{host}은(는) https가 아니어서 토큰을 보내지 않고 묻습니다. HF_ENDPOINT에 https 주소를 주세요."
                 ),
                 Locale::En => format!(
-                    "Asks {host} without the token, which anybody could read on the way: give an address with https in HF_ENDPOINT."
+                    "Asks {host} without the token, which others could read on the way: give an address with https in HF_ENDPOINT."
                 ),
             },
             Self::NoSealKeys => pick(
@@ -338,7 +338,7 @@ impl Text<'_> {
             ),
             Self::NotChecked { has_head: false, .. } => pick(
                 "확인하지 못한 것: 보관해 둔 head 없이는 끝이 잘려 나갔는지, 전체가 앞뒤 맞게 다시 쓰였는지, 대화가 통째로 지워졌는지 알 수 없습니다. head를 다른 곳에 보관하고 다음에 --session ID --head HASH로 확인하세요. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다.",
-                "Not checked: without a head that was kept elsewhere nobody can tell whether the end was cut off, whether all was rewritten to fit, or whether a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",
+                "Not checked: without a head that was kept elsewhere it stays unknown whether the end was cut off, all was rewritten to fit, or a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",
             ),
             Self::NotChecked { has_head: true, vouched_for } => match locale {
                 Locale::Ko => format!(

@@ -31,10 +31,10 @@ struct Scene {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Person {
-    /// Nobody is needed.
+    /// No person is needed.
     Watches,
     SaysYes,
-    /// The model calls the tool once more, for [`STILL`], and nobody is asked.
+    /// The model calls the tool once more, for [`STILL`], without a question.
     SaysAlways,
     /// Types the arguments anew, and the same.
     Types,
@@ -212,7 +212,7 @@ async fn again(runtime: Runtime, token: &'static str) {
     drop(session.clear().await);
 }
 
-/// The person looks into the world and resolves what nobody could tell.
+/// The person looks into the world and resolves the unknown effects.
 async fn look_after(runtime: Runtime, outside: Arc<Outside>) {
     for scene in SCENES {
         let Ok(session) = runtime.session("kim", scene.token).await else { continue };

@@ -1,4 +1,4 @@
-//! Nobody is let in beyond the bounds, and whoever is not hears which one it was.
+//! No caller is admitted beyond the bounds, and a refused one is told which bound it was.
 
 use madang::{
     Limits,

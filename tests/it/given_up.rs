@@ -1,5 +1,5 @@
-//! An actor that fails too often is given up: the runtime says so, and whoever needs that actor is told at once instead of
-//! waiting for it.
+//! An actor that fails too often is given up: the runtime says so, and callers of that actor are told at once instead
+//! of waiting for it.
 
 use std::time::Duration;
 

@@ -52,7 +52,7 @@ const ADAPTERS: [&str; 3] = ["tool", "model", "store"];
 const ACTORS: [&str; 7] =
     ["mailbox", "store", "confirm", "llm", "dispatcher", "session", "supervisor"];
 
-/// The crate of the actors, whose vocabulary and ports everybody may use.
+/// The crate of the actors, whose vocabulary and ports all members may use.
 const ACTORS_CRATE: &str = "madang_actors";
 
 /// What is wrong with an import from this crate; `None` if nothing is.

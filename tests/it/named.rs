@@ -140,7 +140,7 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     test.shutdown().await;
 }
 
-/// Its question was asked of nobody, and who named the session hears the same as without.
+/// Its question was never asked, and the caller that named the session is told the same as without.
 #[tokio::test]
 async fn a_call_that_nobody_confirms_is_an_entry_as_well_and_lets_the_session_go() {
     let test = TestRuntime::with_limits(says(&["Hello."]), Limits::default()).await;

@@ -1,5 +1,5 @@
-//! What was refused never happens: a handler that blocks its thread keeps the store's transaction for longer than anybody
-//! waits, and then the store goes on.
+//! What was refused never happens: a handler that blocks its thread keeps the store's transaction for longer than any
+//! caller waits, and then the store goes on.
 
 use std::{
     sync::{

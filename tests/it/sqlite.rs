@@ -163,7 +163,7 @@ async fn a_tools_rows_ledger_entry_outcome_and_transcript_entry_are_there_togeth
     let fixture = StoreFixture::with_model(ScriptedModel::new(script), Limits::default()).await;
     let session = fixture.runtime.session("kim", "s").await.unwrap();
     let turn = session.send("add it").await.unwrap();
-    // Whenever somebody else looks, all four are there, or none of them.
+    // Whenever another connection looks, all four are there, or none of them.
     let mut db = own_connection(&fixture.folder).await;
     let look = "SELECT (SELECT count(*) FROM songs), \
         (SELECT count(*) FROM madang_transitions WHERE step = 'ended'), \

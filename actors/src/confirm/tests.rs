@@ -1,4 +1,4 @@
-//! The ConfirmActor: one winner for each question, and an end for each that nobody answers.
+//! The ConfirmActor: one winner for each question, and an end for each without an answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -110,7 +110,7 @@ async fn a_no_may_say_as_much_as_is_allowed_and_not_a_byte_more() {
         let answer = Answer { call, digest, decision, user: user.clone() };
         super::answer(&confirm, answer, &limits).await
     };
-    // Measured with its quotation marks, as the model reads it. Nobody asks, so none of them counts.
+    // Measured with its quotation marks, as the model reads it. No question is open, so none of them counts.
     assert_eq!(told("12345678").await, Err(AnswerError::NotOpen));
     let too_long = AnswerError::MessageTooLong { bytes: 11, max_bytes: 10 };
     assert_eq!(told("123456789").await, Err(too_long));

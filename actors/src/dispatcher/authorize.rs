@@ -96,7 +96,7 @@ pub(super) async fn authorize(
         }
     }
     if request.asker == Asker::Nobody {
-        debug!(call = %request.call.id, "nobody can be asked");
+        debug!(call = %request.call.id, "no person can be asked");
         return Err((checked, NotAuthorized::because(CancelReason::Unreachable)));
     }
     let mut checked = checked;

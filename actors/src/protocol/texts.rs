@@ -300,7 +300,7 @@ impl fmt::Display for Words<'_> {
                 ),
                 CancelReason::Unreachable => pick(
                     "확인해 줄 사람이 없어 실행하지 않았습니다.",
-                    "Not run, because nobody could be asked.",
+                    "Not run, because no person could be asked.",
                 ),
                 CancelReason::Dismissed => {
                     pick("화면을 닫아 취소했습니다.", "Cancelled, because the screen was closed.")

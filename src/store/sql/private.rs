@@ -98,7 +98,7 @@ mod unix {
         {
             warn!(
                 folder = %folder.display(),
-                "anybody may replace the database: take the right to write in its folder away from others"
+                "another account may replace the database: take the right to write in its folder away from others"
             );
         }
     }

@@ -9,8 +9,8 @@ use scene::Scene;
 
 type But = &'static [(Victim, &'static str)];
 
-/// What the asker is told, what subscribers are told, and what the ledger has of the call: whoever ends, but for those
-/// that are named.
+/// What the asker is told, what subscribers are told, and what the ledger has of the call: whichever actor ends, but
+/// for those that are named.
 const EXPECTED: [(Stage, &str, But); 7] = [
     (Stage::Idle, "Answered | Answered", &[]),
     (

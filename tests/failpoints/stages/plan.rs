@@ -1,4 +1,4 @@
-//! Who ends, when and how.
+//! Which actor ends, when and how.
 
 use madang_actors::failpoint::Action;
 
@@ -37,7 +37,7 @@ impl Stage {
     }
 }
 
-/// Who ends.
+/// The actor that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Victim {
     Session,
@@ -45,7 +45,7 @@ pub(super) enum Victim {
     Dispatcher,
     Confirm,
     Store,
-    /// The actor of the call, when its handler has ended: nobody has its address.
+    /// The actor of the call, when its handler has ended: no other code has its address.
     Call,
 }
 

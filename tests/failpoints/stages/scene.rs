@@ -98,14 +98,14 @@ impl Scene {
         let mut told = None;
         let mut asked = asked;
         if victim == Victim::Session && stage != Stage::Idle {
-            // Whoever asked hears of it at once, though nothing goes on yet.
+            // The asker is told at once, though nothing goes on yet.
             told = Some((&mut asked).await.unwrap());
         }
         drop(paused);
         scene.speaks.open();
         scene.works.open();
         if let Some(question) = question {
-            // It is asked again where it was lost, and nobody asks where its turn is over.
+            // It is asked again where it was lost, and not asked where its turn is over.
             while told.is_none() && !asked.is_finished() {
                 if scene.session.answer(&question, Decision::Approve).await.is_ok() {
                     break;
@@ -271,7 +271,7 @@ fn ends(events: &[Arc<SessionEvent>]) -> impl Iterator<Item = TurnId> {
     events.iter().filter(ended).map(|event| event.turn)
 }
 
-/// What whoever subscribed was told of a turn's end.
+/// What subscribers were told of a turn's end.
 fn heard_of(turn: TurnId, events: &[Arc<SessionEvent>]) -> String {
     let mut heard = Vec::new();
     for event in events.iter().filter(|event| event.turn == turn) {

@@ -39,8 +39,8 @@ static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, of
-/// `lose_track` nobody knows what it did. The rows have no unique key that would hide a double.
+/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, and the
+/// effect of `lose_track` is unknown. The rows have no unique key that would hide a double.
 pub(super) struct StoreFixture {
     pub(super) runtime: Runtime,
     pub(super) store: SqliteStore,
@@ -209,7 +209,7 @@ pub(super) async fn goes_on(session: &Session) {
     assert_eq!(asked(session).await.ended().await.unwrap().ending, TurnEnding::Answered);
 }
 
-/// Opens the database as soon as nobody holds it.
+/// Opens the database as soon as its lock is free.
 pub(super) async fn free(path: &std::path::Path) -> SqliteStore {
     let mut opened = None;
     let waited = async {

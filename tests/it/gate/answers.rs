@@ -1,4 +1,4 @@
-//! The five answers, and who wins where there are several.
+//! The five answers, and which one wins where several come.
 
 use std::{sync::Arc, time::Duration};
 

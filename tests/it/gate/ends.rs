@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Gate, Version, named, question_end};
 
-/// How a call that nobody allowed ended, wherever it is told.
+/// The end of a call that was not allowed, wherever it is told.
 #[derive(Debug)]
 struct End {
     outcome: ToolOutcome,

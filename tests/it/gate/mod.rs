@@ -1,4 +1,4 @@
-//! Nothing that must be confirmed runs unasked, twice, late or changed, and everybody is told the same about it.
+//! Nothing that must be confirmed runs unasked, twice, late or changed, and each reader is told the same about it.
 
 mod answers;
 mod ends;

@@ -55,7 +55,7 @@ fn a_handler_outside_the_store_that_was_cut_off_goes_to_the_person_and_is_not_ru
             model: I do not know whether it was sent. (Complete)
             turn ended Answered"#]]
         .assert_eq(&probe.lines());
-        // Who opens the chat later sees it too.
+        // A later reader of the chat sees it too.
         let messages = session.state().await.unwrap().messages;
         let notices = messages.iter().filter(|message| {
             matches!(message.content, madang::event::Content::Notice { notice: madang::event::Notice::EffectUnknown })

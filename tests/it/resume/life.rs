@@ -1,5 +1,5 @@
 //! Lives of a runtime on one database. After a crash the next life begins with the bytes that were in the file at that
-//! moment, as it would after `kill -9`: whatever the dying life still does, it does to a file that nobody reads again.
+//! moment, as it would after `kill -9`: whatever the dying life still does, it does to a file without readers.
 
 use std::{
     collections::BTreeMap,
@@ -165,7 +165,7 @@ impl World {
         self.begun.lock().unwrap().iter().filter(|(name, _)| name == tool).count()
     }
 
-    /// The calls whose rows are in the embedder's table, read beside whoever writes.
+    /// The calls whose rows are in the embedder's table, read beside their writer.
     pub(super) fn notes(&self) -> Vec<String> {
         use sqlx::ConnectOptions;
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.path());
@@ -271,7 +271,7 @@ impl Gate {
     }
 }
 
-/// What a person who can be asked begins.
+/// A turn in which a person can be asked.
 pub(super) async fn ask(session: &Session, text: &str) -> Turn {
     let options =
         TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
@@ -332,7 +332,7 @@ pub(super) fn changed_save() -> impl tool::Tool {
     tool::transactional("save", "Writes a row.", save)
 }
 
-/// `slow_send`, which asks, runs once at a time, and logs whom it sends to.
+/// `slow_send`, which asks, runs once at a time, and logs its receivers.
 pub(super) fn slow_send() -> impl tool::Tool {
     #[derive(Deserialize, JsonSchema)]
     struct Letter {

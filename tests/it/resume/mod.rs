@@ -1,5 +1,5 @@
-//! After any crash a session reopens and its turn goes on: nothing that ended is run again, what was asked is asked
-//! again, and what nobody can know goes to the person.
+//! After any crash a session reopens and its turn goes on: no ended call runs again, an open question is asked again,
+//! and an unknown effect goes to the person.
 #![cfg(feature = "sqlite")]
 
 mod calls;

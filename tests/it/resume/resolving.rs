@@ -1,4 +1,4 @@
-//! What nobody can know after a crash goes to the person, and what the person finds out stays.
+//! An effect that is unknown after a crash goes to the person, and what the person finds out stays.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Consent is sealed: whoever can write the database and has no key makes nothing run, and takes nobody's chat.
+//! Consent is sealed: a program that can write the database and has no key makes no call run, and takes no user's chat.
 
 use std::{path::Path, sync::Arc};
 

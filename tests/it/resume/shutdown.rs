@@ -150,7 +150,7 @@ fn threads_that_end_without_an_orderly_end_dismiss_nothing() {
         life.model_calls("", &["save"]).await;
         probe.question().await
     });
-    // As where an embedder's `main` returns: the store has let go of its lock, and nobody said no.
+    // As where an embedder's `main` returns: the store has let go of its lock, and no answer was no.
     life.end();
     let mut life = world.start();
     life.run(async |life| {

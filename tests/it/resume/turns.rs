@@ -32,7 +32,7 @@ fn an_unfinished_completion_is_asked_again_and_the_turn_ends_as_if_nothing_had_b
     cut_off_in_completion(&world, 1);
     let mut life = world.start();
     life.run(async |life| {
-        // Opening it is enough; the first who listens misses nothing.
+        // Opening it is enough; the first subscriber misses nothing.
         let session = life.runtime.session("kim", "s").await.unwrap();
         let completion = life.script.next().await;
         assert_eq!(read(completion.request()), "user: go");

@@ -1,4 +1,4 @@
-//! Whoever watches sees each turn, completion and call, how it ended and what it cost, and never what anybody said.
+//! A watcher sees each turn, completion and call, its end and its cost, and never the text of a user, model or tool.
 
 mod commits;
 mod watchers;

@@ -29,7 +29,7 @@ fn tools() -> Vec<FakeTool> {
     ]
 }
 
-/// Checks and authorizes a call by hand, swaps its arguments behind everybody's back, and runs it.
+/// Checks and authorizes a call by hand, swaps its arguments without another check, and runs it.
 async fn swapped(
     test: &TestRuntime,
     call: &mut OneCall,
@@ -166,7 +166,7 @@ async fn answers_in_a_storm_of_kills_have_one_winner_at_most() {
         }
         assert!(winners.len() <= 1, "{winners:?}");
         if winners.is_empty() {
-            // All came while nobody held the question: it is open again.
+            // All came while no actor held the question: it is open again.
             assert_eq!(tries, 3);
             let deny = to(&question, Decision::Deny);
             while confirm::answer(&test.tree.confirm, deny.clone(), &test.tree.around.limits)

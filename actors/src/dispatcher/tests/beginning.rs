@@ -1,4 +1,4 @@
-//! What a call begins for, and who knows of it when.
+//! The callers for which a call begins, and when its handler counts as running.
 
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,7 @@ async fn a_caller_who_leaves_ends_its_question_and_hears_no_result() {
     assert_eq!(kind(&late.end().await), "withdrawn, None", "nothing begins any more");
 }
 
-/// Its user has not left: nobody is told so.
+/// Its user has not left, so no dismissal is told.
 #[tokio::test]
 async fn a_question_of_a_turn_that_is_given_up_is_withdrawn() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;

@@ -1,4 +1,4 @@
-//! Handlers that end after their asker was told that nobody can tell.
+//! Handlers that end after their asker was told that the effect is unknown.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -37,7 +37,7 @@ async fn a_late_handler_is_resolved_by_what_it_did_and_not_at_all_where_it_panic
     }
 }
 
-/// A call whose asker was told that nobody can tell, with what hears of its handler's end.
+/// A call whose asker was told that the effect is unknown, with the receiver of its handler's end.
 async fn timed_out(test: &TestRuntime) -> (OneCall, mpsc::UnboundedReceiver<ResolvedCall>) {
     let (late, heard) = mpsc::unbounded_channel();
     let hears = |request: &mut DispatchRequest| request.late = Recipient::channel(late);

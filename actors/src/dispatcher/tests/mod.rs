@@ -137,7 +137,7 @@ async fn the_predicate_decides_which_arguments_are_asked_about() {
     assert_eq!(kind(&asked.end().await), "denied, None");
 }
 
-/// Two threads, and many tries: whoever answers must never be quicker than the question.
+/// Two threads, and many tries: an answer must never be quicker than its question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_can_be_answered_as_soon_as_it_is_heard_of() {
     let test = TestRuntime::new([FakeTool::destructive("mail")]).await;

@@ -1,10 +1,10 @@
-//! Who comes next, by tables.
+//! The next job of the queue, by tables.
 
 use std::time::Duration;
 
 use super::*;
 
-/// Who waits, as `user/session`.
+/// The waiting jobs, as `user/session`.
 fn of(name: &str) -> (UserId, SessionId) {
     let (user, session) = name.split_once('/').unwrap();
     (UserId::new(user).unwrap(), SessionId::new(session).unwrap())
@@ -142,7 +142,8 @@ fn who_was_away_has_saved_nothing_up_and_who_took_much_is_not_forgiven() {
     let (job, charge) = queue.next().unwrap();
     assert_eq!(job, "b/1");
     queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
-    // A newcomer begins with what everybody could have had, 600 by now: neither at nothing nor before who had less.
+    // A newcomer begins with what each user could have had, 600 by now: neither at nothing nor before a user that had
+    // less.
     for _ in 0..3 {
         queue.push(of("c/1"), 0, Instant::now(), "c/1").unwrap();
     }
@@ -215,7 +216,7 @@ fn who_came_once_is_forgotten_though_somebody_always_runs() {
     assert!(queue.users.len() < 100 && sessions < 200, "{} {sessions}", queue.users.len());
 }
 
-/// What the queue counts, and the same by looking at everybody.
+/// The counts of the queue, and the same by a walk over all users.
 fn counted(queue: &Queue<u32>) -> [(u64, Vec<[u64; 3]>); 2] {
     let by_looking = |user: &User<u32>| {
         let sessions = user.sessions.values();

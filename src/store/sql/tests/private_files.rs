@@ -79,7 +79,7 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     let said = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
     assert!(said.contains("other users of this machine may open the database"), "{said}");
-    assert!(said.contains("anybody may replace the database"), "{said}");
+    assert!(said.contains("another account may replace the database"), "{said}");
     set_mode(folder.path(), 0o1777);
 }
 
