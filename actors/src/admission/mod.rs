@@ -1,5 +1,13 @@
 //! Admission: permits for sessions, turns, questions, calls and bytes, for each user and for all users together.
-//! Dropping a permit frees it, however its holder ends.
+//!
+//! A caller takes a [`Permit`] with [`Admission::admit`] and is refused where the bound of its user, or of the runtime, is
+//! reached. Work that must go on, such as a turn after a crash, waits with [`Admission::wait`] instead, first come, first
+//! served. A refusal tells when to try again, from how long permits were held lately. The table of permits is pure.
+//!
+//! Invariants:
+//! - Dropping a permit frees it, however its holder ends.
+//! - No more permits are held than a bound allows, of a user or of all.
+//! - A free permit goes to the first waiting caller whose user may have it, and a later caller cannot take it first.
 
 mod table;
 

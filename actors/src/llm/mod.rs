@@ -1,7 +1,14 @@
-//! The LlmActor: one model, a fair bounded queue in front of it. It does not know what a tool does.
+//! The LlmActor: one model, and a fair bounded queue in front of it. It does not know what a tool does.
 //!
-//! A caller hands a completion to the [`ModelQueue`], which begins it at once where no other waits. The actor begins
-//! those that wait. The queue lives outside the actor, so an actor's restart loses no waiting completion.
+//! A caller hands a [`QueuedCompletion`] to the [`ModelQueue`], which begins it at once where none waits and a slot is free.
+//! Otherwise it waits in weighted fair order, by user and then by session. The actor begins the waiting ones as slots come
+//! free, and ends those that waited too long. Each completion ends with exactly one [`LlmEvent`].
+//!
+//! Invariants:
+//! - The queue lives outside the actor, so callers find it after a restart. Completions of a dead actor end at once, and
+//!   their askers are told.
+//! - A slot is free again only after the asker of its completion is told.
+//! - The queue's order is pure: virtual time counts the tokens that a user was served, by the user's weight.
 
 mod actor;
 mod completion_job;

@@ -5,8 +5,8 @@
 //! its start is expensive. A child that ends too often within the window is given up, and [`Health`] says so. Sessions
 //! are children too, but temporary: the next use reopens one from the store.
 //!
-//! Invariants: an address stays valid over a restart. A running call is linked to no child and outlives them all. The
-//! queues before store and model stand outside the actors and are not lost with them.
+//! Invariants: an address stays valid over a restart. A running call is linked to no child and outlives them all. Jobs
+//! that wait for the store outlive its actor. Completions of a dead LlmActor end, and their askers are told.
 
 mod actor;
 mod exit;
