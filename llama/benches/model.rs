@@ -254,7 +254,7 @@ async fn memory(path: &Path) {
 async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: usize) -> Speed {
     let heard: Arc<Mutex<Vec<Vec<Taking>>>> = Arc::new(Mutex::new(vec![Vec::new(); sessions]));
     let mut running = JoinSet::new();
-    // Who begins early goes on until the last has as many, however late that begins.
+    // An early session goes on until the last has as many, however late that begins.
     let most = u32::try_from(20 * tokens).unwrap();
     let stop = CancellationToken::new();
     for number in 0..sessions {

@@ -22,7 +22,7 @@ pub(super) enum Flow {
     Ended,
 }
 
-/// What has been generated so far.
+/// The text generated so far.
 pub(super) struct Answer {
     sampler: Sampler,
     utf8: Utf8,
@@ -228,7 +228,7 @@ impl Answer {
         for found in found {
             let is_over = !self.has_parallel_calls && !self.completion.tool_calls.is_empty();
             match found {
-                // Text behind the only call is none of anybody's business.
+                // Text behind the only call is dropped.
                 _ if is_over => (),
                 Found::Text(text) => {
                     deltas.text(&text);

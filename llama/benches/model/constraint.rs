@@ -43,7 +43,7 @@ async fn speed(path: &Path, pair: usize, tools: Arc<[ToolSpec]>) -> Speed {
     const BEFORE: usize = 120;
     const TOKENS: usize = 40;
     let is_call = !tools.is_empty();
-    // Chats that rest beside it would cost whoever comes second.
+    // Chats that rest beside it would cost the second side.
     let model = load(path, |options| options).await;
     let heard = Arc::new(AtomicUsize::new(0));
     let stop = CancellationToken::new();

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::{complete, millis, request, tiny_model::TinyModel, user};
 
-/// How often is guessed where nobody says.
+/// The usual number, where the command names none.
 const TRIES: usize = 20_000;
 
 /// Guesses another user's number, and his own, which shows that the time would tell.

@@ -1,4 +1,5 @@
-//! Whose prompt is written next: one prompt of a user at a time, and of all users the one for whom least was done. Pure.
+//! Chooses the prompt to write next: one prompt of a user at a time, and of all users the one with the least work done.
+//! Pure.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -36,7 +37,7 @@ impl<J> Fair<J> {
         self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));
     }
 
-    /// What is done next, and for whom. Must be followed by [`served`](Self::served).
+    /// The next work, and its user. Must be followed by [`served`](Self::served).
     pub(super) fn next(&mut self) -> Option<(UserId, J)> {
         let can_be_served = self.users.iter().filter(|(_, user)| !user.is_served);
         let order = can_be_served

@@ -1,4 +1,4 @@
-//! Hostile inputs, made by code: what anybody may send, say or put into a file. Tests of every room take theirs from here.
+//! Hostile inputs, made by code: what a user, a model or a file may bring. Tests of every room take theirs from here.
 
 /// The names of all pre-tokenizers that the pinned llama.cpp knows (`tokenizer_pre ==` in its `llama-vocab.cpp`).
 pub(crate) const PRE_TOKENIZERS: &[&str] = &[

@@ -66,7 +66,7 @@ async fn chats_go_on(file: &[u8]) -> (u32, EngineStats) {
     for step in 0..60 {
         let at = random(chats.len());
         let chat: &mut Vec<PromptMessage> = &mut chats[at];
-        // Somebody took something back, or what the model said is told in other words.
+        // A message was taken back, or the model's text is told in other words.
         match random(4) {
             0 => chat.truncate(random(chat.len() + 1)),
             1 if !chat.is_empty() => *chat.last_mut().unwrap() = said("in other words"),

@@ -83,7 +83,7 @@ async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones
         }
         let is_wrong = random(&mut state, 2);
         let guessed = if is_wrong == 0 { pin } else { random(&mut state, 10_000) };
-        // Somebody else each time: what he guessed before is his own, and would be known.
+        // Another user each time: an earlier guess is cached for its own user.
         let seen = users.asks(&format!("lee {guess}"), &pays(guessed)).await;
         sights.entry(seen).or_default()[usize::from(guessed != pin)] += 1;
     }

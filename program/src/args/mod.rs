@@ -75,9 +75,9 @@ pub(crate) enum Command {
     BenchModel(BenchModel),
     /// Run cases with a model, and score what it makes of them.
     ///
-    /// A case says what is there before, what the user says and how questions are answered, and what must come of it:
-    /// exactly which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each
-    /// is run through the runtime on a fresh database. The form of a case stands in program/eval/README.md.
+    /// A case has the rows before it, the user's texts, the answers to questions, and what must come of it: exactly
+    /// which calls, which rows in the database, which calls not, and what the texts must say or not claim. Each is run
+    /// through the runtime on a fresh database. The form of a case stands in program/eval/README.md.
     Eval(Eval),
     /// Run a model for the program that started this one, and talk with it through the pipes.
     #[command(hide = true)]

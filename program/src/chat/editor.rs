@@ -38,9 +38,9 @@ pub(super) struct Editor {
 /// A line that is asked for.
 #[derive(Debug)]
 enum Wanted {
-    /// A turn, which is remembered, and what is there to be changed.
+    /// A turn, which is remembered, with a text to change.
     Turn { initial: String },
-    /// Something else: what stands before it, and what is there to be changed.
+    /// Another input: the text before it, and a text to change.
     Other { prompt: String, initial: String },
 }
 

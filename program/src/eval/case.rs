@@ -1,4 +1,4 @@
-//! The form of a case: what is there before, what the user says, and what must come of it.
+//! The form of a case: the rows before it, the user's texts, and what must come of it.
 
 use madang::approval::Decision;
 use serde::{Deserialize, Serialize};

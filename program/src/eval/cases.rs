@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
 };
 
-/// The cases that anybody may look at while a model is made.
+/// The cases that its makers may look at while a model is made.
 const OPEN: &str = include_str!("../../eval/open.jsonl");
 
 /// The other half, and the hash that was committed before them.

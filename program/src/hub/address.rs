@@ -14,7 +14,8 @@ pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
     url
 }
 
-/// Where it is sent to. From a safe connection to an open one it is not followed: anybody could have written the answer.
+/// Where it is sent to. From a safe connection to an open one it is not followed: another program could have written
+/// the answer.
 pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
     let astray = |cause| HubError::Astray { host: host(url), cause };
     let next = url.join(location).map_err(|cause| astray(Some(cause)))?;

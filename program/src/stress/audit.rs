@@ -91,7 +91,7 @@ impl Findings {
         ]
     }
 
-    /// The ledger says of a call what is there.
+    /// The ledger says of a call what the tables have.
     fn call(&mut self, row: &LedgerRow, handled: &Handled, there: u32) {
         let call = row.call;
         let (Some(effect), Some(outcome)) = (row.effect, &row.outcome) else {

@@ -18,7 +18,7 @@ const SESSIONS: usize = 2_000;
 /// So many chat at any moment, three times as many as there are places.
 const AT_ONCE: usize = 48;
 
-/// A word that nobody else says: each number has its own, and none is a part of another.
+/// A word that no other text has: each number has its own, and none is a part of another.
 fn canary(number: usize) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "ko", "ri", "mu", "te", "lo", "na", "shi", "du", "fe", "ga", "vo", "zi", "pu", "we",

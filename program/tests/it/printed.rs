@@ -5,7 +5,7 @@ use std::path::Path;
 /// Which files of the program print lines as they are, and how often: each is made of the program's own words, or of texts
 /// that were made harmless before. All else is printed by `foreign`, `report`, `complain` and `notice`, which do that.
 const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
-    // Rows that `plain`, `quoted` and `printable` have been over, in colours.
+    // Rows that went through `plain`, `quoted` and `printable`, in colours.
     ("chat/lines.rs", 1),
     ("chat/terminal.rs", 12),
     // How many cases there are.

@@ -104,7 +104,7 @@ impl ChildOptions {
     }
 
     /// Ends a child that has completions to do and got no further for so long. By default 2 minutes: longer than the
-    /// largest model takes for one decode, and as long as anybody waits for a first token.
+    /// largest model takes for one decode, and as long as a caller waits for a first token.
     #[must_use]
     pub fn still_after(mut self, time: Duration) -> Self {
         self.still_after = time.min(LONGEST);

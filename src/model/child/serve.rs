@@ -64,7 +64,7 @@ impl fmt::Debug for Served {
     }
 }
 
-/// Where a child that serves reads and writes: its standard input, and what has been its standard output. From now on
+/// Where a child that serves reads and writes: its standard input, and what was its standard output. From now on
 /// standard output is standard error, so that nothing else can write between the frames, C++ included.
 ///
 /// # Errors

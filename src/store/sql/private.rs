@@ -60,7 +60,7 @@ mod unix {
     pub(super) const OURS: u32 = 0o600;
     /// What others than its user may do to a file.
     const OTHERS: u32 = 0o077;
-    /// Anybody may make files in a folder, and remove those of others unless it is sticky.
+    /// Every account may make files in a folder, and remove those of others unless it is sticky.
     const ANYBODY_WRITES: u32 = 0o002;
     const STICKY: u32 = 0o1000;
 
@@ -103,7 +103,7 @@ mod unix {
         }
     }
 
-    /// Whether anybody may put another file into the place of one in this folder.
+    /// Tells whether any account may replace a file in this folder.
     fn is_anybodys(folder: &Metadata) -> bool {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }

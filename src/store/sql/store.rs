@@ -33,8 +33,8 @@ use super::{
 
 /// Chats and ledger in a SQLite file, beside whatever tables toolkits and embedder have there. Cheap to clone.
 ///
-/// Every commit is on the disk before anybody hears of it (`synchronous=FULL`, write-ahead log). One process at a time
-/// writes a database: a lock file beside it is held for the life of the store.
+/// Every commit is on the disk before any caller is told of it (`synchronous=FULL`, write-ahead log). One process at a
+/// time writes a database: a lock file beside it is held for the life of the store.
 #[derive(Debug, Clone)]
 pub struct SqliteStore(pub(super) Arc<Shared>);
 

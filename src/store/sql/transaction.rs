@@ -33,7 +33,7 @@ pub(super) struct SqliteTransaction {
     known: Option<CallHead>,
     /// What the next part will be about.
     prefetched: Option<CallKey>,
-    /// Whom a commit is told.
+    /// The receiver that a commit is told to.
     commits: watch::Sender<u64>,
     end: End,
 }

@@ -81,7 +81,7 @@ impl Writer {
             let guarded = authorizer.clone().guard(&mut handle);
             guarded.map_err(|error| sqlx::Error::Configuration(error.into()))?;
         }
-        // What opened the file and made its tables was prepared before anybody was asked.
+        // The statements that opened the file and made its tables were prepared before any caller came.
         db.clear_cached_statements().await?;
         let mark = format!("/*{prefix}*/");
         Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark, keys })

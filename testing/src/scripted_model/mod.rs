@@ -40,7 +40,7 @@ struct Parts {
     of_each: Option<Part>,
 }
 
-/// A script and how far it has been said.
+/// A script and how far it was said.
 #[derive(Debug, Clone, Default)]
 struct Part {
     script: Arc<[ScriptedCompletion]>,

@@ -27,7 +27,7 @@ async fn with_a_call(store: &dyn Store) {
     .await;
 }
 
-/// Nothing of the user's can be read again, and the name of the session is free for anybody.
+/// Nothing of the user's can be read again, and the name of the session is free for any user.
 pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
     with_a_call(store).await;
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");

@@ -108,8 +108,8 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
     assert_eq!(row(store, 1).await, before);
 }
 
-/// Every step can be sent again when its answer was lost, but for the beginning of the handler: whoever writes that
-/// runs it, and only one may.
+/// Every step can be sent again when its answer was lost, but for the beginning of the handler: its writer runs it, and
+/// only one may.
 pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     for again in
@@ -240,7 +240,7 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     );
 }
 
-/// A call that ended before anybody was asked keeps the arguments that were validated; no other takes some at its end.
+/// A call that ended before a question keeps the arguments that were validated; no other takes some at its end.
 pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
     chat(store, "s").await;
     let validated = json!({ "id": "수면" });

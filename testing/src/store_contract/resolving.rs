@@ -9,8 +9,8 @@ use madang_actors::{
     protocol::{Content, Effect, EffectResolution, ResolvedBy, ToolOutcome},
 };
 
-/// What an unknown effect turned out to be is recorded once, whoever finds out first and whatever the second says: in the
-/// row and in the transcript, beside the outcome that had been told.
+/// What an unknown effect turned out to be is recorded once, whichever finding comes first and whatever the second
+/// says: in the row and in the transcript, beside the outcome that had been told.
 pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     use EffectResolution::{DidNot, TookEffect};
     chat(store, "s").await;
@@ -57,7 +57,7 @@ pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     }
 }
 
-/// An effect that is known is nobody's to resolve, and an unknown one only its user's among people.
+/// A known effect cannot be resolved, and among people only its user resolves an unknown one.
 pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dyn Store) {
     chat(store, "s").await;
     let end = |effect| Transition::Ended(Ended { effect, ..ok("") });

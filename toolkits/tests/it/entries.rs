@@ -109,7 +109,7 @@ async fn pages(reader: &Reader, drawn: &[Drawn]) {
     let mut written = BTreeMap::new();
     for (n, drawn) in drawn.iter().enumerate() {
         let title = format!("page {n} {}.", text(*drawn, 180));
-        // Nobody can write such a letter into a title.
+        // Such a letter cannot stand in a title.
         let title = title.replace('\t', "t");
         let tool = PAGES.make[n % PAGES.make.len()];
         let blocks = json!([{ "content": text(*drawn, 10_000) }]);

@@ -1,4 +1,4 @@
-//! Who is forgotten is in no table and no index any more, and what they allowed is not allowed.
+//! A forgotten user is in no table and no index any more, and what the user allowed is not allowed.
 
 use std::{collections::BTreeMap, fs};
 

@@ -147,7 +147,7 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let mut limits = Limits::default();
-    // As deep and long as somebody may set them.
+    // As deep and long as an embedder may set them.
     limits.max_arguments_depth = usize::MAX;
     limits.max_arguments_bytes = usize::MAX;
     limits.max_queued_bytes_per_user = 64 << 20;

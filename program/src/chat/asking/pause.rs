@@ -15,7 +15,7 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// A page has been shown.
+    /// A page was shown.
     pub(super) const fn shown(now: Instant) -> Self {
         Self { shown: now, due: None }
     }

@@ -149,8 +149,8 @@ fn wrong_calls(
     })
 }
 
-/// Finds calls that must not have been made. Takes note of the results of expected ones wherever they stand, but of no
-/// other: what refers to the result of a wrong search is not what is expected.
+/// Finds forbidden calls. Takes note of the results of expected ones wherever they stand, but of no other: what refers
+/// to the result of a wrong search is not what is expected.
 fn excess(
     case: &Case,
     turn: &Turn,

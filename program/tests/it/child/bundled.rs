@@ -120,7 +120,7 @@ async fn what_one_user_wrote_is_not_known_when_another_one_asks_the_same() {
     tokio::task::spawn_blocking(move || drop(child)).await.unwrap();
 }
 
-/// A model whose process is killed as soon as anybody has seen a word, once.
+/// A model whose process is killed as soon as a word was streamed, once.
 #[derive(Debug)]
 struct Interrupted {
     model: Arc<ChildModel>,

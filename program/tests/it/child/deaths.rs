@@ -1,5 +1,5 @@
-//! Thousands of deaths at random moments, of every kind: each completion has exactly one end, what is said is said to
-//! whoever asked, and no process stays behind. `MADANG_CHILD_DEATHS=10000` lets so many die.
+//! Thousands of deaths at random moments, of every kind: each completion has exactly one end, each text goes to its
+//! asker, and no process stays behind. `MADANG_CHILD_DEATHS=10000` lets so many die.
 
 use std::{
     collections::BTreeMap,

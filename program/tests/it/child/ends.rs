@@ -1,4 +1,4 @@
-//! How a process ends, and what becomes then of whoever waits for its model.
+//! How a process ends, and what becomes then of the callers of its model.
 
 use std::time::Duration;
 
@@ -104,7 +104,7 @@ async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_a
     assert_eq!(kind(&boom.1), ChildModel::KILLED_ENGINE);
     assert!(words(&boom.1.unwrap_err()).contains("ran when 2 processes of the model ended"));
     assert_eq!(fixture.stats().died, 2);
-    // It is known when it comes again, whoever asks it.
+    // It is known when it comes again, whichever user asks it.
     assert_eq!(kind(&killer().await.1), ChildModel::KILLED_ENGINE);
     let stats = fixture.stats();
     assert_eq!((stats.started, stats.died, stats.refused), (3, 2, 2));

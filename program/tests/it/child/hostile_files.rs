@@ -1,6 +1,6 @@
 //! Model files that lie anywhere in their header: whatever llama.cpp does with one, the program goes on and is told.
 //!
-//! `MADANG_MODEL_FILES=10000` tries so many that nobody has seen before.
+//! `MADANG_MODEL_FILES=10000` tries so many new ones.
 
 use std::{fs, time::Duration};
 

@@ -71,7 +71,7 @@ fn without_a_terminal_and_without_confirm_nobody_can_be_asked() {
         let told = &ended.of_type("tool_call_ended")[0]["outcome"];
         assert_eq!(*told, json!({ "status": "cancelled", "reason": "unreachable" }));
         assert_eq!(ended.of_type("confirmation_asked"), Vec::<Value>::new());
-        // Whoever wanted to be asked is told why that cannot be.
+        // A user that wanted to be asked is told why that cannot be.
         assert_eq!(ended.err.contains("--confirm approve"), options.len() > 1, "{ended:?}");
     }
     assert_eq!(home.habits(), 0);

@@ -1,4 +1,4 @@
-//! How the program ends: at the end of its input, when nobody reads any more, when it is told to.
+//! How the program ends: at the end of its input, when its output has no reader, when it is told to.
 
 use serde_json::json;
 

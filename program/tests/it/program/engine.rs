@@ -118,7 +118,7 @@ fn a_program_that_is_killed_leaves_no_child() {
     let [child] = children(chat.child.id())[..] else { panic!("not one child") };
     signal("KILL", chat.child.id());
     chat.child.wait().unwrap();
-    // Whoever inherits it buries it, or not.
+    // The process that inherits it reaps it, or not.
     until("the child ends", || process(child).is_none_or(|(state, _)| state == "Z").then_some(()));
 }
 

@@ -1,4 +1,4 @@
-//! `madang forget`: who is forgotten leaves no text, and the ledger still holds.
+//! `madang forget`: a forgotten user leaves no text, and the ledger still holds.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Databases that nobody should have: each command answers, or says one clear sentence and leaves the file as it was.
+//! Databases that no user should have: each command answers, or says one clear sentence and leaves the file as it was.
 
 use std::{
     fs,
@@ -92,7 +92,7 @@ async fn a_database_that_is_none_is_refused_by_every_command_and_left_as_it_was(
     }
 }
 
-/// What somebody may have done to `made`, a table of migrations, and what is said of it.
+/// Changes of a stranger to `made`, a table of migrations, and what is said of them.
 const MIGRATIONS: [(&str, &str, &str); 7] = [
     (
         "other",

@@ -230,12 +230,12 @@ pub(super) fn wait(child: &mut Child, patience: Duration) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// Whether the process has come to its end, though nobody has waited for it yet.
+/// Tells whether the process has come to its end, though it is not waited for yet.
 pub(super) fn is_over(process: u32) -> bool {
     stat(process)[0] == "Z"
 }
 
-/// The processor time that a process has used, its threads' included, as long as nobody has waited for it.
+/// The processor time that a process has used, its threads' included, as long as it is not waited for.
 pub(super) fn processor_time(process: u32) -> Duration {
     let stat = stat(process);
     let ticks: u64 = stat[11].parse::<u64>().unwrap() + stat[12].parse::<u64>().unwrap();

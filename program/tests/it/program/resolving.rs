@@ -1,4 +1,4 @@
-//! A person at the terminal says whether a call took effect of which nobody could tell.
+//! A person at the terminal says whether a call with an unknown effect took effect.
 
 use std::fs;
 

@@ -61,7 +61,7 @@ fn a_question_outlives_the_program_and_is_answered_by_a_key_in_the_next() {
 fn a_question_outlives_any_number_of_ends_until_somebody_answers() {
     let home = Home::new();
     ended_at_a_question(&home, "KILL", 128 + 9);
-    // Where nobody can be asked it stays open, and the program says who can answer it.
+    // Where no person can be asked it stays open, and the program says how it can be answered.
     let script = home.script(&[text("Added.")]);
     let arguments = ["chat", "--json", "--session", "one", "--script", script.to_str().unwrap()];
     let mut nobody = Running::start(home.command(&arguments));

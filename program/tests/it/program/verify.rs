@@ -33,7 +33,7 @@ fn verified(home: &Home, options: &[&str]) -> Value {
     ended.events().remove(0)
 }
 
-/// Changes the file as somebody would who wants nobody to see it: without the triggers, which are there again then.
+/// Changes the file as a hidden change would be made: without the triggers, which are there again then.
 pub(super) async fn tamper(path: &Path, sql: &str) {
     let mut db = connect(path).await;
     let triggers = drop_triggers(&mut db).await;

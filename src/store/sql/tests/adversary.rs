@@ -1,5 +1,5 @@
-//! Handlers that are cut off at random polls, beside plain writers: no row appears that nobody was told of, and none is
-//! lost that somebody was.
+//! Handlers that are cut off at random polls, beside plain writers: no row appears of which no caller was told, and
+//! none is lost of which a caller was.
 
 use std::{future::poll_fn, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! What the tables themselves hold of an approval, whoever writes to them: SQL that goes past the store is refused.
+//! What the tables themselves enforce of an approval, whichever program writes to them: SQL that goes past the store is
+//! refused.
 
 use madang_actors::{
     ledger::{Proposal, Transition},
@@ -79,7 +80,7 @@ fn running(byte: u8) -> Transition {
     Transition::Running { arguments: json!({ "a": 1 }), digest: digest(byte) }
 }
 
-/// Writes the next link of the session's chain as anybody can who has the connection. True if the tables took it; it is
+/// Writes the next link of the session's chain, as any holder of the connection can. True if the tables took it; it is
 /// taken back.
 async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Transition) -> bool {
     let name = row::step_name(transition);

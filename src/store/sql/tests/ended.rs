@@ -1,4 +1,4 @@
-//! A transaction that somebody else has ended: nothing is kept, undone, written or committed behind that.
+//! A transaction that its borrower or SQLite has ended: nothing is kept, undone, written or committed behind that.
 
 use std::{error::Error, sync::Arc};
 

@@ -75,7 +75,7 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
     assert!(!lies_in(folder.path()));
 }
 
-/// Where somebody has let SQLite look at the tables it keeps samples of their keys: names of sessions and users, titles.
+/// Where `ANALYZE` ran on the tables SQLite keeps samples of their keys: names of sessions and users, titles.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sample_of_a_forgotten_key_is_left_in_the_files() {
     let fixture = StoreFixture::new().await;

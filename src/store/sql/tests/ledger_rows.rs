@@ -1,4 +1,4 @@
-//! The tables themselves refuse what a call cannot do, whoever writes the SQL.
+//! The tables themselves refuse what a call cannot do, whichever program writes the SQL.
 
 use madang_actors::{
     ledger::{CallState, Ended, Proposal, Transition},

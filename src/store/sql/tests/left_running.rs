@@ -58,7 +58,7 @@ async fn a_statement_that_an_ended_handler_left_running_is_cut_off_at_its_deadli
             let behind = fixture.handle.begin_write(say("s", 2));
             let told = timeout(PATIENCE, ended).await.expect("nobody waits for it");
             timeout(PATIENCE, behind).await.expect("nor do others").unwrap();
-            // Whoever cuts off a statement that writes undoes the transaction: the handler's writes are lost, and told so.
+            // Cutting off a statement that writes undoes the transaction: the handler's writes are lost, and told so.
             let is_kept = keep == Keep::Keep && sql == ENDLESS;
             let is_told = keep == Keep::Undo || is_kept;
             assert_eq!(told.is_ok(), is_told, "{keep:?} {sql}: {told:?}");
@@ -239,7 +239,7 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
     let mut left = store.reader().await.unwrap();
     sqlx::query("BEGIN; SELECT count(*) FROM notes").execute(reading(&mut left)).await.unwrap();
     drop(left);
-    // Nobody borrows a reader from now on.
+    // No reader is borrowed from now on.
     let mut longest = 0;
     for _ in 0..300 {
         let mut transaction = store.begin().await.unwrap();

@@ -1,4 +1,5 @@
-//! What a borrower may say on the connection that it is lent, whoever wrote its SQL: its own tables and nothing else.
+//! What a borrower may say on the connection that it is lent, whichever tool wrote its SQL: its own tables and nothing
+//! else.
 
 use std::{
     pin::pin,
@@ -165,7 +166,7 @@ async fn a_borrower_reads_nothing_of_the_stores_on_ways_that_nobody_is_asked_abo
     fixture.close().await;
 }
 
-/// SQLite keeps samples of the keys of all tables where somebody has let it look at them.
+/// SQLite keeps samples of the keys of all tables where `ANALYZE` ran on them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_borrower_reads_no_sample_of_the_stores_keys() {
     let fixture = StoreFixture::new().await;

@@ -1,4 +1,4 @@
-//! Opening what is there, what is not, and what is somebody else's.
+//! Opening files that exist, that are missing, and that are another program's.
 
 use std::{
     error::Error,

@@ -26,7 +26,7 @@ async fn a_session_whose_owner_was_changed_on_disk_is_refused_where_it_is_opened
         let refused = fixture.handle.write(vec![opened("s", by)]).await;
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{by}: {refused:?}");
     }
-    // It stops nobody else, and nothing of the same job is kept.
+    // It stops no other job, and nothing of the same job is kept.
     let both = vec![opened("new", "lee"), opened("s", "lee")];
     assert!(fixture.handle.write(both).await.is_err());
     assert_eq!(fixture.count("SELECT count(*) FROM madang_sessions").await, 1);

@@ -1,4 +1,4 @@
-//! What a user stores is for nobody else's eyes, and nobody else can keep the user out of it.
+//! No other account reads what a user stores, and none can keep the user out of it.
 
 use std::{
     fs,
@@ -124,7 +124,7 @@ async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "theirs");
 }
 
-/// Only the superuser can make a file somebody else's: as any other user this test looks at nothing.
+/// Only the superuser can give a file to another account: as any other user this test checks nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_file_of_another_user_is_refused() {
     if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Opening to read: what is there, what is not, and what cannot be read as it should.
+//! Opening to read: files that exist, that are missing, and that cannot be read as they should.
 
 use madang_actors::{
     ledger::{SealKey, SealKeys},
@@ -57,7 +57,7 @@ async fn where_no_index_can_be_made_the_file_alone_is_read_unless_there_is_a_log
     fixture.close().await;
 
     std::fs::remove_file(copy.path().join("store.db-shm")).unwrap();
-    // Whoever closes it as the last moves the log into the file.
+    // The last program that closes it moves the log into the file.
     SqliteStore::open(&file, [&*NOTES]).await.unwrap().close().await;
     assert!(!copy.path().join("store.db-wal").exists());
     for name in ["store.db-wal", "store.db-shm"] {

@@ -89,7 +89,7 @@ impl StoreFixture {
         count
     }
 
-    /// The same facts with the seals of whoever decided.
+    /// The same facts with the seals of their decisions.
     pub(super) fn sealed(&self, writes: Vec<Write>) -> Vec<Write> {
         let seal = |write| {
             let Write::Call { session, call, at, transition } = write else { return write };

@@ -28,7 +28,7 @@ pub fn judge_tracker_entry(
     }
 }
 
-/// Judges a correction of a day by what is recorded for it: only what is there can be corrected.
+/// Judges a correction of a day by what is recorded for it: only a recorded entry can be corrected.
 ///
 /// # Errors
 /// [`LifeViolation::NoEntry`].

@@ -31,7 +31,7 @@ impl Clock for Stopped {
     }
 }
 
-/// A database with a user who speaks to it.
+/// A database with a user that calls its tools.
 struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,

@@ -90,8 +90,8 @@ impl Folder {
         read(&folder, name)
     }
 
-    /// Writes a file: whole, and safely on the disk before it takes its place, in one step. It goes over a file that says
-    /// `over`, or where there is none; what anybody else put there stays.
+    /// Writes a file: whole, and safely on the disk before it takes its place, in one step. It goes over a file that
+    /// says `over`, or where there is none; another program's file stays.
     pub(super) fn write(
         &self,
         path: &[String],

@@ -193,7 +193,7 @@ impl Pass {
                         continue;
                     }
                 }
-                // Without a file there is no place: what stands there may be anybody's.
+                // Without a file there is no place: what stands there may be another program's.
                 let place = entry.place.is_some().then(|| entry.name());
                 marks.push((number, Mark::Moved { place, moves: entry.moves }));
             }

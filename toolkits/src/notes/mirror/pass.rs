@@ -249,7 +249,7 @@ impl Pass {
 enum Over {
     /// What was written before, or nothing.
     Ours(Option<Hash>),
-    /// Nothing, once what is there was given another name.
+    /// Nothing, once the file there was given another name.
     TheirsKept,
 }
 

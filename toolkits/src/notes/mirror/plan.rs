@@ -1,4 +1,4 @@
-//! What is to be done about a page's file: a function from what is there, what was written and what is wanted. Pure.
+//! The plan for a page's file: a function of the file, of what was written and of what is wanted. Pure.
 use super::{markdown::parse, marks::hash};
 
 /// The SHA-256 of a file.
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Import { hash: Hash, text: String },
     /// A person made something of the file that the page cannot become: keep it beside, and write the page.
     KeepBeside { hash: Hash },
-    /// Leave it: what is there is no file.
+    /// Leave it: no plain file is there.
     Blocked,
 }
 

@@ -8,7 +8,7 @@ use sqlx::Connection;
 
 use super::{super::MIGRATIONS, *};
 
-/// A database with a user who speaks to it in one session.
+/// A database with a user that calls its tools in one session.
 struct ToolFixture {
     db: SqliteConnection,
     ctx: ToolContext,

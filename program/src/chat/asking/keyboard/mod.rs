@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(super) use system::{Keyboard, Listening};
 use tokio::time::Instant;
 
-/// So long no key may be pressed before one counts: longer than the pauses of a person who types.
+/// So long no key may be pressed before one counts: longer than the pauses of a typing person.
 pub(super) const SILENCE: Duration = Duration::from_millis(700);
 
 /// More keys than this are not kept while the program is busy drawing.

@@ -176,7 +176,7 @@ fn has_keys(keys: &impl AsFd) -> io::Result<bool> {
     }
 }
 
-/// Reads what is there; `false` at the end.
+/// Reads the present bytes; `false` at the end.
 fn read(keys: &impl AsFd, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let mut chunk = [0; CHUNK];
     loop {

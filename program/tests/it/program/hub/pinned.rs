@@ -82,7 +82,7 @@ fn a_token_is_not_sent_where_everybody_on_the_way_can_read_it() {
     let (home, bytes) = (Home::new(), model(10_000));
     let hub = Hub::with(&[(FILE, &bytes)]);
     let mut open = command(&home, &hub, &["fetch", MODEL]);
-    // No name of this machine, and found by nobody: it is enough to see what is told.
+    // No name of this machine, and not found: it is enough to see what is told.
     open.env("HF_TOKEN", "hf_secret").env("HF_ENDPOINT", "http://hub.invalid");
     let ended = run(open);
     assert!(ended.err.contains("Asks hub.invalid without the token"), "{ended:?}");

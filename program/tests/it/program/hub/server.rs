@@ -25,7 +25,7 @@ pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 pub(super) enum Plan {
     /// The connection ends after so many.
     Break(usize),
-    /// So many are sent, the others when somebody says so, or has left.
+    /// So many are sent, the others when the test says so, or has left.
     Hold(usize, Receiver<()>),
     /// All are sent, whatever place was asked for.
     FromTheBeginning,
@@ -62,7 +62,7 @@ struct HubState {
     plans: VecDeque<Plan>,
     listings: usize,
     asked: Vec<Asked>,
-    /// Who sent which token: `hub` or `bytes`.
+    /// The tokens with their receivers, `hub` or `bytes`.
     tokens: Vec<(&'static str, Option<String>)>,
 }
 
@@ -303,7 +303,7 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     };
     if let Some((at, released)) = held {
         put(&bytes[..at]);
-        // An error says that whoever could release it has left.
+        // An error says that the test that could release it has left.
         released.recv().unwrap_or_default();
         put(&bytes[at..]);
     } else {

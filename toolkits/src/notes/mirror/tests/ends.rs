@@ -27,7 +27,7 @@ async fn wherever_the_process_ends_the_next_start_loses_nothing() {
         fixture.page("fresh", None, &[(0, "fresh")]).await;
         let (steps, count) = ends_at(number);
         drop(fixture.pass(steps).await);
-        // Nobody comes back at once: meanwhile a page changes once more.
+        // The next pass comes later: meanwhile a page changes once more.
         let is_changed_again = number % 2 == 0;
         if is_changed_again {
             fixture.update(&top, 0, "newest").await;

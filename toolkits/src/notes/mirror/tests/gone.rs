@@ -1,4 +1,4 @@
-//! Files follow their pages: a new name moves them, a page that goes takes its own with it and nobody else's.
+//! Files follow their pages: a new name moves them, a page that goes takes its own with it and no other's.
 
 use super::*;
 use crate::notes::rules::NotesViolation;
@@ -107,7 +107,7 @@ async fn a_page_that_goes_takes_its_file_away_and_no_file_that_the_mirror_did_no
     let edited = fixture.page("edited", None, &[(0, "a")]).await;
     let link = fixture.page("link", None, &[(0, "a")]).await;
     fixture.sync().await;
-    // Written by the mirror once, and somebody's since.
+    // Written by the mirror once, and a person's since.
     fs::write(fixture.at("edited.md"), "somebody's").unwrap();
     fs::remove_file(fixture.at("link.md")).unwrap();
     symlink("edited.md", fixture.at("link.md")).unwrap();
@@ -196,7 +196,7 @@ async fn wherever_the_process_ends_files_follow_their_pages_at_the_next_start() 
         fixture.rename(&edited, "going").await;
         let (steps, count) = super::ends::ends_at(number);
         drop(fixture.pass(steps).await);
-        // Nobody comes back at once: meanwhile a page goes that may be on its way.
+        // The next pass comes later: meanwhile a page goes that may be on its way.
         let is_gone = number % 2 == 0;
         if is_gone {
             fixture.delete(&other).await;

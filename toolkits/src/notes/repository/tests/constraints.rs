@@ -1,4 +1,4 @@
-//! What the tables refuse, whoever writes them.
+//! What the tables refuse, whichever program writes them.
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering::Relaxed},
