@@ -27,7 +27,7 @@ pub enum ChildError {
     #[error("failed to load the model: {death}; another model, or a smaller one, may work")]
     Died {
         /// How it ended.
-        death: Death,
+        death: ChildDeath,
     },
     /// The thread that watches the process could not be started, or ended.
     #[error("failed to watch over the model's process")]
@@ -41,7 +41,7 @@ pub enum ChildError {
 /// How a child ended.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the model's process {reason}{}{}", said_status(*.status), said_last(.last_words.as_deref()))]
-pub struct Death {
+pub struct ChildDeath {
     pub(super) reason: String,
     pub(super) status: Option<ExitStatus>,
     pub(super) last_words: Option<String>,
@@ -76,7 +76,7 @@ pub(super) enum Silence {
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Loss {
     #[error(transparent)]
-    Died(Death),
+    Died(ChildDeath),
     #[error(transparent)]
     Unloaded(Arc<ChildError>),
 }

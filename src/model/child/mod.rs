@@ -44,7 +44,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-pub use error::{ChildError, Death};
+pub use error::{ChildDeath, ChildError};
 pub use options::ChildOptions;
 pub use serve::{Served, own_pipes, serve};
 pub use wire::{ModelReport, Told};

@@ -15,7 +15,7 @@ use tokio::{
 use tracing::{Level, debug, error, info, trace, warn};
 
 use super::{
-    error::{Death, Silence},
+    error::{ChildDeath, Silence},
     frame::Frames,
     log::{Line, Log},
     options::ChildOptions,
@@ -123,7 +123,7 @@ impl Process {
     }
 
     /// Kills it, if it is not dead already, and says how it ended. No zombie is left.
-    pub(super) async fn bury(mut self, silence: Silence) -> Death {
+    pub(super) async fn bury(mut self, silence: Silence) -> ChildDeath {
         self.stdin = None;
         let status = self.kill().await;
         // What it said before it died; a pipe without another holder ends with it.
@@ -137,7 +137,7 @@ impl Process {
             debug!("another process holds the log of the model's process");
         }
         self.log.end_line().iter().for_each(forward);
-        Death { reason: silence.to_string(), status, last_words: self.log.last_words() }
+        ChildDeath { reason: silence.to_string(), status, last_words: self.log.last_words() }
     }
 
     async fn kill(&mut self) -> Option<ExitStatus> {
