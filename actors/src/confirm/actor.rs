@@ -6,7 +6,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{sync::oneshot, time::Instant};
 use tracing::debug;
 
-use super::{CheckedAnswer, ConfirmMsg, Verdict, pending::Pending};
+use super::{CheckedAnswer, ConfirmMsg, QuestionVerdict, pending::Pending};
 use crate::{
     failpoint::failpoint,
     mailbox::{Alarm, answer},
@@ -29,7 +29,7 @@ pub struct ConfirmState {
 #[derive(Debug)]
 struct Waiter {
     tool: Arc<RegisteredTool>,
-    reply: oneshot::Sender<Verdict>,
+    reply: oneshot::Sender<QuestionVerdict>,
 }
 
 impl Actor for ConfirmActor {
@@ -74,7 +74,7 @@ impl Actor for ConfirmActor {
                 failpoint("confirm.due").await?;
                 state.alarm = None;
                 for waiter in state.pending.expire(Instant::now()) {
-                    answer(waiter.reply, Verdict::Expired);
+                    answer(waiter.reply, QuestionVerdict::Expired);
                 }
             }
         }
@@ -94,9 +94,9 @@ impl ConfirmState {
             }
         };
         let (decision, by) = given.into_decision();
-        let verdict = Verdict::Decided { decision, by, recorded: reply };
+        let verdict = QuestionVerdict::Decided { decision, by, recorded: reply };
         // The call was dismissed at the same moment and takes no verdict any more. The answer is told so.
-        if let Err(Verdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
+        if let Err(QuestionVerdict::Decided { recorded, .. }) = waiter.reply.send(verdict) {
             answer(recorded, Err(AnswerError::NotOpen));
         }
     }

@@ -1,6 +1,6 @@
 //! The ConfirmActor: open questions, their deadlines and their answers. It runs no call.
 //!
-//! A call sends its question as [`ConfirmMsg::Ask`] and waits for a [`Verdict`]. A person's answer comes through [`answer()`],
+//! A call sends its question as [`ConfirmMsg::Ask`] and waits for a [`QuestionVerdict`]. A person's answer comes through [`answer()`],
 //! which checks edited arguments against the tool and makes a [`CheckedAnswer`]. The actor gives it to the waiting call,
 //! which records the decision and then tells the person that it counts. A question without an answer expires.
 //!
@@ -18,4 +18,4 @@ mod tests;
 
 pub use actor::ConfirmActor;
 pub use answer::{CheckedAnswer, CheckedDecision, answer};
-pub use msg::{ConfirmMsg, Verdict};
+pub use msg::{ConfirmMsg, QuestionVerdict};

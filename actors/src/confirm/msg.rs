@@ -22,7 +22,7 @@ pub enum ConfirmMsg {
         /// The moment at which the question expires.
         due: Instant,
         /// Receives how the question ended.
-        reply: oneshot::Sender<Verdict>,
+        reply: oneshot::Sender<QuestionVerdict>,
     },
     /// Answers a question. Exactly one answer to a question wins.
     Answer {
@@ -58,7 +58,7 @@ pub enum ConfirmMsg {
 
 /// How a question ended.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum QuestionVerdict {
     /// A person decided.
     Decided {
         /// The decision, with its arguments checked.

@@ -10,7 +10,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::{CheckedAnswer, CheckedDecision, ConfirmActor, ConfirmMsg, Verdict};
+use super::{CheckedAnswer, CheckedDecision, ConfirmActor, ConfirmMsg, QuestionVerdict};
 use crate::{
     mailbox::{Address, answer},
     protocol::{
@@ -45,7 +45,7 @@ fn tool() -> Arc<RegisteredTool> {
     registry.get("add_habit").unwrap().clone()
 }
 
-fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<Verdict> {
+fn ask(actor: &ActorRef<ConfirmMsg>, call: u128) -> Receiver<QuestionVerdict> {
     let (reply, verdict) = oneshot::channel();
     let due = Instant::now() + Duration::from_secs(60);
     let question = Box::new(question(call));
@@ -69,7 +69,7 @@ async fn one_answer_wins_and_counts_once_it_is_recorded() {
     let second = approve(&actor, 1);
     assert_eq!(second.await.unwrap(), Err(AnswerError::NotOpen));
     assert!(first.try_recv().is_err(), "it does not count before it is recorded");
-    let Verdict::Decided { decision: CheckedDecision::Approve, recorded, .. } =
+    let QuestionVerdict::Decided { decision: CheckedDecision::Approve, recorded, .. } =
         verdict.await.unwrap()
     else {
         panic!("the question was approved");
@@ -83,7 +83,7 @@ async fn a_question_that_nobody_answers_expires_at_its_time() {
     let actor = confirm().await;
     let begin = Instant::now();
     let verdict = ask(&actor, 1);
-    assert!(matches!(verdict.await.unwrap(), Verdict::Expired));
+    assert!(matches!(verdict.await.unwrap(), QuestionVerdict::Expired));
     assert_eq!(begin.elapsed().as_secs(), 60);
 }
 
@@ -97,7 +97,7 @@ async fn a_withdrawn_question_is_not_open_and_nobody_decides_it() {
     let second = ask(&actor, 2);
     actor.cast(ConfirmMsg::OpenQuestions { reply }).unwrap();
     assert_eq!(open.await.unwrap(), 1);
-    assert!(matches!(second.await.unwrap(), Verdict::Expired));
+    assert!(matches!(second.await.unwrap(), QuestionVerdict::Expired));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use tracing::warn;
 use super::{CallContext, check::CheckedCall, msg::DispatcherEvent, record::Record};
 use crate::{
     admission::Permit,
-    confirm::{CheckedDecision, ConfirmMsg, Verdict},
+    confirm::{CheckedDecision, ConfirmMsg, QuestionVerdict},
     failpoint::failpoint,
     ledger::Transition,
     mailbox::answer,
@@ -129,8 +129,8 @@ async fn asked(
     let question = question(record.row().await?, checked)?;
     failpoint("question.asked").await?;
     let (decision, by, recorded) = match verdict(&question, checked, around).await {
-        Ok(Verdict::Decided { decision, by, recorded }) => (decision, by, recorded),
-        Ok(Verdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
+        Ok(QuestionVerdict::Decided { decision, by, recorded }) => (decision, by, recorded),
+        Ok(QuestionVerdict::Expired) => return Ok(Answered::Cancelled(CancelReason::Expired)),
         Err(unanswered) => return Ok(unanswered),
     };
     let digest = question.digest;
@@ -236,7 +236,7 @@ async fn verdict(
     question: &Question,
     checked: &CheckedCall,
     around: &CallContext,
-) -> Result<Verdict, Answered> {
+) -> Result<QuestionVerdict, Answered> {
     let request = checked.request();
     let due = Instant::now() + around.clock.now().until(question.expires_at);
     let mut confirm = around.confirm.actor();
