@@ -117,6 +117,13 @@ pub enum ReplyError {
     /// The turn has ended, or goes on, but its text could not be read from the store.
     #[error("the text of the turn could not be read from the store")]
     NotRead,
+    /// The store failed or the session's actor was lost, and the store does not have the end of the turn yet. The session ends
+    /// the turn once the store works; after a restart the turn may go on.
+    #[error("the turn was interrupted: {text}")]
+    Interrupted {
+        /// The same in the turn's language, for a person.
+        text: String,
+    },
     /// The session's actor died, or the runtime was shut down and left the turn to the next start.
     #[error("the session is closed")]
     Closed,

@@ -69,7 +69,7 @@ pub use madang_actors::{
 pub use runtime::Runtime;
 pub use session::Session;
 pub use transaction::{TransactionError, TransactionFn};
-pub use turn::{Turn, TurnEvents};
+pub use turn::{Dismissed, Turn, TurnEvents};
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -17,7 +17,7 @@ use madang_actors::{
 use tokio::sync::oneshot;
 
 use crate::{
-    Turn,
+    Dismissed, Turn,
     error::{SessionError, UnknownTimeZone},
     runtime::{Delivery, Inner},
 };
@@ -148,12 +148,16 @@ impl Session {
 
     /// Dismisses the running turn. Only this call is a dismissal, and no bound refuses it.
     ///
+    /// The model and open questions stop at once, and nothing more begins; a handler that runs ends later. The store has
+    /// the dismissal behind what that handler writes: [`Dismissed::stored`] waits for it. Dropping the future or the
+    /// [`Dismissed`] takes nothing back.
+    ///
     /// # Errors
     /// [`DismissError::NoTurn`] if no turn runs.
-    pub async fn dismiss(&self) -> Result<(), DismissError> {
+    pub async fn dismiss(&self) -> Result<Dismissed, DismissError> {
         let (reply, answer) = oneshot::channel();
         match self.post(SessionMsg::Dismiss { reply }) {
-            Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)),
+            Delivery::Sent => answer.await.unwrap_or(Err(DismissError::Closed)).map(Dismissed::new),
             Delivery::Full(_) | Delivery::Closed => Err(DismissError::Closed),
         }
     }

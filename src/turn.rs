@@ -10,8 +10,9 @@ use std::{
 
 use futures_core::Stream;
 use madang_actors::{
+    port::StoreError,
     protocol::{EventCursor, EventKind, TurnEnding, TurnId},
-    session::{SessionSlot, StreamItem, Subscription, TurnEnd},
+    session::{DismissalStored, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::sync::oneshot;
 use tokio_util::sync::ReusableBoxFuture;
@@ -65,7 +66,7 @@ impl Turn {
     /// [`ReplyError`] says how else the turn ended, or why its text could not be read.
     pub async fn text(self) -> Result<String, ReplyError> {
         let mut events = self.reader();
-        let (mut said, mut failed) = (String::new(), None);
+        let (mut said, mut failed, mut interrupted) = (String::new(), None, None);
         while let Some(item) = events.next().await {
             let event = match item {
                 StreamItem::Event(event) => event,
@@ -81,6 +82,8 @@ impl Turn {
                 said.push_str(text);
             } else if let EventKind::Error { error, text } = &event.kind {
                 failed = Some(ReplyError::Failed { error: error.clone(), text: text.clone() });
+            } else if let EventKind::TurnInterrupted { text } = &event.kind {
+                interrupted = Some(ReplyError::Interrupted { text: text.clone() });
             } else if let EventKind::TurnEnded { ending, .. } = event.kind {
                 return match (ending, failed) {
                     (TurnEnding::Answered | TurnEnding::Stopped, _) => Ok(said),
@@ -92,7 +95,7 @@ impl Turn {
         // Only a dismissal closes a subscription before the turn has ended.
         let is_closed_screen = events.end.is_none();
         match events.ended().await {
-            Err(_) => Err(ReplyError::Closed),
+            Err(_) => Err(interrupted.unwrap_or(ReplyError::Closed)),
             Ok(_) if is_closed_screen => Err(ReplyError::Dismissed),
             Ok(_) => Err(ReplyError::NotRead),
         }
@@ -104,18 +107,18 @@ impl Turn {
     /// The stream keeps a position, not a queue: a slow reader blocks no other. It is told how far it fell behind
     /// ([`StreamItem::Lagged`]) and then reads the stored events from the store.
     ///
-    /// It ends early where the turn is left to the next start, where the session's actor dies, and where a dismissal
-    /// closes this reader.
+    /// It ends early where the turn is left to the next start, where the store cannot take the end of a turn that was
+    /// interrupted ([`EventKind::TurnInterrupted`]), and where a dismissal closes this reader.
     #[must_use]
     pub fn events(self) -> TurnEvents {
         TurnEvents { next: ReusableBoxFuture::new(read(self.reader())), is_over: false }
     }
 
-    /// Waits until the turn has ended, and gives its end.
+    /// Waits until the turn has ended and the store has the end, and gives it.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] if the session's actor died, or if the runtime was shut down and left the turn to the
-    /// next start. The ledger has the effects of its tools.
+    /// [`SessionError::Closed`] if the turn was interrupted and the store could not take its end, or if the runtime was shut
+    /// down and left the turn to the next start. The ledger has the effects of its tools.
     pub async fn ended(self) -> Result<TurnEnd, SessionError> {
         let Self { end, live, slot, .. } = self;
         drop((live, slot)); // the session may sleep, and leave the memory, before the turn's end is asked for
@@ -129,6 +132,25 @@ impl Turn {
             slot.subscribe_after(EventCursor::START, store, limits)
         });
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
+    }
+}
+
+/// A dismissal that is in effect, given by [`Session::dismiss`](crate::Session::dismiss). Dropping it changes nothing.
+#[derive(Debug)]
+pub struct Dismissed(DismissalStored);
+
+impl Dismissed {
+    pub(crate) const fn new(stored: DismissalStored) -> Self {
+        Self(stored)
+    }
+
+    /// Waits until the store has the dismissal: from then on no restart goes on with the turn. It takes no longer than a
+    /// handler that writes at this moment, or [`Limits::store_timeout`](crate::Limits::store_timeout).
+    ///
+    /// # Errors
+    /// [`StoreError`] says why the store does not have it. The turn is over all the same while this process lives.
+    pub async fn stored(self) -> Result<(), StoreError> {
+        self.0.await.unwrap_or(Err(StoreError::Silent))
     }
 }
 

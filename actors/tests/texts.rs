@@ -116,6 +116,7 @@ fn every_text_is_there_in_both_languages() {
         Text::ModelFailed("x"),
         Text::TurnNotStored,
         Text::TurnCutOff,
+        Text::TurnInterrupted,
         Text::Notice(Notice::SuggestClear),
         Text::Notice(Notice::EffectUnknown),
         Text::Notice(Notice::TurnLeftOut),
@@ -166,7 +167,7 @@ fn every_text_is_there_in_both_languages() {
             | Text::HandlerFailed(_) => {}
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed => {}
             Text::EndUnknown | Text::Unreadable => {}
-            Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
+            Text::ToolChanged | Text::TurnCutOff | Text::TurnInterrupted | Text::TooMany(_) => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::TurnNotStored | Text::Notice(_) => {}
             Text::MessagesLeftOut(_) | Text::LeftOut | Text::TooManyCalls(_) => {}
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}

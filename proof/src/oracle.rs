@@ -4,7 +4,7 @@
 //! them to the driver's sink: a pipe out of a process that is killed, a recording of a disk, or nothing.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -12,10 +12,9 @@ use std::{
 use madang::{
     CallId, OnDismiss, Timestamp, TurnId, UserId,
     approval::Decision,
-    error::{AnswerError, TurnError, TurnRefused},
+    error::{AnswerError, TurnRefused},
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
     ledger::{Effect, EffectResolution},
-    model::ModelError,
     store::StoreError,
 };
 use serde::{Deserialize, Serialize};
@@ -98,7 +97,9 @@ pub enum Line {
     Revoked {
         /// The session's number.
         session: usize,
-        /// When.
+        /// When a person asked for it: an approval that is given from then on may come behind it.
+        asked: Timestamp,
+        /// When it was acknowledged.
         at: Timestamp,
     },
     /// A person is about to say what became of an unknown effect.
@@ -262,14 +263,12 @@ pub struct Oracle {
     pub(crate) letters: BTreeMap<String, Vec<CallId>>,
     /// When the dismissal of a turn was acknowledged.
     pub(crate) dismissed: BTreeMap<TurnId, Timestamp>,
-    /// When the standing approvals of a session had ended.
-    pub(crate) revoked: Vec<(usize, Timestamp)>,
+    /// When the standing approvals of a session were asked to end, and had ended.
+    pub(crate) revoked: Vec<(usize, [Timestamp; 2])>,
     /// What people said of unknown effects, and whether it was acknowledged that it counts.
     pub(crate) resolved: BTreeMap<CallId, Vec<(EffectResolution, bool)>>,
     /// The handlers that began, by call.
     pub(crate) begun: BTreeMap<CallId, Vec<Begun>>,
-    /// Ends and dismissals that were told before the store had them, and were lost with their process.
-    pub(crate) retracted: u64,
     /// What is wrong already, before anything is compared.
     pub(crate) findings: Findings,
 }
@@ -300,7 +299,7 @@ impl Oracle {
             }
             Line::Missed { session, cursor } => drop(self.read_to.insert(session, cursor)),
             Line::Dismissed { turn, at } => drop(self.dismissed.entry(turn).or_insert(at)),
-            Line::Revoked { session, at } => self.revoked.push((session, at)),
+            Line::Revoked { session, asked, at } => self.revoked.push((session, [asked, at])),
             Line::Resolves { call, resolution } => {
                 self.resolved.entry(call).or_default().push((resolution, false));
             }
@@ -325,43 +324,6 @@ impl Oracle {
     pub fn acknowledged(&self) -> usize {
         let took_effect = |(_, event): &&(Timestamp, Arc<SessionEvent>)| matches!(&event.kind, EventKind::ToolCallEnded { record } if record.effect == Effect::Committed);
         self.heard.values().flatten().filter(took_effect).count()
-    }
-
-    /// A life is over. Where the store could not take the end of a turn, or its actor was lost, the runtime tells that it
-    /// is over at once; and it acknowledges a dismissal at once. Dead or shut down before the store had that, it goes on
-    /// with the turn in its next life. So these ends and dismissals, and no others, count as not told. `open` are the
-    /// turns that the store has as open, and whether as dismissed.
-    pub(crate) fn loses(&mut self, open: &BTreeMap<TurnId, bool>) {
-        let Self { heard, read_to, ends, dismissed, retracted, .. } = self;
-        let is_early = |error: &TurnError| match error {
-            TurnError::Store => true,
-            TurnError::Model { kind, .. } => kind == ModelError::ENGINE_DIED,
-            TurnError::TooManyRounds | TurnError::CutOff | _ => false,
-        };
-        for (session, heard) in heard {
-            let early: BTreeSet<_> = heard
-                .iter()
-                .filter(|(_, event)| {
-                    matches!(&event.kind, EventKind::Error { error, .. } if is_early(error))
-                        && open.contains_key(&event.turn)
-                })
-                .map(|(_, event)| event.turn)
-                .collect();
-            heard.retain(|(_, event)| {
-                let is_end =
-                    matches!(event.kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
-                let stays = !(is_end && early.contains(&event.turn));
-                *retracted += u64::from(!stays);
-                stays
-            });
-            if let Some((_, last)) = heard.last() {
-                read_to.insert(*session, last.cursor);
-            }
-        }
-        ends.retain(|(turn, ending)| *ending != TurnEnding::Failed || !open.contains_key(turn));
-        let before = dismissed.len();
-        dismissed.retain(|turn, _| open.get(turn) != Some(&false));
-        *retracted += (before - dismissed.len()) as u64;
     }
 }
 

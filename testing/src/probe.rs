@@ -143,6 +143,7 @@ fn line(kind: &EventKind) -> String {
         EventKind::Cleared => "cleared".to_owned(),
         EventKind::MessagesLeftOut { messages, .. } => format!("left out {messages} messages"),
         EventKind::TurnResumed => "turn resumed".to_owned(),
+        EventKind::TurnInterrupted { .. } => "turn interrupted".to_owned(),
         EventKind::TurnEnded { ending, .. } => format!("turn ended {ending:?}"),
         #[allow(
             unreachable_patterns,

@@ -194,6 +194,7 @@ async fn hear(
         | EventKind::Cleared
         | EventKind::MessagesLeftOut { .. }
         | EventKind::TurnResumed
+        | EventKind::TurnInterrupted { .. }
         | EventKind::TurnEnded { .. }
         | _ => {}
     }

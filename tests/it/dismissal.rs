@@ -94,9 +94,10 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
     let turn = scene.ask(OnDismiss::Stop).await;
     scene.model_calls("slow_note").await;
     scene.test.gate.begun(1).await;
-    scene.session.dismiss().await.unwrap();
+    let dismissed = scene.session.dismiss().await.unwrap();
     assert!(!scene.session.state().await.unwrap().is_streaming, "the screen is free at once");
     scene.test.gate.open(1);
+    dismissed.stored().await.unwrap();
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
     scene.probe.until_turns_ended(1).await;
     expect![[r#"
@@ -230,6 +231,7 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
 #[tokio::test]
 async fn without_a_turn_there_is_nothing_to_dismiss() {
     let scene = Scene::new().await;
-    assert_eq!(scene.session.dismiss().await, Err(madang::error::DismissError::NoTurn));
+    let dismissed = scene.session.dismiss().await;
+    assert_eq!(dismissed.unwrap_err(), madang::error::DismissError::NoTurn);
     scene.test.shutdown().await;
 }

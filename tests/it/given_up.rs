@@ -6,7 +6,7 @@ use std::time::Duration;
 use madang::{
     Health, Limits,
     approval::{Confirm, Decision},
-    error::{AnswerError, TurnError, TurnRefused},
+    error::{AnswerError, ReplyError, TurnError, TurnRefused},
     event::{EventKind, TurnEnding},
     ledger::LedgerFilter,
     model::Completion,
@@ -63,7 +63,8 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_st
     test.runtime.actors().store_actor.actor().kill();
     is_given_up(&test, "store").await;
     completion.say("Done.");
-    assert_eq!(in_time(turn.ended()).await.unwrap().error, Some(TurnError::Store));
+    let failed = in_time(turn.text()).await.unwrap_err();
+    assert!(matches!(failed, ReplyError::Interrupted { .. }), "{failed:?}");
     let refused = in_time(other.send("go")).await.unwrap_err();
     assert!(matches!(refused, TurnRefused::Store(StoreError::Unavailable { .. })), "{refused:?}");
     let report = in_time(test.runtime.session("kim", "new")).await;

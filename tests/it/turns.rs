@@ -55,6 +55,7 @@ async fn words(events: &mut TurnEvents) -> Vec<String> {
                 | EventKind::Cleared
                 | EventKind::MessagesLeftOut { .. }
                 | EventKind::TurnResumed
+                | EventKind::TurnInterrupted { .. }
                 | _) => panic!("no such event is expected: {other:?}"),
             },
             StreamItem::Lagged { .. } => "lagged".to_owned(),

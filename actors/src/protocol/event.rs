@@ -182,6 +182,12 @@ pub enum EventKind {
     },
     /// The turn goes on after its process had ended.
     TurnResumed,
+    /// The store failed or the session's actor was lost in mid-turn: the turn is given up, and its end follows when the store
+    /// has it. Where the process ends before, the next start goes on with the turn.
+    TurnInterrupted {
+        /// The same in words.
+        text: String,
+    },
     /// The turn is over.
     TurnEnded {
         /// How the turn ended.

@@ -90,6 +90,8 @@ pub enum Text<'a> {
     MessagesLeftOut(u32),
     /// The turn could not be stored.
     TurnNotStored,
+    /// The turn is given up, and its end is not stored yet.
+    TurnInterrupted,
     /// The turn was cut off and does not go on.
     TurnCutOff,
     /// A system notice.
@@ -265,6 +267,10 @@ impl fmt::Display for Words<'_> {
             Text::TurnNotStored => f.write_str(pick(
                 "대화를 저장할 수 없어 중단했습니다.",
                 "Stopped, because the chat could not be stored.",
+            )),
+            Text::TurnInterrupted => f.write_str(pick(
+                "중단되었습니다. 일어난 일이 저장되면 차례가 끝납니다.",
+                "Interrupted. The turn ends once what happened is stored.",
             )),
             Text::TurnCutOff => f.write_str(pick(
                 "도중에 끊겨 끝내지 못했습니다. 다시 말씀해 주세요.",

@@ -1,4 +1,4 @@
-//! The context that all sessions of a runtime share.
+//! Holds what all sessions of a runtime share.
 
 use std::sync::Arc;
 
@@ -15,40 +15,39 @@ use crate::{
     store::StoreHandle,
 };
 
-/// The context that all sessions of a runtime share.
+/// Holds what all sessions of a runtime share.
 #[derive(Debug, Clone)]
 pub struct RuntimeContext {
-    /// The store for messages and turns.
+    /// Where messages and turns are stored.
     pub store: StoreHandle,
-    /// The queue before the model.
+    /// Where the model is asked.
     pub llm: ModelQueue,
-    /// The model, which tells whether its family asks for several calls at once.
+    /// Whether the model's family asks for several calls at once.
     pub model: Arc<dyn ChatModel>,
-    /// The actor that takes calls.
+    /// Where calls go.
     pub dispatcher: Address<DispatcherMsg>,
-    /// The context of calls: registry, bounds, clock.
+    /// What surrounds calls: registry, bounds, clock.
     pub around: Arc<CallContext>,
-    /// The descriptions of the tools for the model.
+    /// The tools, as the model is told of them.
     pub specs: Arc<[ToolSpec]>,
-    /// The text that stands before every chat.
+    /// The system text.
     pub system: Option<Arc<str>>,
-    /// The place in which transcripts live.
+    /// Where the transcript lives.
     pub history: History,
     /// The parent of sessions.
     pub supervisor: ActorCell,
-    /// The work that outlives its asker; shutdown waits for it.
+    /// Work that outlives whoever asked; shutdown waits for it.
     pub tasks: TaskTracker,
     /// Cancelled by shutdown: no turn begins any more.
     pub closing: CancellationToken,
 }
 
-/// The place in which the transcripts of a runtime live.
+/// Where the transcript lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum History {
-    /// The store: a session sleeps and wakes with its transcript.
+    /// In the store: a session sleeps and wakes with it.
     #[default]
     Stored,
-    /// Memory only: the transcript ends with the runtime, and its session never sleeps. Tool calls are recorded all the
-    /// same.
+    /// In memory only: it ends with the runtime, and its session never sleeps. Tool calls are recorded all the same.
     InMemory,
 }

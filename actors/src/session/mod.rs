@@ -43,7 +43,8 @@ pub use lifecycle::{
     wake::{OpenError, WakePolicy, open},
 };
 pub use msg::{
-    Asked, ClearError, DismissError, Outgoing, SessionMsg, SessionView, TurnEnd, TurnRefused,
+    Asked, ClearError, DismissError, DismissalStored, Outgoing, SessionMsg, SessionView, TurnEnd,
+    TurnRefused,
 };
 pub use state::{Resumption, SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{ResolveError, resolve};

@@ -41,8 +41,9 @@ pub enum SessionMsg {
     },
     /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
     Dismiss {
-        /// Hears that it was, before anything that was running has ended.
-        reply: oneshot::Sender<Result<(), DismissError>>,
+        /// Hears that the turn is dismissed, before anything that was running has ended, and where to hear that the store
+        /// has the dismissal.
+        reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
     },
     /// Clear the chat: state and model begin after a mark.
     Clear {
@@ -108,9 +109,11 @@ pub struct Outgoing {
     /// Entries of the transcript.
     pub(super) messages: Vec<ChatMessage>,
     /// The turn ends with it, and when.
-    pub(super) end: Option<(TurnEnd, Timestamp)>,
+    pub(super) end: Option<Box<(TurnEnd, Timestamp)>>,
     /// Whoever asked for the clearing.
     pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+    /// The callers that dismissed the turn, where that is among what is written.
+    pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
 impl From<LlmEvent> for SessionMsg {
@@ -164,6 +167,9 @@ pub enum TurnRefused {
     #[error("the session is closed")]
     Closed,
 }
+
+/// Hears once that the store has a dismissal, or why not.
+pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 
 /// Why nothing was dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

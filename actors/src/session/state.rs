@@ -7,7 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     context::{History, RuntimeContext},
-    lifecycle::handover::{AbandonedTurn, Handover},
+    events::feed::Durability,
+    lifecycle::handover::{AbandonedTurn, Handover, WaitingForEnd},
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::state_cell::StateCell,
@@ -20,10 +21,10 @@ use crate::{
     admission::Permit,
     dispatcher::{Dismissal, DispatchRequest},
     mailbox::Alarm,
-    port::{LedgerRow, ModelError, OpenTurn},
+    port::{LedgerRow, ModelError, OpenTurn, StoreError},
     protocol::{
-        CallId, CompletionId, Digest, EventCursor, Locale, Question, SessionEvent, Timestamp,
-        TurnEnding, TurnError, TurnId, TurnOptions,
+        CallId, CompletionId, Digest, EventCursor, EventKind, Question, SessionEvent, Text,
+        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
 };
@@ -103,8 +104,10 @@ pub(crate) struct ActiveTurn {
     pub(crate) ended: Vec<oneshot::Sender<TurnEnd>>,
     /// The calls of the round that were not dispatched yet.
     pub(crate) proposed: Vec<Option<Arc<DispatchRequest>>>,
-    /// Its end was given to the store, which has it or will have it as far as is known.
-    pub(crate) is_ending: bool,
+    /// Its end that was given to the store, which has it or will have it as far as is known.
+    pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
+    /// The callers that dismissed it, until that is on its way to the store.
+    pub(crate) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(crate) completion: Option<(CompletionId, CancellationToken)>,
     pub(crate) calls: BTreeMap<CallId, ActiveCall>,
     pub(crate) questions: Vec<Question>,
@@ -164,36 +167,31 @@ impl SessionState {
         }
     }
 
-    /// The store may have another end than one that is told now.
-    pub(crate) fn is_end_on_its_way(&self, turn: &ActiveTurn) -> bool {
-        turn.is_ending && self.context.history == History::Stored
+    /// Gives up a turn. Subscribers that have heard of it are told at once that it is interrupted, unless its end is on the
+    /// way to a store that works; its end is told when the store has it. Until then the turn is open: where this process
+    /// ends before, the next start goes on with it.
+    pub(crate) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
+        let (at, locale) = (self.context.around.clock.now(), turn.options.locale);
+        let end = self.failed(turn, error);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        let has_begun = turn.began.is_none();
+        let is_end_near = turn.sent_end.is_some() && end.error != Some(TurnError::Store);
+        if has_begun && !is_end_near {
+            let feed = self.slot.feed();
+            feed.silence();
+            let text = Text::TurnInterrupted.in_locale(locale);
+            feed.publish(turn.id, at, Durability::Transient, EventKind::TurnInterrupted { text });
+        }
+        let (sent_end, waiting) =
+            (turn.sent_end.take(), WaitingForEnd::new(std::mem::take(&mut turn.ended)));
+        AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
     }
 
-    /// Tells subscribers that a turn is over before the store knows. Gives the entry behind which that stands.
-    pub(crate) fn publish_end_early(
-        &mut self,
-        end: &TurnEnd,
-        at: Timestamp,
-        locale: Locale,
-    ) -> u64 {
-        let behind = self.slot.feed().published_up_to().map_or(0, EventCursor::entry);
-        self.error = self.publish_end(end, at, locale);
-        behind
-    }
-
-    /// The turn was cut off in the middle. Subscribers hear at once that it is over, but for one of which they have heard
-    /// nothing, and one whose end is on its way to the store already: that end is told when it is there.
+    /// The turn was cut off in the middle.
     fn is_cut_off(&mut self, mut turn: ActiveTurn) {
         let (slot, context) = (self.slot.clone(), self.context.clone());
-        let (at, locale) = (context.around.clock.now(), turn.options.locale);
-        let end = self.failed(&turn, TurnError::model(ModelError::ENGINE_DIED));
-        let is_published = turn.began.is_none() && !self.is_end_on_its_way(&turn);
-        let published_behind = is_published.then(|| {
-            slot.feed().silence();
-            turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-            self.publish_end_early(&end, at, locale)
-        });
-        self.leave(Some(AbandonedTurn { end, at, published_behind }));
+        let abandoned = self.abandoned(&mut turn, TurnError::model(ModelError::ENGINE_DIED));
+        self.leave(Some(abandoned));
         slot.died(self.slot.actor());
         // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
         // goes on with the turn.

@@ -101,7 +101,8 @@ impl Plain {
                 notice: Notice::EffectUnknown | Notice::TurnLeftOut | Notice::Unreadable,
                 text,
             }
-            | EventKind::ToolCallResolved { text, .. } => Some(format!("※ {}", plain(text))),
+            | EventKind::ToolCallResolved { text, .. }
+            | EventKind::TurnInterrupted { text } => Some(format!("※ {}", plain(text))),
             EventKind::Error { text, .. } => Some(format!("✗ {}", plain(text))),
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }

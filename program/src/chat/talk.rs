@@ -239,9 +239,14 @@ impl Talk {
             | StreamItem::ReplayFailed
             | _ => None,
         };
-        if let Some(EventKind::ConfirmationEnded { call, .. }) = kind
-            && asking.as_ref().is_some_and(|asking| asking.question.call == *call)
-        {
+        let is_closed = match kind {
+            Some(EventKind::ConfirmationEnded { call, .. }) => {
+                asking.as_ref().is_some_and(|asking| asking.question.call == *call)
+            }
+            Some(EventKind::TurnInterrupted { .. }) => true,
+            _ => false,
+        };
+        if is_closed {
             // The keyboard is given back before anything more is printed.
             *asking = None;
         }
@@ -279,7 +284,7 @@ impl Talk {
 
     async fn dismiss(&self, screen: &mut dyn Screen) {
         match self.session.dismiss().await {
-            Ok(()) => screen.say(&Text::Stopping.in_locale(self.options.locale)),
+            Ok(_) => screen.say(&Text::Stopping.in_locale(self.options.locale)),
             Err(error) => tracing::debug!(%error, "nothing was dismissed"),
         }
     }

@@ -342,9 +342,9 @@ impl Terminal {
                 self.red(&format!("{} {how}", plain(text)))
             }
             EventKind::SystemNotice { notice: Notice::Unreadable, text } => self.dim(text),
-            EventKind::ToolCallResolved { text, .. } | EventKind::MessagesLeftOut { text, .. } => {
-                self.dim(&plain(text))
-            }
+            EventKind::ToolCallResolved { text, .. }
+            | EventKind::MessagesLeftOut { text, .. }
+            | EventKind::TurnInterrupted { text } => self.dim(&plain(text)),
             EventKind::TurnResumed => self.dim(&Text::GoesOn.in_locale(locale)),
             EventKind::Error { text, .. } => {
                 self.red(&plain(text))?;

@@ -241,6 +241,7 @@ impl Running<'_> {
                 | EventKind::SystemNotice { .. }
                 | EventKind::MessagesLeftOut { .. }
                 | EventKind::TurnResumed
+                | EventKind::TurnInterrupted { .. }
                 | EventKind::Cleared
                 | _ => {}
             }

@@ -200,6 +200,7 @@ impl Chat {
             | EventKind::Error { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
+            | EventKind::TurnInterrupted { .. }
             | EventKind::Cleared
             | _ => {}
         }
@@ -227,7 +228,7 @@ impl Chat {
     /// Leaves a chat, whose turn may be over already.
     async fn leave(&mut self, session: &Session) {
         match session.dismiss().await {
-            Ok(()) | Err(DismissError::NoTurn) => {}
+            Ok(_) | Err(DismissError::NoTurn) => {}
             Err(_) => self.oracle.refused += 1,
         }
     }

@@ -5,7 +5,7 @@ use std::{error::Error, path::Path};
 use madang::store::{SqliteStore, Store};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{Counter, Findings, Moment, audit, facts::Facts, open_turns};
+use super::{Counter, Findings, Moment, audit, facts::Facts};
 use crate::{
     oracle::Oracle,
     workload::{EffectRow, SessionPlan},
@@ -18,7 +18,7 @@ pub const DATABASE: &str = "proof.db";
 pub async fn audit_file(
     folder: &Path,
     sessions: &[SessionPlan],
-    oracle: &mut Oracle,
+    oracle: &Oracle,
     moment: Moment,
 ) -> Findings {
     let mut findings = Findings::default();
@@ -35,7 +35,7 @@ pub async fn audit_file(
 async fn read(
     path: &Path,
     sessions: &[SessionPlan],
-    oracle: &mut Oracle,
+    oracle: &Oracle,
     moment: Moment,
     findings: &mut Findings,
 ) -> Result<Findings, Box<dyn Error>> {
@@ -47,7 +47,6 @@ async fn read(
         return Ok(findings);
     };
     let store = SqliteStore::open_read_only(path).await?;
-    oracle.loses(&open_turns(&store).await?);
     let found = audit(&store, effects, sessions, oracle, moment).await;
     store.close().await;
     Ok(found)

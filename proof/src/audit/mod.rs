@@ -10,12 +10,7 @@ mod findings;
 mod heard;
 mod people;
 
-use std::collections::BTreeMap;
-
-use madang::{
-    TurnId,
-    store::{Store, StoreError},
-};
+use madang::store::Store;
 
 use crate::{
     oracle::Oracle,
@@ -49,15 +44,4 @@ pub async fn audit(
         Err(error) => findings.find(Counter::Damaged, error.to_string()),
     }
     findings
-}
-
-/// The turns that a store has as open, and whether it has that each was dismissed.
-pub(crate) async fn open_turns(store: &dyn Store) -> Result<BTreeMap<TurnId, bool>, StoreError> {
-    let mut open = BTreeMap::new();
-    for interrupted in store.interrupted().await? {
-        let stored = store.session(&interrupted.session).await?;
-        let turn = stored.and_then(|stored| stored.open_turn);
-        open.extend(turn.map(|turn| (turn.turn, turn.is_dismissed)));
-    }
-    Ok(open)
 }

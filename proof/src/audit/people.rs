@@ -89,8 +89,8 @@ impl Facts {
             let session =
                 self.sessions.iter().find(|session| session.stored.row.session == row.session);
             let number = session.map(|session| session.number);
-            let has_ended = oracle.revoked.iter().any(|(of, at)| {
-                Some(*of) == number && given < Some(*at) && Some(*at) < row.approved_at
+            let has_ended = oracle.revoked.iter().any(|(of, [asked, at])| {
+                Some(*of) == number && given < Some(*asked) && Some(*at) < row.approved_at
             });
             if has_ended {
                 let what = format!("{} rests on {by_call}, which had ended", row.call);

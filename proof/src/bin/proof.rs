@@ -216,7 +216,7 @@ const RUN_AGAIN: u64 = 10;
 
 fn simulation(dose: Dose) -> Findings {
     let (mut clock, mut findings) = (Clock::new(), Findings::default());
-    let (mut turns, mut deaths, mut handlers, mut lines, mut retracted) = (0, 0, 0, 0, 0);
+    let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
     for number in 0..dose.seeds {
         let seed = dose.seed.wrapping_add(number);
         let run = Simulation {
@@ -237,13 +237,12 @@ fn simulation(dose: Dose) -> Findings {
         deaths += figures.deaths;
         handlers += figures.handlers;
         lines += figures.lines;
-        retracted += figures.retracted;
         clock.found(&figures.findings);
         findings.add(figures.findings);
         clock.say(|| format!("simulation {turns} turns, {}", counts(&findings)));
     }
     clock.end(&format!(
-        "simulation  {turns} turns of {} seeds, {deaths} deaths, {handlers} handlers, {lines} steps, {retracted} taken back: {}",
+        "simulation  {turns} turns of {} seeds, {deaths} deaths, {handlers} handlers, {lines} steps: {}",
         dose.seeds,
         counts(&findings),
     ));

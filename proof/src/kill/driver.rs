@@ -111,7 +111,7 @@ struct Lives<'a> {
 
 impl Lives<'_> {
     async fn audit(&mut self, moment: Moment) -> Findings {
-        audit_file(self.folder, &self.sessions, &mut self.oracle, moment).await
+        audit_file(self.folder, &self.sessions, &self.oracle, moment).await
     }
 
     async fn live(&mut self, death: Death, figures: &mut KillFigures) {

@@ -151,17 +151,17 @@ impl Trial {
         match open(folder).await {
             Ok(store) => {
                 madang::store::Store::close(&store).await;
-                let (sessions, mut oracle) = (self.sessions(), oracle.clone());
-                audit_file(folder, &sessions, &mut oracle, Moment::AfterDeath).await
+                let (sessions, oracle) = (self.sessions(), oracle.clone());
+                audit_file(folder, &sessions, &oracle, Moment::AfterDeath).await
             }
             Err(error) => damaged(format!("the database does not open: {error}")),
         }
     }
 
     /// Starts a runtime on what the cut left, and lets every chat come to rest.
-    async fn resume(&self, folder: &Path, mut oracle: Oracle) -> Findings {
+    async fn resume(&self, folder: &Path, oracle: Oracle) -> Findings {
         let sessions = self.sessions();
-        let mut findings = audit_file(folder, &sessions, &mut oracle, Moment::AfterDeath).await;
+        let mut findings = audit_file(folder, &sessions, &oracle, Moment::AfterDeath).await;
         let store = match open(folder).await {
             Ok(store) => store,
             Err(error) => return damaged(format!("the database does not open again: {error}")),
@@ -178,8 +178,8 @@ impl Trial {
         if !life.shut_down().await {
             findings.find(Counter::Stuck, "something goes on behind the shutdown".to_owned());
         }
-        let mut oracle = scene.witness.oracle().clone();
-        findings.add(audit_file(folder, &sessions, &mut oracle, Moment::AtRest).await);
+        let oracle = scene.witness.oracle().clone();
+        findings.add(audit_file(folder, &sessions, &oracle, Moment::AtRest).await);
         findings
     }
 }

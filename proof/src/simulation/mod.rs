@@ -49,8 +49,6 @@ pub struct SimulationReport {
     pub lives: u64,
     /// Lives that ended in mid-work.
     pub deaths: u64,
-    /// Ends and dismissals that were told before the store had them, and were lost with their process.
-    pub retracted: u64,
     /// Handlers that began.
     pub handlers: u64,
     /// The hash of the trace.
@@ -99,7 +97,6 @@ impl Simulation {
         figures.findings = world.judge();
         let oracle = world.scene.witness.oracle();
         figures.handlers = oracle.begun.values().map(Vec::len).sum::<usize>() as u64;
-        figures.retracted = oracle.retracted;
         (figures.hash, figures.lines, figures.tail) = world.scene.fate.traced();
         figures
     }

@@ -44,7 +44,7 @@ impl World {
 
     /// Lives as planned.
     pub(super) fn live(&self, plan: LifePlan) -> End {
-        let end = self.on_a_thread(false, async {
+        self.on_a_thread(false, async {
             let dies_after = plan.dies_after;
             let lives = pin!(self.to_the_end(plan));
             let Some(dies_after) = dies_after else { return lives.await };
@@ -56,10 +56,7 @@ impl World {
                     End::Died
                 }
             }
-        });
-        let open = at_once(audit::open_turns(&self.store)).unwrap_or_default();
-        self.scene.witness.oracle().loses(&open);
-        end
+        })
     }
 
     /// Lives once more, and nothing goes wrong: everything comes to rest, and is heard to its end.

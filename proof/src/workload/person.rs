@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Clock as _, IdempotencyKey, OnDismiss, Session, TurnId, TurnOptions, UserId,
+    Clock as _, Dismissed, IdempotencyKey, OnDismiss, Session, Timestamp, TurnId, TurnOptions,
+    UserId,
     approval::{Answer, Asker, Decision, Digest, Question},
     error::{ClearError, DismissError, ResolveError, SessionError},
     event::{EventCursor, EventKind, StreamItem},
@@ -127,15 +128,17 @@ impl Person {
         match visit.before {
             Before::Nothing => {}
             Before::Clears => {
+                let asked = fate.now();
                 let cleared = self.session.clear().await;
                 let is_busy = matches!(cleared, Err(ClearError::Busy));
                 fate.note(format_args!("{} clears: {} {is_busy}", self.number, cleared.is_ok()));
-                self.revoked(cleared.is_ok());
+                self.revoked(asked, cleared.is_ok());
             }
             Before::Revokes => {
+                let asked = fate.now();
                 let revoked = self.session.revoke("erase").await;
                 fate.note(format_args!("{} revokes: {}", self.number, revoked.is_ok()));
-                self.revoked(revoked.is_ok());
+                self.revoked(asked, revoked.is_ok());
             }
             Before::Resolves => self.resolves().await,
         }
@@ -213,10 +216,11 @@ impl Person {
         self.note(Line::Asked { place, told });
     }
 
-    /// From here on no standing approval of the session covers anything that was given before.
-    fn revoked(&self, is_so: bool) {
+    /// From here on no standing approval of the session covers anything that was given before it was asked to end.
+    fn revoked(&self, asked: Timestamp, is_so: bool) {
         if is_so {
-            self.note(Line::Revoked { session: self.number, at: self.life.scene.fate.now() });
+            let (session, at) = (self.number, self.life.scene.fate.now());
+            self.note(Line::Revoked { session, asked, at });
         }
     }
 
@@ -269,10 +273,14 @@ impl Person {
             Ok(Some(turn)) => turn.id(),
             Ok(None) | Err(_) => return,
         };
-        let dismissed: Result<(), DismissError> = self.session.dismiss().await;
+        let dismissed: Result<Dismissed, DismissError> = self.session.dismiss().await;
+        let at = fate.now();
         fate.note(format_args!("{} leaves: {}", self.number, dismissed.is_ok()));
-        if dismissed.is_ok() && stops == Some(runs) {
-            self.note(Line::Dismissed { turn: runs, at: fate.now() });
+        let Ok(dismissed) = dismissed else { return };
+        let is_stored = dismissed.stored().await.is_ok();
+        fate.note(format_args!("{} has left: {is_stored}", self.number));
+        if is_stored && stops == Some(runs) {
+            self.note(Line::Dismissed { turn: runs, at });
         }
     }
 
@@ -426,6 +434,7 @@ impl std::fmt::Display for Kind<'_> {
             | EventKind::Cleared
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
+            | EventKind::TurnInterrupted { .. }
             | EventKind::TurnEnded { .. }
             | _) => write!(f, "{kind:?}"),
         }

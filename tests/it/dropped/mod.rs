@@ -90,7 +90,7 @@ async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
         probe.question().await;
         let dismissed = dropped_after(polls, session.dismiss()).await;
         match session.dismiss().await {
-            Ok(()) | Err(DismissError::NoTurn) => {}
+            Ok(_) | Err(DismissError::NoTurn) => {}
             Err(error) => panic!("{error}"),
         }
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);

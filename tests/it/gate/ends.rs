@@ -51,7 +51,7 @@ async fn end(way: Way) -> End {
                 let message = "Too early: ask me after lunch.".into();
                 gate.session.answer(&question, Decision::DenyWith { message }).await.unwrap();
             }
-            Way::Dismissed => gate.session.dismiss().await.unwrap(),
+            Way::Dismissed => gate.session.dismiss().await.map(drop).unwrap(),
             Way::Expired | Way::Unreachable => {}
         }
     }

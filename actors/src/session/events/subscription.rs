@@ -7,12 +7,12 @@ use tracing::warn;
 
 use crate::protocol::{CompletionId, EventCursor, SessionEvent};
 use crate::session::{
-    events::feed::{Feed, PublishedEvent, Recent},
+    events::feed::{Feed, Kept, Recent},
     events::replay::Replay,
 };
 
-/// The position of one reader in a feed. A slow reader costs its own position, and while it catches up a part of the
-/// transcript.
+/// One reader's position in a feed. A slow reader costs its own position, and while it catches up a
+/// part of the transcript.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     feed: Arc<Feed>,
@@ -20,11 +20,11 @@ pub struct Subscription {
     next: u64,
     audience: u64,
     heard: Heard,
-    /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
+    /// How far it has read the story; `None` where that is where the session's next waking begins.
     pub(crate) read_to: Option<EventCursor>,
-    /// The missed events that are not read yet: behind the first cursor, up to the second.
+    /// What it missed and has not read: behind the first place, up to the second.
     pub(crate) behind: Option<(EventCursor, EventCursor)>,
-    /// The missed events that were read from the store.
+    /// What it missed and has been read from the store.
     missed: VecDeque<SessionEvent>,
     replay: Option<Replay>,
 }
@@ -37,7 +37,7 @@ struct Heard {
 }
 
 impl Subscription {
-    /// Makes a subscription that reads from this event on.
+    /// Reads from this event on.
     pub(crate) fn from(feed: &Arc<Feed>, next: u64, recent: &Recent) -> Self {
         let before =
             next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
@@ -56,19 +56,18 @@ impl Subscription {
         }
     }
 
-    /// Sets the replay from which missed events are read.
+    /// Reads what it misses from this replay.
     pub(crate) fn with(mut self, replay: Replay) -> Self {
         self.replay = Some(replay);
         self
     }
 
-    /// Waits for the next item; `None` when this subscription was closed. Dropping the future loses nothing.
+    /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<StreamItem> {
         self.read(true).await
     }
 
-    /// Reads an item that is there already, from the store too; `None` when none is left. Dropping the future loses
-    /// nothing.
+    /// Reads what is there already, from the store too; `None` when no more is. Dropping the future loses nothing.
     pub async fn rest(&mut self) -> Option<StreamItem> {
         self.read(false).await
     }
@@ -97,7 +96,7 @@ impl Subscription {
         }
     }
 
-    /// Gives an item that is in memory already.
+    /// Gives what is in memory already.
     pub fn try_next(&mut self) -> Option<StreamItem> {
         match self.ready() {
             Ready::Item(item) => Some(item),
@@ -125,7 +124,7 @@ impl Subscription {
             return Ready::Item(lagged);
         }
         let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
-        if let Some(PublishedEvent { event, .. }) = recent.events.get(place) {
+        if let Some(Kept { event, .. }) = recent.events.get(place) {
             self.next += 1;
             self.read_to = Some(event.cursor);
             return Ready::Item(StreamItem::Event(event.clone()));
@@ -154,24 +153,24 @@ enum Ready {
     Closed,
 }
 
-/// An item of a subscription.
+/// What a subscriber reads.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamItem {
-    /// An event of the session.
+    /// Something happened.
     Event(Arc<SessionEvent>),
-    /// The next piece of the model's text. The message that follows replaces all pieces.
+    /// The model goes on speaking: only what is new. The message that follows replaces it all.
     Text(String),
-    /// The next piece of the model's thinking.
+    /// The model goes on thinking aloud.
     Thinking(String),
-    /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
-    /// told only progress.
+    /// The subscriber was too slow: these events are gone from memory. What the store keeps of them follows, in order; the
+    /// rest only told how things went.
     Lagged {
-        /// The number of the first missed event.
+        /// The first that was missed.
         from: u64,
-        /// The number of the first event still in memory.
+        /// The first that is still there.
         to: u64,
     },
-    /// The missed events could not be read from the store. The subscription tries again.
+    /// What was missed could not be read from the store. It is tried again.
     ReplayFailed,
 }

@@ -1,11 +1,14 @@
 //! What a session's actor leaves at its slot when it is lost: the turn that it was in, and a chat that only memory has.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
 
 use crate::session::{SessionSlot, msg::TurnEnd, transcript::ChatInMemory};
 use crate::{
+    mailbox::answer,
     port::{Store, StoreError},
-    protocol::{EventCursor, Limits, SessionEvent, Timestamp},
+    protocol::{EventCursor, Limits, Locale, SessionEvent, Timestamp},
 };
 
 /// What a lost actor leaves. The next one takes it over.
@@ -19,15 +22,35 @@ pub(crate) struct Handover {
     pub(crate) error: Option<String>,
 }
 
-/// A turn that its actor does not go on with, and nobody else does.
+/// A turn that no actor of this process goes on with. Its end is told when the store has it, and not before.
 #[derive(Debug, Clone)]
 pub(crate) struct AbandonedTurn {
-    /// The end that the store is to have, unless it has one already.
-    pub(crate) end: TurnEnd,
-    /// When it ended.
-    pub(crate) at: Timestamp,
-    /// The entry behind which subscribers were told this end; `None`: they were not.
-    pub(crate) published_behind: Option<u64>,
+    /// The end that the store is to have, unless it has one already, and when it ended.
+    pub(crate) end: (TurnEnd, Timestamp),
+    /// The end that was on its way to the store.
+    pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
+    /// Subscribers were told of the turn.
+    pub(crate) has_begun: bool,
+    pub(crate) locale: Locale,
+    pub(crate) waiting: WaitingForEnd,
+}
+
+/// The callers that wait for the end of an abandoned turn.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WaitingForEnd(Arc<Mutex<Vec<oneshot::Sender<TurnEnd>>>>);
+
+impl WaitingForEnd {
+    pub(crate) fn new(waiting: Vec<oneshot::Sender<TurnEnd>>) -> Self {
+        Self(Arc::new(Mutex::new(waiting)))
+    }
+
+    /// Tells each caller the end, or without one that the session is closed.
+    pub(crate) fn complete(&self, end: Option<&TurnEnd>) {
+        let waiting = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(end) = end {
+            waiting.into_iter().for_each(|ended| answer(ended, end.clone()));
+        }
+    }
 }
 
 /// A handover keeps its slot until it is taken over: another slot would not know of it, and go on with the turn.

@@ -15,8 +15,9 @@ use tracing::{debug, error};
 use crate::session::{
     RuntimeContext, SessionActor, SessionMsg, SessionSlot,
     context::History,
+    events::replay::kinds_of_end,
     lifecycle::state_cell::StateCell,
-    msg::{ClearError, DismissError, TurnRefused},
+    msg::{ClearError, DismissError, TurnEnd, TurnRefused},
     state::{WakeSnapshot, wake_again},
     transcript::Chat,
     turn::left_open::{SeenTo, see_to},
@@ -26,7 +27,10 @@ use crate::{
     failpoint::{Failed, failpoint},
     mailbox::answer,
     port::{StoreError, StoredSession},
-    protocol::{Bound, EventCursor, EventKind, LimitExceeded, SessionEvent, SessionId},
+    protocol::{
+        Bound, EventCursor, EventKind, LimitExceeded, Locale, SessionEvent, SessionId, Timestamp,
+        TurnId,
+    },
     telemetry::refused,
 };
 
@@ -73,6 +77,10 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
                 }
             }
             asleep.cause = Some(error);
+            // The end may come late, or only with the next start: callers do not wait for it.
+            if let Some(abandoned) = asleep.slot.handover().turn {
+                abandoned.waiting.complete(None);
+            }
         }
     }
     let is_worth_it = matches!(asleep.cause, Some(OpenError::Store(_) | OpenError::Overloaded(_)));
@@ -83,8 +91,8 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
     }
 }
 
-/// Subscribers were told that a turn is over, and wait to hear what its handlers did: where the store cannot be read or
-/// written now, it is tried again until it can, or the runtime shuts down.
+/// Subscribers were told that a turn is interrupted, and wait to hear what its handlers did and how it ended: where the
+/// store cannot be read or written now, it is tried again until it can, or the runtime shuts down.
 fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     let is_closing = context.closing.is_cancelled();
     if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
@@ -166,10 +174,10 @@ async fn start(
     let (mut stored, handover) = (load(session, context).await?, slot.handover());
     let mut seen_to = SeenTo::default();
     let abandoned = handover.turn.as_ref();
-    let is_published = abandoned.is_some_and(|abandoned| abandoned.published_behind.is_some());
-    // A runtime that shuts down leaves an open turn to the next, but for one that subscribers were told is over.
+    let is_open = stored.open_turn.is_some();
+    // A runtime that shuts down leaves an open turn to the next.
     if let Some(open) = stored.open_turn.take()
-        && (is_published || !context.closing.is_cancelled())
+        && !context.closing.is_cancelled()
     {
         let seen = see_to(open, &stored, abandoned, slot, context).await;
         seen_to = seen.map_err(OpenError::Store)?;
@@ -183,10 +191,10 @@ async fn start(
     // What stands behind a call that goes on is told after that; what stands behind one that has ended only now was not
     // told before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
-    let is_open = resumption.is_some();
+    let goes_on = resumption.is_some();
     let to =
-        if is_open { EventCursor::of_entry(shown) } else { EventCursor::of_entry(shown).end() };
-    let begins = if is_open || has_ended {
+        if goes_on { EventCursor::of_entry(shown) } else { EventCursor::of_entry(shown).end() };
+    let begins = if goes_on || has_ended {
         let first = news.into_iter().min().filter(|first| *first <= shown);
         EventCursor::of_entry(first.map_or(shown, |first| first - 1))
     } else {
@@ -197,6 +205,17 @@ async fn start(
     let unpublished =
         slot.unpublished(context.store.store(), &context.around.limits, after, to).await;
     let mut unpublished = unpublished.map_err(OpenError::Store)?;
+    let end = abandoned.and_then(|abandoned| match has_ended {
+        true => Some(&abandoned.end),
+        false => abandoned.sent_end.as_ref().filter(|_| !is_open),
+    });
+    if let (Some(abandoned), Some((end, at))) = (abandoned, end)
+        && context.history == History::InMemory
+        && abandoned.has_begun
+        && !unpublished.iter().any(|event| ends(event, end.turn))
+    {
+        unpublished.extend(events_of_end(end, *at, abandoned.locale));
+    }
     let error = last_error(&unpublished).or(handover.error);
     if let Some(resumption) = &mut resumption {
         resumption.news = std::mem::take(&mut unpublished);
@@ -222,8 +241,28 @@ async fn start(
                 debug!(%session, %cause, "failed to start a session's actor");
                 OpenError::Closed
             })?;
+    // Behind the subscribers, which the actor told as it started.
+    if let Some(abandoned) = abandoned {
+        abandoned.waiting.complete(end.map(|(end, _)| end));
+    }
     stands(slot, context, actor, state, (awake, resumption.map(SessionMsg::Resume)));
     Ok(())
+}
+
+fn ends(event: &SessionEvent, turn: TurnId) -> bool {
+    event.turn == turn && matches!(event.kind, EventKind::TurnEnded { .. })
+}
+
+/// What is told of an end that stands behind no entry of the store: the chat is in memory.
+fn events_of_end(
+    end: &TurnEnd,
+    at: Timestamp,
+    locale: Locale,
+) -> impl Iterator<Item = SessionEvent> {
+    let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
+    let turn = end.turn;
+    let event = move |kind| SessionEvent { kind, seq: 0, cursor: EventCursor::START, turn, at };
+    failed.into_iter().chain([ended]).map(event)
 }
 
 /// Puts an actor behind the slot. Where it is dead already another comes, for nobody else goes on with what it had to.

@@ -23,7 +23,7 @@ async fn where_the_store_could_not_say_whether_it_has_the_end_it_tells_that_end_
     the_stored_end_is_told(|turn| {
         let end =
             TurnEnd { turn, ending: TurnEnding::Answered, error: None, usage: Usage::default() };
-        let end = Some((end, Timestamp::from_millis(1)));
+        let end = Some(Box::new((end, Timestamp::from_millis(1))));
         (Outgoing { end, ..Outgoing::default() }, StoreError::Silent)
     })
     .await;
@@ -50,8 +50,10 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     let (written, cause) = failure(open.turn);
     let failed = SessionMsg::Stored { written, result: Err(cause) };
     slot.awake().unwrap().cast(failed).unwrap();
-    in_time(end).await.expect_err("neither way is known yet");
+    let mut end = end;
+    assert!(end.try_recv().is_err(), "neither way is known yet");
     drop(paused);
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     in_time(async {
         loop {
             let Some(StreamItem::Event(event)) = reads.next().await else { continue };

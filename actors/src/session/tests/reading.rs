@@ -68,6 +68,7 @@ fn is_kept(event: &SessionEvent) -> bool {
             | EventKind::ConfirmationEnded { .. }
             | EventKind::MessagesLeftOut { .. }
             | EventKind::TurnResumed
+            | EventKind::TurnInterrupted { .. }
             | EventKind::ToolCallResolved { .. }
     )
 }

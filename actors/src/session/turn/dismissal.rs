@@ -7,7 +7,7 @@ use tracing::debug;
 
 use crate::session::{
     context::History,
-    msg::{DismissError, Outgoing, SessionMsg},
+    msg::{DismissError, DismissalStored, Outgoing, SessionMsg},
     state::SessionState,
     turn::machine::TurnInput,
 };
@@ -33,10 +33,16 @@ impl SessionState {
         self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
 
-    pub(crate) fn dismiss(&mut self, me: &ActorRef<SessionMsg>) -> Result<(), DismissError> {
+    /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
+    pub(crate) fn dismiss(
+        &mut self,
+        me: &ActorRef<SessionMsg>,
+    ) -> Result<DismissalStored, DismissError> {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
             return Err(DismissError::NoTurn);
         };
+        let (dismissed, stored) = oneshot::channel();
+        turn.dismissed.push(dismissed);
         turn.dismiss(self.runtime_closes.child_token());
         if turn.options.on_dismiss == OnDismiss::Finish {
             self.slot.feed().close_subscriptions();
@@ -45,15 +51,19 @@ impl SessionState {
         self.on(me, TurnInput::Dismissed { spoken });
         // Where it goes on to its end, a crash on the way must not make it forget.
         self.step(me, TurnStep::Dismissed);
-        Ok(())
+        Ok(stored)
     }
 
     /// Stores what happens to the turn that runs, unless its end is on the way to the store.
-    pub(crate) fn step(&self, me: &ActorRef<SessionMsg>, step: TurnStep) {
-        let Some(turn) = self.turn.as_ref().filter(|turn| !turn.core.is_over()) else { return };
+    fn step(&mut self, me: &ActorRef<SessionMsg>, step: TurnStep) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
         let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
+        let dismissed = match step {
+            TurnStep::Dismissed => std::mem::take(&mut turn.dismissed),
+            TurnStep::Called { .. } | TurnStep::Resumed | TurnStep::Suspended => Vec::new(),
+        };
         let step = Write::Turn { session, turn: turn.id, at, step };
-        self.store(me, [step], Outgoing::default());
+        self.store(me, [step], Outgoing { dismissed, ..Outgoing::default() });
     }
 
     /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and

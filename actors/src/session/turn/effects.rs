@@ -58,9 +58,6 @@ impl SessionState {
 
     fn store_end(&mut self, me: &ActorRef<SessionMsg>, end: TurnEnd, mut outgoing: Outgoing) {
         self.slot.feed().silence();
-        if let Some(turn) = self.turn.as_mut() {
-            turn.is_ending = true;
-        }
         let killed = TurnError::model(ModelError::KILLED_ENGINE);
         if end.error.as_ref() == Some(&killed) {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };
@@ -76,7 +73,10 @@ impl SessionState {
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.context.around.clock.now();
         let ended = end.write(self.slot.session(), at, behind);
-        outgoing.end = Some((end, at));
+        if let Some(turn) = self.turn.as_mut() {
+            turn.sent_end = Some((end.clone(), at));
+        }
+        outgoing.end = Some(Box::new((end, at)));
         self.store(me, [ended], outgoing);
     }
 

@@ -52,7 +52,7 @@ pub(crate) async fn see_to(
         open: &open,
         messages,
         calls: &calls,
-        abandoned: abandoned.map(|abandoned| abandoned.end.turn),
+        abandoned: abandoned.map(|abandoned| abandoned.end.0.turn),
         max_resumes: around.limits.max_resumes,
     });
     // Before anything is written: while it waits, nothing of it has happened.
@@ -93,17 +93,15 @@ pub(crate) async fn see_to(
     }
     match (plan.turn, place) {
         (Fate::Ends(reason), _) => {
-            let (end, at, published_behind) = match (reason, abandoned) {
-                (Reason::ActorLost, Some(abandoned)) => {
-                    (abandoned.end.clone(), abandoned.at, abandoned.published_behind)
-                }
+            let (end, at) = match (reason, abandoned) {
+                (Reason::ActorLost, Some(abandoned)) => abandoned.end.clone(),
                 (Reason::ActorLost | Reason::TooOften | Reason::NoChat, _) => {
                     let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
                     let error = Some(TurnError::CutOff);
-                    (TurnEnd { turn, ending, error, usage }, at, None)
+                    (TurnEnd { turn, ending, error, usage }, at)
                 }
             };
-            writes.push(end.write(session, at, published_behind.unwrap_or(last)));
+            writes.push(end.write(session, at, last));
             context.store.write(writes).await?;
             info!(%session, turn = %open.turn, ?reason, "ended a turn that was left open");
             Ok(SeenTo { resumption: None, has_ended: true, news })

@@ -1,4 +1,4 @@
-//! One turn as a pure state machine: inputs in, effects out.
+//! One turn as a pure state machine: what came in, what is to be done.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,16 +18,16 @@ pub(crate) struct Turn {
     phase: Phase,
 }
 
-/// The progress of a turn that goes on.
+/// How far a turn came that goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Progress {
-    /// The rounds whose completion asked for tools.
+    /// Rounds whose completion asked for tools.
     pub(crate) round: u32,
-    /// The cost of their completions.
+    /// What they have cost.
     pub(crate) usage: Usage,
-    /// Whether the user dismissed the turn.
+    /// The screen was dismissed.
     pub(crate) is_dismissed: bool,
-    /// Whether a call of the last of these rounds asked for the end.
+    /// A call of the last of these rounds asked for the end.
     pub(crate) stops_loop: bool,
     /// The calls of that round that have not ended, in order.
     pub(crate) waiting: Vec<Sharing>,
@@ -58,16 +58,16 @@ struct Calls {
     stops_loop: bool,
 }
 
-/// Tells whether a call may run beside others.
+/// Whether a call may run beside others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Runs beside other readers: it only reads.
+    /// It only reads: beside other readers.
     Shared,
-    /// Runs after all before it, and before all after it: it writes.
+    /// It writes: after all before it, before all after it.
     Alone,
 }
 
-/// An input of the turn.
+/// What happened.
 #[derive(Debug, Clone)]
 pub(crate) enum TurnInput {
     /// The user's message is stored, or the turn goes on.
@@ -79,37 +79,37 @@ pub(crate) enum TurnInput {
         usage: Usage,
         finish: FinishReason,
     },
-    /// The model failed after this text.
+    /// The model failed; this had been spoken.
     CompletionFailed { error: TurnError, spoken: String },
     /// A call has its outcome in the store.
     CallEnded { index: usize, stops_loop: bool },
-    /// The user dismissed the turn after this text.
+    /// The screen was dismissed; this had been spoken.
     Dismissed { spoken: String },
-    /// The runtime ends: the turn stays as it is, to go on after the next start.
+    /// The runtime ends: the turn is left as it is, to go on after the next start.
     Suspended,
 }
 
-/// An effect that the session carries out.
+/// What is to be done.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TurnEffect {
-    /// Asks the model.
+    /// Ask the model.
     Complete,
-    /// Cancels the completion.
+    /// Nobody wants the completion any more.
     CancelCompletion,
-    /// Appends a text of the model.
+    /// Append a text of the model.
     Say { text: String, ending: Ending },
-    /// Records the calls of this round's completion, and the text before them.
+    /// Record what this round's completion asked for, and what it said before.
     Propose { round: u32, usage: Usage, text: Option<String>, calls: Vec<WantedCall> },
-    /// Brings this call of the round to its end.
+    /// Bring this call of the round to its end.
     Dispatch { index: usize },
-    /// Records that this call of the round does not begin any more.
+    /// Record that this call of the round does not begin any more.
     Withdraw { index: usize },
-    /// Stores and tells the end of the turn.
+    /// Store and tell the end of the turn.
     End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
 }
 
 impl Turn {
-    /// Makes a turn whose user message is being stored.
+    /// A turn whose user message is being stored.
     pub(crate) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
         Self {
             max_rounds,
@@ -121,7 +121,7 @@ impl Turn {
         }
     }
 
-    /// Makes a turn with this progress; [`TurnInput::Opened`] lets it go on.
+    /// A turn that came so far; [`TurnInput::Opened`] lets it go on.
     pub(crate) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
         let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
         let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
@@ -134,32 +134,32 @@ impl Turn {
         Self { max_rounds, on_dismiss, round, usage, is_stopped, phase }
     }
 
-    /// Tells whether a screen shows that the model is answering.
+    /// The screen shows that the model is answering.
     pub(crate) const fn is_streaming(&self) -> bool {
         !self.is_stopped && !self.is_over()
     }
 
-    /// Tells whether it is left as it is, to go on after the next start.
+    /// It is left as it is, to go on after the next start.
     pub(crate) const fn is_suspended(&self) -> bool {
         matches!(self.phase, Phase::Suspended)
     }
 
-    /// Gives the cost of its completions so far.
+    /// What its completions have cost so far.
     pub(crate) const fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Tells whether the end was decided.
+    /// The end was decided.
     pub(crate) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// Lets a dismissal stop the turn from now on, whatever its options: the runtime shuts down, and the chat with it.
+    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down, and the chat with it.
     pub(crate) const fn stop_on_dismiss(&mut self) {
         self.on_dismiss = OnDismiss::Stop;
     }
 
-    /// Takes an input and gives the effects, in order.
+    /// Takes what happened and says what is to be done, in order.
     pub(crate) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {
             (_, Phase::Ended | Phase::Suspended) => Vec::new(),
@@ -209,7 +209,7 @@ impl Turn {
                 self.is_stopped = true;
                 Vec::new()
             }
-            // An answer for a phase that is over comes too late.
+            // What answers a phase that is over comes too late.
             (
                 TurnInput::Opened
                 | TurnInput::Completed { .. }
@@ -241,14 +241,14 @@ impl Turn {
         std::iter::once(proposed).chain(self.go_on_calling()).collect()
     }
 
-    /// Withdraws the calls that have not begun; the turn ends with the running ones.
+    /// What has not begun does not begin any more; the turn ends with what has.
     fn stop_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let withdrawn: Vec<_> = calls.withdraw().collect();
         if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
     }
 
-    /// Starts the calls that are next; when all have ended, the next round or the end.
+    /// Starts the calls whose turn it is; when all have ended, the next round or the end.
     fn go_on_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let begun = calls.start();
@@ -280,7 +280,7 @@ impl Turn {
     }
 }
 
-/// A model whose counts reach the largest number ends no turn.
+/// A model that counts to the end of the numbers ends no turn.
 const fn add(sum: &mut u32, more: u32) {
     *sum = sum.saturating_add(more);
 }

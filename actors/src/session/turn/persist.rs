@@ -68,7 +68,7 @@ impl SessionState {
         written: Outgoing,
         result: Result<(), StoreError>,
     ) {
-        let Outgoing { messages, end, clear } = written;
+        let Outgoing { messages, end, clear, dismissed } = written;
         match result {
             Ok(()) => {
                 let opens =
@@ -76,9 +76,10 @@ impl SessionState {
                 for message in messages {
                     self.show(me, message);
                 }
-                if let Some((end, at)) = end {
+                if let Some((end, at)) = end.map(|end| *end) {
                     self.ended(&end, at);
                 }
+                dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
                 if let Some(reply) = clear {
                     self.is_clearing = false;
                     answer(reply, Ok(()));
@@ -89,8 +90,11 @@ impl SessionState {
                 self.end_if_closing(me);
             }
             Err(cause) => {
-                if let Some(turn) = self.turn.as_mut().filter(|_| end.is_some()) {
-                    turn.is_ending = cause.may_have_happened();
+                if let Some(turn) = self.turn.as_mut() {
+                    if end.is_some() && !cause.may_have_happened() {
+                        turn.sent_end = None;
+                    }
+                    turn.dismissed.extend(dismissed);
                 }
                 self.not_stored(me, clear, &cause);
             }
@@ -114,7 +118,7 @@ impl SessionState {
         if let Some(reply) = clear {
             answer(reply, Err(ClearError::Store(cause.clone())));
         }
-        let abandoned = self.turn.take().map(|turn| self.abandoned(turn, cause));
+        let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause));
         self.leave(abandoned);
         // Whoever comes from now on wakes the next actor, and is not lost with this one.
         self.slot.died(me.get_id());
@@ -125,26 +129,16 @@ impl SessionState {
         me.stop(None);
     }
 
-    fn abandoned(&mut self, mut turn: ActiveTurn, cause: &StoreError) -> AbandonedTurn {
+    fn not_stored_turn(&self, mut turn: ActiveTurn, cause: &StoreError) -> AbandonedTurn {
         turn.abandon();
-        let (at, locale) = (self.context.around.clock.now(), turn.options.locale);
-        let end = self.failed(&turn, TurnError::Store);
-        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        let published_behind = match turn.began.take() {
-            Some(began) => {
-                let why = self.not_begun(cause);
-                began.into_iter().for_each(|began| answer(began, Err(why.clone())));
-                None
-            }
-            // The store tells which end it is; whoever waits for it hears that this actor is lost.
-            None if self.is_end_on_its_way(&turn) => None,
-            None => {
-                let behind = self.publish_end_early(&end, at, locale);
-                turn.ended.drain(..).for_each(|ended| answer(ended, end.clone()));
-                Some(behind)
-            }
-        };
-        AbandonedTurn { end, at, published_behind }
+        for dismissed in turn.dismissed.drain(..) {
+            answer(dismissed, Err(cause.clone()));
+        }
+        let abandoned = self.abandoned(&mut turn, TurnError::Store);
+        for began in turn.began.take().into_iter().flatten() {
+            answer(began, Err(self.not_begun(cause)));
+        }
+        abandoned
     }
 
     /// Why a turn did not begin that the store did not take.
@@ -174,15 +168,11 @@ impl SessionState {
         for ended in turn.ended {
             answer(ended, end.clone());
         }
+        turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
     }
 
     /// Tells how a turn ended, and gives its error in words.
-    pub(crate) fn publish_end(
-        &self,
-        end: &TurnEnd,
-        at: Timestamp,
-        locale: Locale,
-    ) -> Option<String> {
+    fn publish_end(&self, end: &TurnEnd, at: Timestamp, locale: Locale) -> Option<String> {
         let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
         let text = match &failed {
             Some(EventKind::Error { text, .. }) => Some(text.clone()),

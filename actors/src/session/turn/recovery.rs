@@ -1,4 +1,4 @@
-//! Decides what becomes of a turn that was left open: pure, from the stored facts to a plan.
+//! What becomes of a turn that was left open: pure, from what is stored to what is to be done.
 
 use crate::{
     ledger::CallState,
@@ -6,10 +6,10 @@ use crate::{
     protocol::{CallId, ChatMessage, Content, TurnId},
 };
 
-/// The stored facts of a session whose turn is open.
+/// What is stored of a session whose turn is open, and what is known besides.
 #[derive(Debug)]
 pub(crate) struct Left<'a> {
-    /// The open turn.
+    /// The turn.
     pub(crate) open: &'a OpenTurn,
     /// The transcript of its session.
     pub(crate) messages: &'a [ChatMessage],
@@ -17,34 +17,34 @@ pub(crate) struct Left<'a> {
     pub(crate) calls: &'a [LedgerRow],
     /// The turn in which its actor was lost.
     pub(crate) abandoned: Option<TurnId>,
-    /// The most resumptions of a turn that makes no step forward.
+    /// How often a turn is resumed that makes no step forward.
     pub(crate) max_resumes: u32,
 }
 
-/// The plan for an open turn.
+/// What is to be done.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Plan {
-    /// Calls that no pipeline brings to their end any more: they end as lost, and none of them runs again.
+    /// Calls that nobody brings to their end any more: they end as lost, none of them is run again.
     pub(crate) lost: Vec<CallId>,
-    /// The fate of the turn.
+    /// What becomes of the turn.
     pub(crate) turn: Fate,
 }
 
-/// The fate of a turn.
+/// What becomes of a turn.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// The turn ends as failed.
+    /// It ends as failed.
     Ends(Reason),
-    /// The turn goes on.
+    /// It goes on.
     GoesOn {
-        /// The calls of its last round that are dispatched again under their own ids, in order.
+        /// Calls of its last round that are dispatched again under their own ids, in order.
         again: Vec<CallId>,
-        /// Whether a call of that round asked for the end of the turn.
+        /// A call of that round asked for the end of the turn.
         stops_loop: bool,
     },
 }
 
-/// A reason why a turn does not go on.
+/// Why a turn is not gone on with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// Its actor was lost.
@@ -55,11 +55,11 @@ pub(crate) enum Reason {
     NoChat,
 }
 
-/// Makes the plan. A call that has ended keeps its end. A call whose handler was recorded as begun is lost. Every other
-/// call goes on where the ledger has it.
+/// Decides. Each call goes one way: one that has ended keeps its end, one whose handler was recorded as begun is lost,
+/// every other goes on where the ledger has it.
 ///
 /// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
-/// where it was before and has left no trace. So it runs anew, on the same approval, which was not used up.
+/// where it was before, has left nothing behind, and so runs anew: on the same approval, which was not used up.
 pub(crate) fn plan(left: &Left<'_>) -> Plan {
     let Left { open, messages, calls, abandoned, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
