@@ -5,7 +5,7 @@ use std::{any::Any, fmt, sync::Arc, time::Duration};
 use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
-        BoxFuture, CallKey, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
+        BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Reader, Store, StoreError, StoredSession,
         SubmittedTurn, Transaction, TranscriptPart, Write,
     },
@@ -103,20 +103,6 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
         of.write_all(writes)
-    }
-
-    /// Is told which call the next part records.
-    fn prefetch(&self, of: &mut dyn Transaction, call: CallKey) {
-        of.prefetch(call);
-    }
-
-    /// Writes facts, keeps the innermost part and begins another.
-    fn advance_savepoint<'a>(
-        &'a self,
-        of: &'a mut dyn Transaction,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, StepResult> {
-        of.advance_savepoint(writes)
     }
 
     /// Commits.
@@ -264,14 +250,6 @@ impl<T: Steps> Transaction for Stepped<T> {
 
     fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
         self.steps.write(&mut *self.transaction, writes)
-    }
-
-    fn prefetch(&mut self, call: CallKey) {
-        self.steps.prefetch(&mut *self.transaction, call);
-    }
-
-    fn advance_savepoint<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
-        self.steps.advance_savepoint(&mut *self.transaction, writes)
     }
 
     fn lend_for(&mut self, deadline: Duration) {

@@ -18,7 +18,7 @@ use crate::{
     ledger::Transition,
     mailbox::Recipient,
     port::{
-        Access, CallKey, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
+        Access, Need, Prepared, StoreError, ToolContext, ToolFault, ToolResult, Write,
         poll_before_park,
     },
     protocol::{
@@ -226,8 +226,8 @@ async fn end(
 async fn lease(authorized: &AuthorizedCall, around: &CallContext) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
     let (request, tool) = (authorized.checked().request(), authorized.checked().tool());
-    let call = CallKey { session: request.session.clone(), call: request.call.id };
-    let lease = around.store.lease_for(tool.spec().name.clone(), call).await?;
+    let call = (request.session.clone(), request.call.id);
+    let lease = around.store.lease_for(tool.spec().name.clone(), Some(call)).await?;
     failpoint("run.leased").await?;
     Ok(lease)
 }

@@ -117,6 +117,15 @@ pub trait Transaction: Send {
     /// Begins a part that can be undone by itself. Parts nest: `keep` and `undo` end the innermost.
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Begins a part in which this call will be written about. A store may look up in the same step what it must know then.
+    fn savepoint_for<'a>(
+        &'a mut self,
+        _session: &'a SessionId,
+        _call: CallId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.savepoint()
+    }
+
     /// Keeps what came since the savepoint. Fails if the transaction was ended in between.
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
@@ -137,22 +146,6 @@ pub trait Transaction: Send {
         })
     }
 
-    /// Tells which call the next savepoint will write: a store may look up, as that begins, what it must know then.
-    fn prefetch(&mut self, _call: CallKey) {}
-
-    /// Writes facts in their order, keeps the innermost part and begins another. After a refusal that part is still
-    /// open, to be undone. A store may do it in fewer steps.
-    fn advance_savepoint<'a>(
-        &'a mut self,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            self.write_all(writes).await?;
-            self.keep().await?;
-            self.savepoint().await
-        })
-    }
-
     /// Tells how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
     /// also where the borrower has gone. The store's own statements are never cut off.
     fn lend_for(&mut self, _deadline: Duration) {}
@@ -162,15 +155,6 @@ pub trait Transaction: Send {
 
     /// Makes everything that was kept durable.
     fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
-}
-
-/// The name of a call, with its session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallKey {
-    /// The session that the call belongs to.
-    pub session: SessionId,
-    /// The id of the call.
-    pub call: CallId,
 }
 
 /// A connection that cannot write. Dropping it gives it back.

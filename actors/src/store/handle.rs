@@ -13,8 +13,8 @@ use super::{
 use crate::{
     failpoint::failpoint,
     mailbox::{Address, AskError},
-    port::{CallKey, Store, StoreError, Write},
-    protocol::Limits,
+    port::{Store, StoreError, Write},
+    protocol::{CallId, Limits, SessionId},
 };
 
 /// How everybody else reaches the store. Cheap to clone.
@@ -89,7 +89,7 @@ impl StoreHandle {
         &self,
         label: Arc<str>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
-        self.borrow(label, None)
+        self.lease_for(label, None)
     }
 
     /// The same for the handler of a call, which will be recorded when the lease ends.
@@ -99,16 +99,8 @@ impl StoreHandle {
     pub fn lease_for(
         &self,
         label: Arc<str>,
-        call: CallKey,
+        call: Option<(SessionId, CallId)>,
     ) -> impl Future<Output = Result<Lease, StoreError>> + Send + 'static {
-        self.borrow(label, Some(call))
-    }
-
-    fn borrow(
-        &self,
-        label: Arc<str>,
-        call: Option<CallKey>,
-    ) -> impl Future<Output = Result<Lease, StoreError>> + Send + use<> {
         let job = |reply, permit| StoreJob::Lend(LeaseJob { label, call, reply, permit });
         sent(self.send(job))
     }

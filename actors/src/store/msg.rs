@@ -5,7 +5,10 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{Lease, ReplySender};
-use crate::port::{CallKey, StoreError, Write};
+use crate::{
+    port::{StoreError, Write},
+    protocol::{CallId, SessionId},
+};
 
 /// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub struct LeaseJob {
     /// Who, for the log: a tool's name.
     pub label: Arc<str>,
     /// The call that the borrower will record, if it is known.
-    pub call: Option<CallKey>,
+    pub call: Option<(SessionId, CallId)>,
     /// Gets the lease.
     pub reply: ReplySender<Lease>,
     /// Its permit among the jobs that may wait; free again when the lease has ended.

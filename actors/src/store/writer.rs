@@ -12,7 +12,7 @@ use tracing::{error, warn};
 use super::{
     Keep, Lease, LeaseJob, StoreJob, WriteJob, WriterHealth,
     lease::{End, LeaseReturn},
-    part::{Open, Then, conclude, in_savepoint},
+    part::{Open, conclude, in_savepoint, savepoint},
     pending_batch::{PendingBatch, PoisonedBatch, PoisonedBy, again, discard, unwritten},
     write_batch::WriteBatch,
 };
@@ -68,10 +68,7 @@ impl Writer {
                     }
                     write_batch(transaction, batch, &mut done, &mut jobs).await
                 }
-                StoreJob::Lend(job) => {
-                    self.lend(transaction, job, Behind { next: jobs.front(), closes }, &mut done)
-                        .await
-                }
+                StoreJob::Lend(job) => self.lend(transaction, job, &mut done).await,
             };
             match next {
                 Ok(open) => transaction = open,
@@ -106,14 +103,13 @@ impl Writer {
         failpoint("writer.begins").await?;
         let transaction = self.store.begin().await?;
         failpoint("writer.begun").await?;
-        Ok(Open::new(transaction))
+        Ok(transaction)
     }
 
     async fn lend(
         &self,
         mut transaction: Open,
         mut job: LeaseJob,
-        behind: Behind<'_>,
         done: &mut Vec<PendingBatch>,
     ) -> Result<Open, PoisonedBatch> {
         // Lent to nobody, it would come back at once; others need not wait for that.
@@ -121,28 +117,25 @@ impl Writer {
             return Ok(transaction);
         }
         let LeaseJob { label, call, reply, permit } = job;
-        if let Err(cause) = transaction.savepoint_for(call).await {
+        if let Err(cause) = savepoint(&mut transaction, call.as_ref()).await {
             reply.send(Err(unwritten(&cause)));
             return Err(PoisonedBatch { cause, by: PoisonedBy::Store });
         }
-        transaction.transaction.lend_for(self.limits.transaction_deadline);
+        transaction.lend_for(self.limits.transaction_deadline);
         let patience = self.limits.store_timeout;
-        let (lease, returned) = Lease::lend(transaction.transaction, label.clone(), patience);
+        let (lease, returned) = Lease::lend(transaction, label.clone(), patience);
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
             // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
             let cause = StoreError::unavailable(Lost);
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
-        let transaction = Open::new(transaction);
         if let Err(failed) = failpoint("writer.returned").await {
             return Err(PoisonedBatch { cause: failed.into(), by: PoisonedBy::Store });
         }
         match end {
             None => undo(transaction, &label).await,
-            Some(end @ End { keep: Keep::Keep, .. }) => {
-                keep(transaction, &label, end, behind.then(), done).await
-            }
+            Some(end @ End { keep: Keep::Keep, .. }) => keep(transaction, &label, end, done).await,
             Some(End { keep: Keep::Undo, record, committed }) => {
                 let job = WriteJob { writes: record, reply: committed, permit };
                 match undo(transaction, &label).await {
@@ -190,26 +183,6 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was lost with its borrower")]
 struct Lost;
-
-/// What waits behind a lease.
-struct Behind<'a> {
-    next: Option<&'a StoreJob>,
-    closes: Instant,
-}
-
-impl Behind<'_> {
-    /// What comes behind it now. Where the group has closed meanwhile, nobody is begun for.
-    fn then(&self) -> Then {
-        match self.next {
-            Some(StoreJob::Lend(LeaseJob { call: Some(call), reply, .. }))
-                if !reply.is_closed() && Instant::now() < self.closes =>
-            {
-                Then::Another(call.clone())
-            }
-            Some(StoreJob::Lend(_) | StoreJob::Write(_)) | None => Then::Any,
-        }
-    }
-}
 
 /// Counts a lease as overdue until it is dropped.
 struct Overdue<'a>(&'a WriterHealth);
@@ -285,10 +258,9 @@ async fn keep(
     transaction: Open,
     label: &str,
     end: End,
-    then: Then,
     done: &mut Vec<PendingBatch>,
 ) -> Result<Open, PoisonedBatch> {
-    match conclude(transaction, &end.record, then).await {
+    match conclude(transaction, &end.record).await {
         Ok((transaction, result)) => {
             done.push(PendingBatch::Job { reply: end.committed, result, again: None });
             Ok(transaction)
@@ -302,7 +274,7 @@ async fn keep(
 
 async fn undo(mut transaction: Open, label: &str) -> Result<Open, PoisonedBatch> {
     let undone = match failpoint("writer.undo").await {
-        Ok(()) => transaction.transaction.undo().await,
+        Ok(()) => transaction.undo().await,
         Err(failed) => Err(failed.into()),
     };
     match undone {

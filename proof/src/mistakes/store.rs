@@ -204,21 +204,6 @@ impl Steps for MistakenSteps {
         })
     }
 
-    fn advance_savepoint<'a>(
-        &'a self,
-        of: &'a mut dyn Transaction,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, StepResult> {
-        Box::pin(async move {
-            if self.mistake.is_none() {
-                return of.advance_savepoint(writes).await;
-            }
-            self.write(of, writes).await?;
-            self.keep(of).await?;
-            of.savepoint().await
-        })
-    }
-
     fn commit(self: Arc<Self>, mut of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
             if self.makes(Mistake::StoreLosesCommits, 6) {

@@ -166,20 +166,6 @@ impl Steps for Weather {
         })
     }
 
-    fn advance_savepoint<'a>(
-        &'a self,
-        of: &'a mut dyn Transaction,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, StepResult> {
-        Box::pin(async move {
-            let names = Names(writes);
-            self.0.pass(Point::StoreWrite, format_args!("store writes {names} and goes on"));
-            self.step(RARELY).await?;
-            let written = of.advance_savepoint(writes).await;
-            self.wrote(written)
-        })
-    }
-
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         Box::pin(async move {
             let Self(fate) = &*self;

@@ -1,14 +1,13 @@
 //! A step of a call becomes a link of its session's chain and what its row says from then on.
 
+use super::{own::Own, read, row, script::Script};
 use madang_actors::{
     failpoint::is_planted,
     ledger::{ChainEnd, Salt, Transition, next_hash},
-    port::{CallKey, LedgerFilter, LedgerRow, StoreError},
+    port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
     protocol::{CallId, SessionId, Timestamp, UserId},
 };
 use sqlx::sqlite::SqliteRow;
-
-use super::{own::Own, read, row, script::Script};
 
 /// A step to be written.
 pub(super) struct Step<'a> {
@@ -21,24 +20,19 @@ pub(super) struct Step<'a> {
 /// What is known of a call and its session's chain, so that its next step need not read it.
 #[derive(Debug)]
 pub(super) struct CallHead {
-    call: CallKey,
+    session: SessionId,
+    call: CallId,
     chain: ChainEnd,
     /// `None`: the ledger has no such call.
     row: Option<LedgerRow>,
 }
 
-impl CallHead {
-    pub(super) fn is_of_its_session(&self) -> bool {
-        self.row.as_ref().is_none_or(|row| row.session == self.call.session)
-    }
-}
-
 impl Step<'_> {
     /// It is known what comes before it: that was read, has just been written, or is about to be.
     pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
-        known.is_some_and(|CallHead { call, row, .. }| {
-            call.call == self.call
-                && call.session == *self.session
+        known.is_some_and(|CallHead { session, call, row, .. }| {
+            *call == self.call
+                && session == self.session
                 && row.as_ref().is_none_or(|row| !row.may_repeat(self.transition))
         })
     }
@@ -54,7 +48,7 @@ pub(super) async fn take(
     let Step { session, call, at, transition } = *step;
     let known = match known.filter(|known| step.is_next_of(Some(known))) {
         Some(known) => known,
-        None => look_up(own, CallKey { session: session.clone(), call }).await?,
+        None => look_up(own, session, call).await?,
     };
     if let Some(row) = &known.row
         && row.may_repeat(transition)
@@ -62,7 +56,7 @@ pub(super) async fn take(
     {
         return Ok(known);
     }
-    let CallHead { call: key, chain, row: before } = known;
+    let CallHead { chain, row: before, .. } = known;
     let grant = match transition.rests_on() {
         Some(granting) => {
             let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
@@ -85,34 +79,53 @@ pub(super) async fn take(
     } else {
         follow(script, &row)
     }
-    Ok(CallHead { call: key, chain, row: Some(row) })
+    Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })
 }
 
-/// The end of the session's chain and where the call stands.
-pub(super) const STANDS: &str = "SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
-     LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1";
+/// Reads the end of the session's chain and where the call stands, behind these statements and in the same trip. `None`:
+/// there is no such session.
+pub(super) async fn look_up_behind(
+    own: &mut Own<'_>,
+    before: &str,
+    session: &SessionId,
+    call: CallId,
+) -> Result<Option<SqliteRow>, sqlx::Error> {
+    let statements = own.sql(&format!(
+        "{before}SELECT s.chain_length, s.chain_head, c.* FROM madang_sessions AS s \
+         LEFT JOIN madang_calls AS c ON c.call = $2 WHERE s.session = $1"
+    ));
+    let question = sqlx::query(statements).bind(session.as_str()).bind(call.to_string());
+    poll_before_park(question.fetch_optional(&mut *own.db)).await
+}
 
-async fn look_up(own: &mut Own<'_>, key: CallKey) -> Result<CallHead, StoreError> {
-    let CallKey { session, call } = &key;
-    let question = sqlx::query(own.sql(STANDS)).bind(session.as_str()).bind(call.to_string());
-    let found = question.fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
+async fn look_up(
+    own: &mut Own<'_>,
+    session: &SessionId,
+    call: CallId,
+) -> Result<CallHead, StoreError> {
+    let found = look_up_behind(own, "", session, call).await.map_err(StoreError::unavailable)?;
     let found =
         found.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
-    // What cannot be read keeps this call from its next step, and no other call from its own.
-    let known = stands(key, &found).map_err(|cause| {
-        let cause = std::error::Error::source(&cause).map(ToString::to_string).unwrap_or_default();
-        StoreError::refused(format!("where the call stands is not known: {cause}"))
-    })?;
-    if !known.is_of_its_session() {
-        let CallKey { call, .. } = known.call;
-        return Err(StoreError::refused(format!("call {call} belongs to another session")));
-    }
-    Ok(known)
+    head(&found, session, call)
 }
 
-/// What is known by a row of [`STANDS`].
-pub(super) fn stands(call: CallKey, found: &SqliteRow) -> Result<CallHead, StoreError> {
-    Ok(CallHead { chain: row::chain_end(found)?, row: row::call(found)?, call })
+/// Reads where a call stands from a row that was looked up.
+pub(super) fn head(
+    found: &SqliteRow,
+    session: &SessionId,
+    call: CallId,
+) -> Result<CallHead, StoreError> {
+    // What cannot be read keeps this call from its next step, and no other call from its own.
+    let unknown = |cause: StoreError| {
+        let cause = std::error::Error::source(&cause).map(ToString::to_string).unwrap_or_default();
+        StoreError::refused(format!("where the call stands is not known: {cause}"))
+    };
+    let chain = row::chain_end(found).map_err(unknown)?;
+    let row: Option<LedgerRow> = row::call(found).map_err(unknown)?;
+    if row.as_ref().is_some_and(|row| row.session != *session) {
+        return Err(StoreError::refused(format!("call {call} belongs to another session")));
+    }
+    Ok(CallHead { session: session.clone(), call, chain, row })
 }
 
 async fn last_step(
@@ -138,10 +151,9 @@ fn link(
     salt: &Salt,
     chain: &ChainEnd,
 ) -> Result<(), StoreError> {
-    script.statements(
-        1,
+    script.statement(
         "INSERT INTO madang_transitions (session, position, call, at, step, transition, salt, hash) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     );
     script.bind(step.session.as_str()).bind(place(chain.length)?).bind(step.call.to_string());
     script
@@ -154,28 +166,27 @@ fn link(
 
 /// The first step: the call takes its place in the transcript.
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
-    script.statements(
-        2,
-        "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES ($1, $2, $3, $4, $5); \
-         INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, state) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'proposed')",
-    );
-    script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
-    script.bind(row.proposed_at.millis()).bind(row.call.to_string());
+    for insert in [
+        "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO madang_calls (session, seq, turn, proposed_at, call, user, name, raw_arguments, state) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'proposed')",
+    ] {
+        script.statement(insert);
+        script.bind(row.session.as_str()).bind(place(row.seq)?).bind(row.turn.to_string());
+        script.bind(row.proposed_at.millis()).bind(row.call.to_string());
+    }
     script.bind(row.user.as_str()).bind(&*row.name).bind(&*row.raw_arguments);
     Ok(())
 }
 
 /// Every later step.
 fn follow(script: &mut Script, row: &LedgerRow) {
-    script.search(
-        "UPDATE madang_calls SET arguments = $2, digest = $3, state = $4, outcome = $5, effect = $6, result = $7, \
-         decided_by = $8, ended_at = $9, asked = $10, approval = $11, approved_at = $12, expires_at = $13, \
-         revoked_at = $14, resolved_by = $15, resolved_at = $16, schema = $17, shown = $18, seal = $19 WHERE call = $1",
+    script.statement(
+        "UPDATE madang_calls SET arguments = ?, digest = ?, state = ?, outcome = ?, effect = ?, result = ?, \
+         decided_by = ?, ended_at = ?, asked = ?, approval = ?, approved_at = ?, expires_at = ?, revoked_at = ?, \
+         resolved_by = ?, resolved_at = ?, schema = ?, shown = ?, seal = ? WHERE call = ?",
     );
-    script
-        .bind(row.call.to_string())
-        .bind((!row.arguments.is_string()).then(|| row.arguments.to_string()));
+    script.bind((!row.arguments.is_string()).then(|| row.arguments.to_string()));
     script.bind(row.digest.as_ref().map(|digest| digest.bytes().as_slice())).bind(row.state.name());
     script.bind(row.outcome.as_ref().map(row::json)).bind(row.effect.as_ref().map(row::name));
     script
@@ -188,6 +199,7 @@ fn follow(script: &mut Script, row: &LedgerRow) {
     script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
     script.bind(row.schema.as_ref().map(|schema| schema.bytes().as_slice()));
     script.bind(row.shown.as_ref().map(row::json)).bind(row.seal.map(String::from));
+    script.bind(row.call.to_string());
 }
 
 /// A place as SQLite counts.
@@ -204,8 +216,7 @@ mod tests {
         let [s, t] = ["s", "t"].map(|name| SessionId::new(name).expect("a name"));
         let [one, two] = [1, 2].map(|id| CallId::new(uuid::Uuid::from_u128(id)));
         let transition = Transition::Revoked { by: UserId::new("kim").expect("a name") };
-        let call = CallKey { session: s.clone(), call: one };
-        let known = CallHead { call, chain: ChainEnd::EMPTY, row: None };
+        let known = CallHead { session: s.clone(), call: one, chain: ChainEnd::EMPTY, row: None };
         let is_next = |session, call| {
             let at = Timestamp::from_millis(1);
             Step { session, call, at, transition: &transition }.is_next_of(Some(&known))

@@ -4,15 +4,16 @@ use std::{any::Any, time::Duration};
 
 use madang_actors::{
     failpoint::failpoint,
-    port::{BoxFuture, CallKey, StoreError, Transaction, Write},
+    port::{BoxFuture, StoreError, Transaction, Write, poll_before_park},
+    protocol::{CallId, SessionId},
 };
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::{
     error,
     own::Own,
-    step::CallHead,
-    write::{self, NextPart},
+    step::{self, CallHead},
+    write,
     writer::{ControlError, Writer},
 };
 
@@ -31,8 +32,6 @@ pub(super) struct SqliteTransaction {
     /// What is known of a call, so that its next step need not read it. A borrower cannot make it untrue: a step that does
     /// not follow from where the call and its chain stand is refused by the tables.
     known: Option<CallHead>,
-    /// What the next part will be about.
-    prefetched: Option<CallKey>,
     /// The receiver that a commit is told to.
     commits: watch::Sender<u64>,
     end: End,
@@ -68,7 +67,6 @@ impl SqliteTransaction {
             lent: Lent::No,
             deadline: None,
             known: None,
-            prefetched: None,
             commits,
             end: End::Open,
         };
@@ -86,19 +84,14 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
-    /// Writes facts, releases the part that is to be kept and begins the one of this depth, in one trip to SQLite's thread.
-    async fn go_on(
-        &mut self,
-        writes: &[Write],
-        kept: Option<usize>,
-        depth: usize,
-    ) -> Result<(), StoreError> {
-        let Self { slot, known, prefetched, .. } = self;
-        let writer = slot.as_mut().expect("the slot is emptied on drop only");
+    /// Gives what begins a part, once the one that was kept before it is released.
+    async fn enter(&mut self) -> Result<String, StoreError> {
+        self.depth += 1;
+        let (kept, depth) = (self.kept.take(), self.depth);
+        failpoint("sqlite.savepoint").await?;
+        let writer = self.writer();
         writer.must_be_open().map_err(StoreError::unavailable)?;
-        let next = NextPart { sql: writer.savepoint(kept, depth), prefetched: prefetched.take() };
-        *known = write::write_and_go_on(writer.own(), writes, known.take(), next).await?;
-        Ok(())
+        Ok(writer.savepoint(kept, depth))
     }
 
     /// The depth of the innermost part, which is about to end.
@@ -113,10 +106,24 @@ impl SqliteTransaction {
 impl Transaction for SqliteTransaction {
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            self.depth += 1;
-            let (kept, depth) = (self.kept.take(), self.depth);
-            failpoint("sqlite.savepoint").await?;
-            self.go_on(&[], kept, depth).await
+            let begins = self.enter().await?;
+            poll_before_park(self.writer().run(begins)).await.map_err(error::unavailable)
+        })
+    }
+
+    fn savepoint_for<'a>(
+        &'a mut self,
+        session: &'a SessionId,
+        call: CallId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let begins = self.enter().await?;
+            let own = &mut self.own();
+            let found = step::look_up_behind(own, &begins, session, call).await;
+            let found = found.map_err(error::unavailable)?;
+            // What cannot be read is read again when it is written about, and refused then.
+            self.known = found.and_then(|found| step::head(&found, session, call).ok());
+            Ok(())
         })
     }
 
@@ -170,30 +177,6 @@ impl Transaction for SqliteTransaction {
                 *lent = Lent::No;
             }
             Ok(())
-        })
-    }
-
-    fn prefetch(&mut self, call: CallKey) {
-        self.prefetched = Some(call);
-    }
-
-    fn advance_savepoint<'a>(
-        &'a mut self,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async {
-            let depth = self.depth;
-            if depth == 0 {
-                return Err(StoreError::unavailable(NoSavepoint));
-            }
-            self.writer().must_be_wanted().await?;
-            failpoint("sqlite.advance_savepoint").await?;
-            self.go_on(writes, Some(depth), depth).await?;
-            self.kept = None;
-            self.lent = Lent::No;
-            failpoint("sqlite.goes_on").await?;
-            // Asked again: what a borrower left running may have ended the transaction since.
-            self.writer().must_be_untouched().map_err(StoreError::unavailable)
         })
     }
 

@@ -4,20 +4,14 @@ use super::{
     error::of_write,
     own::Own,
     read, row,
-    script::{Changed, Guards, Script},
-    step::{CallHead, STANDS, Step, place, stands, take},
+    script::{Changed, Script},
+    step::{CallHead, Step, place, take},
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
-    port::{CallKey, LedgerFilter, StoreError, TurnStep, Write},
+    port::{LedgerFilter, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
-
-/// What ends this part and begins the next, in which this call will be written about.
-pub(super) struct NextPart {
-    pub(super) sql: String,
-    pub(super) prefetched: Option<CallKey>,
-}
 
 /// Writes facts in their order, up to the first that is refused.
 pub(super) async fn write(
@@ -25,64 +19,8 @@ pub(super) async fn write(
     writes: &[Write],
     known: &mut Option<CallHead>,
 ) -> Result<(), StoreError> {
-    let mut script = Script::default();
-    let Added { sent, last } = add_all(&mut own, writes, known.take(), &mut script).await?;
-    send(&mut own, &mut script, &writes[sent..]).await?;
-    *known = last;
-    Ok(())
-}
-
-/// Writes facts in their order, ends the part that they belong to and begins another. Nothing was ended where one of them
-/// is refused. Gives what is known of the call that the next part is about.
-pub(super) async fn write_and_go_on(
-    mut own: Own<'_>,
-    writes: &[Write],
-    known: Option<CallHead>,
-    next: NextPart,
-) -> Result<Option<CallHead>, StoreError> {
-    let mut script = Script::new(Guards::Between);
-    let Added { sent, .. } = add_all(&mut own, writes, known, &mut script).await?;
-    script.advance_savepoint(&next.sql);
-    if let Some(CallKey { session, call }) = &next.prefetched {
-        script.statements(1, STANDS).bind(session.as_str()).bind(call.to_string());
-    }
-    let rows = script.run_to_rows(&mut own).await;
-    let rows = rows.map_err(|error| of_write(error, || describe(&writes[sent..])))?;
-    let found = match &*rows {
-        [] => None,
-        [found] if next.prefetched.is_some() => Some(found),
-        // A borrower has changed how the connection answers: what was done is not known.
-        _ => return Err(StoreError::unavailable(StrangeAnswer { rows: rows.len() })),
-    };
-    let Some((call, found)) = next.prefetched.zip(found) else { return Ok(None) };
-    // What cannot be read, or contradicts itself, is read again when it is written about, and refused then: what was
-    // written here has nothing to do with it.
-    Ok(stands(call, found).ok().filter(CallHead::is_of_its_session))
-}
-
-/// Statements that only write gave rows.
-#[derive(Debug, thiserror::Error)]
-#[error("the database gave {rows} rows where it was only written to")]
-struct StrangeAnswer {
-    rows: usize,
-}
-
-/// What became of facts that were added to a script.
-struct Added {
-    /// So many of them were sent on the way.
-    sent: usize,
-    /// What is known once the rest is sent, too.
-    last: Option<CallHead>,
-}
-
-/// Adds facts to the script, which is sent on the way where something must be read.
-async fn add_all(
-    own: &mut Own<'_>,
-    writes: &[Write],
-    known: Option<CallHead>,
-    script: &mut Script,
-) -> Result<Added, StoreError> {
-    let (mut sent, mut last) = (0, known);
+    let (own, script) = (&mut own, &mut Script::default());
+    let (mut sent, mut last) = (0, known.take());
     for (index, write) in writes.iter().enumerate() {
         let fact = Fact::of(write);
         // What the script has not written yet is not there to be read.
@@ -117,7 +55,9 @@ async fn add_all(
             return Err(refusal);
         }
     }
-    Ok(Added { sent, last })
+    send(own, script, &writes[sent..]).await?;
+    *known = last;
+    Ok(())
 }
 
 async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Result<(), StoreError> {
@@ -161,27 +101,23 @@ fn describe(writes: &[Write]) -> String {
 fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreError> {
     match write {
         Write::Session { session, user, at } => {
-            script.statements(
-                1,
-                "INSERT INTO madang_sessions (session, user, opened_at, seal) VALUES ($1, $2, $3, $4)",
+            script.statement(
+                "INSERT INTO madang_sessions (session, user, opened_at, seal) VALUES (?, ?, ?, ?)",
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
         }
         Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
-            // It finds a row only where it refuses, so it is none of those that must.
-            script.statements(
-                0,
+            script.check(
                 "INSERT INTO madang_refused SELECT 'too much' FROM madang_stored \
-                 WHERE user = (SELECT user FROM madang_sessions WHERE session = $1) AND bytes > $2",
+                 WHERE user = (SELECT user FROM madang_sessions WHERE session = ?) AND bytes > ?",
             );
             script
                 .bind(session.as_str())
                 .bind(i64::try_from(*max_stored_bytes).unwrap_or(i64::MAX));
-            script.statements(
-                1,
+            script.statement(
                 "INSERT INTO madang_turns (session, turn, began_at, options, key, text, usage) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                 VALUES (?, ?, ?, ?, ?, ?, ?)",
             );
             script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
             script.bind(row::json(options)).bind(options.key.as_ref().map(IdempotencyKey::as_str));
@@ -192,16 +128,13 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::TurnEnded { session, turn, at, behind, ending, error, usage } => {
-            script.search(
-                "UPDATE madang_turns SET ended_at = $3, ending = $4, error = $5, usage = $6, ended_behind = $7 \
-                 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            script.statement(
+                "UPDATE madang_turns SET ended_at = ?, ending = ?, error = ?, usage = ?, ended_behind = ? \
+                 WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
-            script
-                .bind(row::name(ending))
-                .bind(error.as_ref().map(row::json))
-                .bind(row::json(usage))
-                .bind(place(*behind)?);
+            script.bind(at.millis()).bind(row::name(ending)).bind(error.as_ref().map(row::json));
+            script.bind(row::json(usage)).bind(place(*behind)?);
+            script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::Message { message, .. } if matches!(message.content, Content::ToolCall(_)) => {
             return Err(StoreError::refused(
@@ -209,9 +142,8 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             ));
         }
         Write::Message { session, message } => {
-            script.statements(
-                1,
-                "INSERT INTO madang_messages (session, seq, turn, at, content) VALUES ($1, $2, $3, $4, $5)",
+            script.statement(
+                "INSERT INTO madang_messages (session, seq, turn, at, content) VALUES (?, ?, ?, ?, ?)",
             );
             script.bind(session.as_str()).bind(place(message.seq)?).bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
@@ -227,26 +159,26 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
 fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), StoreError> {
     match step {
         TurnStep::Called { round, from, usage } => {
-            script.search(
-                "UPDATE madang_turns SET round = $1, round_from = $2, usage = $3, resumes = 0 \
-                 WHERE session = $4 AND turn = $5 AND ended_at IS NULL AND round = $1 - 1",
+            script.statement(
+                "UPDATE madang_turns SET round = round + 1, round_from = ?, usage = ?, resumes = 0 \
+                 WHERE round + 1 = ? AND session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(*round).bind(place(*from)?).bind(row::json(usage));
+            script.bind(place(*from)?).bind(row::json(usage)).bind(*round);
         }
         TurnStep::Dismissed => {
-            script.search(
-                "UPDATE madang_turns SET dismissed_at = $1 WHERE session = $2 AND turn = $3 AND ended_at IS NULL",
+            script.statement(
+                "UPDATE madang_turns SET dismissed_at = ? WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
             script.bind(at.millis());
         }
         TurnStep::Resumed => {
-            script.search(
-                "UPDATE madang_turns SET resumes = resumes + 1 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            script.statement(
+                "UPDATE madang_turns SET resumes = resumes + 1 WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
         }
         TurnStep::Suspended => {
-            script.search(
-                "UPDATE madang_turns SET resumes = 0 WHERE session = $1 AND turn = $2 AND ended_at IS NULL",
+            script.statement(
+                "UPDATE madang_turns SET resumes = 0 WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
         }
     }

@@ -128,13 +128,11 @@ impl Writer {
         Ok(self.run("BEGIN IMMEDIATE".to_owned()).await?)
     }
 
-    /// Begins the part of this depth, once the one that was kept before it is released: to be run on [`own`](Self::own).
+    /// Gives what begins the part of this depth, once the one that was kept before it is released.
     pub(super) fn savepoint(&self, kept: Option<usize>, depth: usize) -> String {
         let prefix = &self.prefix;
-        match kept {
-            Some(kept) => format!("RELEASE {prefix}_{kept}; SAVEPOINT {prefix}_{depth};"),
-            None => format!("SAVEPOINT {prefix}_{depth};"),
-        }
+        let release = kept.map(|kept| format!("RELEASE {prefix}_{kept}; ")).unwrap_or_default();
+        format!("{release}SAVEPOINT {prefix}_{depth}; ")
     }
 
     /// Keeps the part of this depth.
@@ -203,7 +201,7 @@ impl Writer {
 
     /// All transaction control goes through here, and none of it through sqlx's own transactions: cut off in flight,
     /// those lose other sessions' rows without a word.
-    async fn run(&mut self, sql: String) -> sqlx::Result<()> {
+    pub(super) async fn run(&mut self, sql: String) -> sqlx::Result<()> {
         let own = self.own();
         sqlx::query(own.sql(&sql)).execute(own.db).await.map(drop)
     }

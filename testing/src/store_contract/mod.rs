@@ -9,12 +9,12 @@
 //! madang_testing::store_contract!(async || Arc::new(MemoryStore::new()));
 //! ```
 
-mod advance_savepoint;
 mod approvals;
 mod chain;
 mod facts;
 mod forget;
 mod ledger;
+mod parts;
 mod resolving;
 mod room;
 mod savepoints;
@@ -23,11 +23,11 @@ mod turns;
 
 use madang_actors::port::Store;
 
-pub use advance_savepoint::*;
 pub use approvals::*;
 pub use chain::*;
 pub use forget::*;
 pub use ledger::*;
+pub use parts::*;
 pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
@@ -95,10 +95,8 @@ macro_rules! store_contract {
             ending_a_savepoint_that_is_not_there_fails,
             a_transaction_dropped_without_commit_never_was,
             a_refused_write_leaves_the_transaction_usable,
-            a_next_part_keeps_the_one_before_it,
-            a_refused_next_part_can_be_undone,
+            a_refused_part_is_undone_alone,
             what_was_foreseen_changes_nothing,
-            a_next_part_needs_one_before_it,
             readers_see_only_what_is_committed,
             transactions_come_one_after_the_other,
             a_session_of_a_thousand_messages_is_read_whole,

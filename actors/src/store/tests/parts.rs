@@ -1,4 +1,4 @@
-//! The parts of a group's transaction: none is begun for nobody, none twice, and few trips lead from one to the next.
+//! The parts of a group's transaction: none is begun for nobody, and none twice.
 
 use std::{
     sync::{Arc, Mutex},
@@ -6,12 +6,11 @@ use std::{
 };
 
 use tokio::time::advance;
-use uuid::Uuid;
 
-use super::{StoreFixture, fixture_of, fixture_where, record, say, session};
+use super::{StoreFixture, fixture_of, fixture_where, record, say};
 use crate::{
-    port::{BoxFuture, CallKey, StoreError, Transaction, Write},
-    protocol::{CallId, Limits},
+    port::{BoxFuture, StoreError, Transaction},
+    protocol::Limits,
     store::{Keep, Lease},
     testing::{StepResult, SteppedStore, Steps},
 };
@@ -37,31 +36,13 @@ impl Steps for Trace {
         of.savepoint()
     }
 
-    fn prefetch(&self, of: &mut dyn Transaction, call: CallKey) {
-        self.note(format!("prefetch {}", call.call.uuid().as_u128()));
-        of.prefetch(call);
-    }
-
-    fn advance_savepoint<'a>(
-        &'a self,
-        of: &'a mut dyn Transaction,
-        writes: &'a [Write],
-    ) -> BoxFuture<'a, StepResult> {
-        self.note("advance savepoint");
-        of.advance_savepoint(writes)
-    }
-
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         self.note("commit");
         of.commit()
     }
 }
 
-fn call(seq: u128) -> CallKey {
-    CallKey { session: session(), call: CallId::new(Uuid::from_u128(seq)) }
-}
-
-/// Borrows for two calls that go into one group, of which the first has the transaction now.
+/// Borrows twice for one group, of which the first has the transaction now.
 async fn two_borrow(
     fixture: &StoreFixture,
     trace: &Trace,
@@ -69,8 +50,8 @@ async fn two_borrow(
     let paused = fixture.store.pause().await;
     let first = fixture.handle.begin_write(Vec::new());
     fixture.barrier().await;
-    let one = fixture.handle.lease_for("one".into(), call(1));
-    let two = fixture.handle.lease_for("two".into(), call(2));
+    let one = fixture.handle.lease("one".into());
+    let two = fixture.handle.lease("two".into());
     fixture.barrier().await;
     trace.take();
     drop(paused);
@@ -79,18 +60,15 @@ async fn two_borrow(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_part_of_the_next_call_is_begun_together_with_the_end_of_the_last() {
+async fn each_borrower_of_a_group_has_a_part_of_its_own() {
     let trace = Trace::default();
     let fixture = fixture_where(trace.clone()).await;
     let (one, two) = two_borrow(&fixture, &trace).await;
-    assert_eq!(trace.take(), ["prefetch 1", "savepoint"]);
     let one = one.end(Keep::Keep, record(1));
-    let two = two.await.unwrap();
-    assert_eq!(trace.take(), ["prefetch 2", "advance savepoint"]);
-    let two = two.end(Keep::Keep, record(2));
+    let two = two.await.unwrap().end(Keep::Keep, record(2));
     one.await.unwrap();
     two.await.unwrap();
-    assert_eq!(trace.take(), ["commit"]);
+    assert_eq!(trace.take(), ["savepoint", "savepoint", "commit"]);
     assert_eq!(fixture.entries().await, 2);
 }
 
@@ -101,7 +79,7 @@ async fn no_part_is_begun_for_a_call_whose_asker_has_left() {
     let (one, two) = two_borrow(&fixture, &trace).await;
     drop(two);
     one.end(Keep::Keep, record(1)).await.unwrap();
-    assert_eq!(trace.take(), ["prefetch 1", "savepoint", "commit"]);
+    assert_eq!(trace.take(), ["savepoint", "commit"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,9 +90,7 @@ async fn no_part_is_begun_for_the_next_call_once_the_group_has_closed() {
     advance(Limits::default().batch_closes_after).await;
     one.end(Keep::Keep, record(1)).await.unwrap();
     two.await.unwrap().end(Keep::Keep, record(2)).await.unwrap();
-    let (first, second) =
-        (["prefetch 1", "savepoint", "commit"], ["prefetch 2", "savepoint", "commit"]);
-    assert_eq!(trace.take(), [first, second].concat());
+    assert_eq!(trace.take(), ["savepoint", "commit", "savepoint", "commit"]);
 }
 
 #[tokio::test]

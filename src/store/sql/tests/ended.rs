@@ -14,7 +14,7 @@ use super::{
         transaction::SqliteTransaction,
         writer::{ControlError, EndedByOthers, Writer},
     },
-    support::{StoreFixture, note, say},
+    support::{StoreFixture, note, say, session},
 };
 
 /// A transaction that was rolled back inside of a part, as SQLite does by itself where a disk is full.
@@ -41,10 +41,11 @@ fn is_told(what: &str, done: Result<(), StoreError>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
     is_told("savepoint", rolled_back().await.savepoint().await);
+    let call = madang_actors::protocol::CallId::new(uuid::Uuid::from_u128(1));
+    is_told("savepoint", rolled_back().await.savepoint_for(&session("s"), call).await);
     is_told("keep", rolled_back().await.keep().await);
     is_told("undo", rolled_back().await.undo().await);
     is_told("write", rolled_back().await.write_all(&say("s", 1)).await);
-    is_told("advance savepoint", rolled_back().await.advance_savepoint(&say("s", 1)).await);
     is_told("commit", rolled_back().await.commit().await);
 }
 

@@ -9,15 +9,14 @@ use std::{
 };
 
 use madang_actors::{
-    port::{CallKey, Reader, Store, StoreError},
-    protocol::{CallId, Limits},
+    port::{Reader, Store, StoreError},
+    protocol::Limits,
     store::Keep,
 };
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::time::timeout;
-use uuid::Uuid;
 
-use super::support::{NOTES, StoreFixture, db, note, record, say, session};
+use super::support::{NOTES, StoreFixture, db, note, record, say};
 use crate::store::SqliteStore;
 
 /// Long after whatever a test waits for should have happened.
@@ -137,9 +136,8 @@ async fn each_handler_of_a_group_has_a_time_of_its_own() {
     {
         let fixture = fixture(Duration::from_millis(50)).await;
         let lease = fixture.lease("first").await;
-        let call = CallKey { session: session("s"), call: CallId::new(Uuid::from_u128(7)) };
         // It waits already when the first ends, so that both are in one group.
-        let mut second = pin!(fixture.handle.lease_for("second".into(), call));
+        let mut second = pin!(fixture.handle.lease("second".into()));
         assert!(second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         let told = lease.end(first, writes);
         let mut lease = second.await.unwrap();

@@ -1,6 +1,5 @@
 //! Tests of the SQLite store, on real files and the real clock.
 
-mod advance_savepoint;
 #[expect(clippy::disallowed_methods, reason = "handlers do what they like")]
 mod adversary;
 mod approvals;
@@ -20,6 +19,7 @@ mod one_writer;
 mod opening;
 mod other_tables;
 mod owners;
+mod parts;
 #[cfg(unix)]
 mod private_files;
 mod read_only;
