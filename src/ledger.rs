@@ -7,7 +7,7 @@ pub use madang_actors::{
     ledger::{ErasedChain, KeyId, NoRandomness, Seal, SealError, SealKey, SealKeys},
     port::{
         AuditError, Audited, Damaged, Forget, ForgetError, Forgotten, LedgerFilter, LedgerRow,
-        Owner, SessionLedger,
+        Owner, SelectedCalls, SessionLedger,
     },
     protocol::{CallRecord, CallResult, Effect, EffectResolution, ResolvedBy, ResolvedCall},
 };

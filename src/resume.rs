@@ -31,7 +31,7 @@ impl Interrupted {
         let store = tree.store.store();
         let interrupted = store.interrupted().await?;
         let turns: HashSet<_> = interrupted.iter().map(|found| found.turn).collect();
-        let open = LedgerFilter { only_open: true, ..LedgerFilter::default() };
+        let open = LedgerFilter::open_calls();
         for row in store.calls(&open).await? {
             if turns.contains(&row.turn) {
                 continue;

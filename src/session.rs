@@ -233,11 +233,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
     pub async fn grants(&self) -> Result<Vec<Grant>, SessionError> {
-        let filter = LedgerFilter {
-            session: Some(self.id().clone()),
-            only_grants: true,
-            ..LedgerFilter::default()
-        };
+        let filter = LedgerFilter::grants().in_session(self.id());
         let rows = self.store().calls(&filter).await;
         let rows = rows.map_err(|cause| self.failed(cause))?;
         Ok(rows.iter().filter_map(LedgerRow::grant).collect())
@@ -272,11 +268,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Store`] if the store cannot be read.
     pub async fn unresolved(&self) -> Result<Vec<LedgerRow>, SessionError> {
-        let filter = LedgerFilter {
-            session: Some(self.id().clone()),
-            only_unknown: true,
-            ..LedgerFilter::default()
-        };
+        let filter = LedgerFilter::unresolved().in_session(self.id());
         let rows = self.store().calls(&filter).await;
         rows.map_err(|cause| self.failed(cause))
     }

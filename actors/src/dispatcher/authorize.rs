@@ -21,7 +21,7 @@ use crate::{
     port::{LedgerFilter, LedgerRow, StoreError},
     protocol::{
         AnswerError, Approval, Asker, Breach, CancelReason, ConfirmationEnd, Digest, EffectPolicy,
-        Grant, MAX_BYTES, SessionId, Text, Timestamp, ToolOutcome, UserId,
+        Grant, MAX_BYTES, Text, Timestamp, ToolOutcome, UserId,
     },
 };
 
@@ -288,7 +288,7 @@ async fn grant(
     around: &CallContext,
 ) -> Result<Option<(Grant, u32)>, StoreError> {
     let (request, spec) = (checked.request(), checked.tool().spec());
-    let filter = LedgerFilter { only_grants: true, ..filter_of(&request.session) };
+    let filter = LedgerFilter::grants().in_session(&request.session);
     failpoint("authorize.grants").await?;
     let store = around.store.store();
     let rows = store.calls(&filter).await?;
@@ -306,7 +306,7 @@ async fn grant(
             error!(call = %row.call, %error, "a standing approval in the ledger does not count");
             continue;
         }
-        let used = LedgerFilter { rests_on: Some(grant.call), ..filter_of(&request.session) };
+        let used = LedgerFilter::rest_on(grant.call).in_session(&request.session);
         let used = store.calls(&used).await?.len();
         let number = u32::try_from(used).unwrap_or(u32::MAX).saturating_add(1);
         if number <= grant.uses {
@@ -314,10 +314,6 @@ async fn grant(
         }
     }
     Ok(None)
-}
-
-fn filter_of(session: &SessionId) -> LedgerFilter {
-    LedgerFilter { session: Some(session.clone()), ..LedgerFilter::default() }
 }
 
 /// Gives the digest of the resource to which a standing approval about this call is bound, where the tool names one.

@@ -285,11 +285,7 @@ async fn row(
     around: &CallContext,
     request: &DispatchRequest,
 ) -> Result<Option<LedgerRow>, StoreError> {
-    let filter = LedgerFilter {
-        session: Some(request.session.clone()),
-        call: Some(request.call.id),
-        ..LedgerFilter::default()
-    };
+    let filter = LedgerFilter::call(request.call.id).in_session(&request.session);
     failpoint("record.reads").await?;
     Ok(around.store.store().calls(&filter).await?.pop())
 }

@@ -35,8 +35,8 @@ pub use poll_before_park::poll_before_park;
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes};
 pub use store::{
-    ConnectionType, LedgerFilter, LedgerRow, Reader, SessionRow, Store, StoredSession, Transaction,
-    Write,
+    ConnectionType, LedgerFilter, LedgerRow, Reader, SelectedCalls, SessionRow, Store,
+    StoredSession, Transaction, Write,
 };
 pub use store_error::StoreError;
 pub use tool::{Access, Extensions, Need, Prepared, Tool, ToolContext, ToolFault, ToolResult};

@@ -303,21 +303,73 @@ pub struct SessionRow {
     pub last_seq: u64,
 }
 
-/// A choice of calls of the ledger.
+/// Selects calls of the ledger: all, unless it is made for some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerFilter {
-    /// Chooses calls of this session only.
+    /// Only of this session.
     pub session: Option<SessionId>,
-    /// Chooses this call only.
-    pub call: Option<CallId>,
-    /// Chooses calls that have not ended.
-    pub only_open: bool,
-    /// Chooses calls about which a standing approval was given that is not revoked.
-    pub only_grants: bool,
-    /// Chooses calls whose effect is unknown.
-    pub only_unknown: bool,
-    /// Chooses calls that rest on the standing approval given about this one.
-    pub rests_on: Option<CallId>,
+    /// Only these of them.
+    pub calls: SelectedCalls,
+}
+
+/// The calls that a [`LedgerFilter`] selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SelectedCalls {
+    /// All.
+    #[default]
+    All,
+    /// This one.
+    One(CallId),
+    /// Those that have not ended.
+    Open,
+    /// Those about which a standing approval was given that has not been revoked.
+    Grants,
+    /// Those that rest on the standing approval that was given about this one.
+    RestOn(CallId),
+    /// Those of which it is unknown whether they took effect.
+    Unresolved,
+}
+
+impl LedgerFilter {
+    /// Selects one call.
+    #[must_use]
+    pub const fn call(call: CallId) -> Self {
+        Self::of(SelectedCalls::One(call))
+    }
+
+    /// Selects the calls that have not ended.
+    #[must_use]
+    pub const fn open_calls() -> Self {
+        Self::of(SelectedCalls::Open)
+    }
+
+    /// Selects the calls about which a standing approval was given that has not been revoked.
+    #[must_use]
+    pub const fn grants() -> Self {
+        Self::of(SelectedCalls::Grants)
+    }
+
+    /// Selects the calls that rest on the standing approval that was given about this one.
+    #[must_use]
+    pub const fn rest_on(granting: CallId) -> Self {
+        Self::of(SelectedCalls::RestOn(granting))
+    }
+
+    /// Selects the calls of which it is unknown whether they took effect.
+    #[must_use]
+    pub const fn unresolved() -> Self {
+        Self::of(SelectedCalls::Unresolved)
+    }
+
+    const fn of(calls: SelectedCalls) -> Self {
+        Self { session: None, calls }
+    }
+
+    /// Leaves out the calls of other sessions.
+    #[must_use]
+    pub fn in_session(self, session: &SessionId) -> Self {
+        Self { session: Some(session.clone()), ..self }
+    }
 }
 
 /// The ledger's row of a call.

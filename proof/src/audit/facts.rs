@@ -57,7 +57,7 @@ impl Facts {
             if let Err(error) = verify(&id, &links, &end) {
                 findings.find(Counter::Damaged, format!("{id}: {error}"));
             }
-            let filter = LedgerFilter { session: Some(id), ..LedgerFilter::default() };
+            let filter = LedgerFilter::default().in_session(&id);
             for row in store.calls(&filter).await? {
                 if let Err(error) = row.check_seal(store.keys()) {
                     findings.find(Counter::Unasked, format!("call {}: {error}", row.call));

@@ -115,8 +115,7 @@ impl TestRuntime {
     }
 
     fn agrees_with_ledger(&self, report: &CallReport, arguments: &str) {
-        let filter =
-            LedgerFilter { session: Some(report.session.clone()), ..LedgerFilter::default() };
+        let filter = LedgerFilter::default().in_session(&report.session);
         let rows = self.clock.block_on(self.runtime.ledger(&filter)).expect("memory can be read");
         let [row] = &*rows else { panic!("one call, not {}", rows.len()) };
         assert_eq!(*row.raw_arguments, *arguments, "the raw text is kept");

@@ -3,8 +3,8 @@
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
     port::{
-        InterruptedSession, LedgerFilter, LedgerRow, Owner, SessionRow, StoreError, StoredSession,
-        SubmittedTurn, TranscriptPart, TranscriptRow,
+        InterruptedSession, LedgerFilter, LedgerRow, Owner, SelectedCalls, SessionRow, StoreError,
+        StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
     protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnOptions, UserId},
 };
@@ -196,22 +196,19 @@ pub(super) async fn calls(
     if let Some(session) = &filter.session {
         query.push(" AND session = ").push_bind(session.as_str());
     }
-    if let Some(call) = &filter.call {
-        query.push(" AND call = ").push_bind(call.to_string());
+    match filter.calls {
+        SelectedCalls::All => &mut query,
+        SelectedCalls::One(call) => query.push(" AND call = ").push_bind(call.to_string()),
+        SelectedCalls::Open => query.push(" AND state <> 'ended'"),
+        SelectedCalls::Grants => {
+            query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL")
+        }
+        SelectedCalls::RestOn(granting) => {
+            query.push(" AND approval ->> '$.by_call' = ").push_bind(granting.to_string())
+        }
+        SelectedCalls::Unresolved => query.push(" AND effect = 'unknown'"),
     }
-    if filter.only_open {
-        query.push(" AND state <> 'ended'");
-    }
-    if filter.only_grants {
-        query.push(" AND approval ->> '$.kind' = 'always' AND revoked_at IS NULL");
-    }
-    if let Some(granting) = &filter.rests_on {
-        query.push(" AND approval ->> '$.by_call' = ").push_bind(granting.to_string());
-    }
-    if filter.only_unknown {
-        query.push(" AND effect = 'unknown'");
-    }
-    query.push(" ORDER BY number");
+    .push(" ORDER BY number");
     let rows = query.build().fetch_all(&mut *own.db).await.map_err(StoreError::unavailable)?;
     let mut calls = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -219,7 +216,9 @@ pub(super) async fn calls(
             Ok(call) => calls.extend(call),
             // A list over all chats is not lost for one row without its ids. A question about one chat or call must not take
             // it for one that has none.
-            Err(cause) if filter.session.is_none() && filter.call.is_none() => {
+            Err(cause)
+                if filter.session.is_none() && !matches!(filter.calls, SelectedCalls::One(_)) =>
+            {
                 let (number, call): (Result<i64, _>, Result<&str, _>) =
                     (row.try_get("number"), row.try_get("call"));
                 error!(?number, ?call, %cause, "a row of the ledger cannot be read");

@@ -59,7 +59,7 @@ pub(super) async fn take(
     let CallHead { chain, row: before, .. } = known;
     let grant = match transition.rests_on() {
         Some(granting) => {
-            let filter = LedgerFilter { call: Some(granting), ..LedgerFilter::default() };
+            let filter = LedgerFilter::call(granting);
             read::calls(own, &filter).await?.pop()
         }
         None => None,

@@ -244,11 +244,7 @@ async fn granting(
     session: &SessionId,
     tool: Option<&str>,
 ) -> Result<Vec<CallId>, StoreError> {
-    let filter = LedgerFilter {
-        session: Some(session.clone()),
-        only_grants: true,
-        ..LedgerFilter::default()
-    };
+    let filter = LedgerFilter::grants().in_session(session);
     let mut rows = read::calls(own, &filter).await?;
     rows.retain(|row| tool.is_none_or(|tool| *row.name == *tool));
     Ok(rows.into_iter().map(|row| row.call).collect())

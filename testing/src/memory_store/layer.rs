@@ -11,8 +11,8 @@ use serde_json::Value;
 use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
-        InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SessionRow, StoredEnd,
-        StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
+        InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, SelectedCalls, SessionRow,
+        StoredEnd, StoredSession, SubmittedTurn, TranscriptPart, TranscriptRow,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -149,19 +149,24 @@ impl Layer {
     pub(super) fn matching_calls(&self, filter: &LedgerFilter) -> Vec<LedgerRow> {
         let matches = |row: &&Arc<LedgerRow>| {
             filter.session.as_ref().is_none_or(|session| *session == row.session)
-                && !(filter.only_open && row.ended_at.is_some())
-                && !(filter.only_grants && row.grant().is_none())
-                && filter.rests_on.is_none_or(|granting| {
-                    matches!(row.approval, Some(Approval::Granted { by_call, .. }) if by_call == granting)
-                })
-                && !(filter.only_unknown && row.effect != Some(Effect::Unknown))
+                && match filter.calls {
+                    SelectedCalls::All | SelectedCalls::One(_) => true,
+                    SelectedCalls::Open => row.ended_at.is_none(),
+                    SelectedCalls::Grants => row.grant().is_some(),
+                    SelectedCalls::RestOn(granting) => {
+                        matches!(row.approval, Some(Approval::Granted { by_call, .. }) if by_call == granting)
+                    }
+                    SelectedCalls::Unresolved => row.effect == Some(Effect::Unknown),
+                }
         };
-        let row = |call| self.calls.get(call);
-        let own = |row: &Arc<LedgerRow>| LedgerRow::clone(row);
-        match &filter.call {
-            Some(call) => row(call).filter(matches).map(own).into_iter().collect(),
-            None => self.proposed.iter().filter_map(row).filter(matches).map(own).collect(),
-        }
+        let one = match &filter.calls {
+            SelectedCalls::One(call) => Some(std::slice::from_ref(call)),
+            SelectedCalls::All | SelectedCalls::Open | SelectedCalls::Grants => None,
+            SelectedCalls::RestOn(_) | SelectedCalls::Unresolved => None,
+        };
+        let calls = one.unwrap_or(&self.proposed);
+        let rows = calls.iter().filter_map(|call| self.calls.get(call)).filter(matches);
+        rows.map(|row| LedgerRow::clone(row)).collect()
     }
 
     /// A session's chain.

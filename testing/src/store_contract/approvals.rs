@@ -37,8 +37,7 @@ fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
 }
 
 async fn grants(store: &dyn Store, name: &str) -> Vec<Grant> {
-    let filter =
-        LedgerFilter { session: Some(session(name)), only_grants: true, ..LedgerFilter::default() };
+    let filter = LedgerFilter::grants().in_session(&session(name));
     let rows = store.calls(&filter).await.expect("the store can be read");
     rows.iter().map(|row| row.grant().expect("only grants were asked for")).collect()
 }

@@ -220,7 +220,7 @@ pub(super) async fn texts(store: &dyn Store, name: &str) -> Vec<String> {
 }
 
 pub(super) async fn row(store: &dyn Store, number: u128) -> LedgerRow {
-    let filter = LedgerFilter { call: Some(call(number)), ..LedgerFilter::default() };
+    let filter = LedgerFilter::call(call(number));
     let mut rows = store.calls(&filter).await.expect("the store can be read");
     assert_eq!(rows.len(), 1, "one row a call");
     rows.remove(0)

@@ -323,13 +323,13 @@ pub async fn calls_are_filtered_and_come_in_the_order_of_their_proposals(store: 
         rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
     };
     let all = LedgerFilter::default();
-    let in_s = LedgerFilter { session: Some(session("s")), ..all.clone() };
+    let in_s = LedgerFilter::default().in_session(&session("s"));
     assert_eq!(find(all.clone()).await, [call(9), call(4), call(1)]);
     assert_eq!(find(in_s.clone()).await, [call(9), call(1)]);
-    assert_eq!(find(LedgerFilter { only_open: true, ..in_s.clone() }).await, [call(1)]);
-    assert_eq!(find(LedgerFilter { only_open: true, ..all.clone() }).await, [call(4), call(1)]);
-    assert_eq!(find(LedgerFilter { call: Some(call(4)), ..all }).await, [call(4)]);
-    assert_eq!(find(LedgerFilter { call: Some(call(4)), ..in_s }).await, []);
+    assert_eq!(find(LedgerFilter::open_calls().in_session(&session("s"))).await, [call(1)]);
+    assert_eq!(find(LedgerFilter::open_calls()).await, [call(4), call(1)]);
+    assert_eq!(find(LedgerFilter::call(call(4))).await, [call(4)]);
+    assert_eq!(find(LedgerFilter::call(call(4)).in_session(&session("s"))).await, []);
     assert_eq!(row(store, 9).await.decided_by, Some(user("kim")));
 }
 

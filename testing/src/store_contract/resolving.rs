@@ -80,8 +80,7 @@ pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dy
             (Some(effect), None)
         );
     }
-    let only_unknown =
-        LedgerFilter { session: Some(session("s")), only_unknown: true, ..LedgerFilter::default() };
+    let only_unknown = LedgerFilter::unresolved().in_session(&session("s"));
     let unknown = async || {
         let rows = store.calls(&only_unknown).await.expect("the store can be read");
         rows.into_iter().map(|row| row.call).collect::<Vec<_>>()

@@ -230,7 +230,7 @@ impl Scene {
     async fn afterwards(self, probe: &mut Probe, told: String) -> String {
         assert!(!failpoint::disarm(), "it has gone off");
         let session = self.session.id().clone();
-        let filter = LedgerFilter { session: Some(session), ..LedgerFilter::default() };
+        let filter = LedgerFilter::default().in_session(&session);
         let calls = self.runtime.ledger(&filter).await.unwrap();
         assert!(calls.len() <= 1, "{calls:?}");
         let call = calls.first().map(|call| {

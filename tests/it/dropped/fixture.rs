@@ -101,8 +101,7 @@ impl StoreFixture {
 
     /// How many rows the calls of a session wrote.
     pub(super) async fn effects(&self, session: &Session) -> usize {
-        let filter =
-            LedgerFilter { session: Some(session.id().clone()), ..LedgerFilter::default() };
+        let filter = LedgerFilter::default().in_session(session.id());
         let calls = self.runtime.ledger(&filter).await.unwrap();
         calls.iter().filter(|call| call.effect == Some(Effect::Committed)).count()
     }

@@ -213,8 +213,7 @@ async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_wh
         });
         assert_eq!(told.unwrap()["effect"], effect);
         assert_eq!(active(&runtime, "kim").await, rows);
-        let filter =
-            LedgerFilter { session: Some(session.id().clone()), ..LedgerFilter::default() };
+        let filter = LedgerFilter::default().in_session(session.id());
         let ledger = runtime.ledger(&filter).await.unwrap();
         let names: Vec<_> = ledger.iter().map(|row| row.name.to_string()).collect();
         assert_eq!(names, ["search_catalog", "query_protocol", "add_habit"]);

@@ -12,12 +12,12 @@ use crate::{
 
 async fn grants(yard: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
     let session = Some(slot.session().clone());
-    let filter = LedgerFilter { session, only_grants: true, ..LedgerFilter::default() };
+    let filter = LedgerFilter { session, ..LedgerFilter::grants() };
     yard.store.calls(&filter).await.unwrap()
 }
 
 async fn row(yard: &TestRuntime, question: &Question) -> LedgerRow {
-    let filter = LedgerFilter { call: Some(question.call), ..LedgerFilter::default() };
+    let filter = LedgerFilter::call(question.call);
     yard.store.calls(&filter).await.unwrap().pop().unwrap()
 }
 

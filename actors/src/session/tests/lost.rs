@@ -430,7 +430,7 @@ async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_t
         let (reply, cleared) = oneshot::channel();
         yard.send(&slot, SessionMsg::Clear { reply });
         in_time(cleared).await.unwrap().unwrap();
-        let only_grants = LedgerFilter { only_grants: true, ..LedgerFilter::default() };
+        let only_grants = LedgerFilter::grants();
         assert_eq!(yard.store.calls(&only_grants).await.unwrap(), []);
         let mut probe = Probe::new(slot.feed().subscribe());
         drop(yard.ask(&slot, "again").await.unwrap());

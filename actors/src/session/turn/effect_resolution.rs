@@ -104,7 +104,7 @@ pub(crate) fn stands(
 }
 
 async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
-    let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
+    let filter = LedgerFilter::call(call);
     failpoint("resolving.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
     let rows = context.store.store().calls(&filter).await;
     Ok(rows.map_err(ResolveError::Store)?.pop())

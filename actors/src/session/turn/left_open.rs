@@ -39,8 +39,7 @@ pub(crate) async fn see_to(
     context: &RuntimeContext,
 ) -> Result<SeenTo, StoreError> {
     let (session, around) = (slot.session(), &context.around);
-    let filter =
-        LedgerFilter { session: Some(session.clone()), only_open: true, ..LedgerFilter::default() };
+    let filter = LedgerFilter::open_calls().in_session(session);
     failpoint("opening.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
     let messages = match context.history {

@@ -26,7 +26,7 @@ pub(crate) async fn recover(
 ) {
     let call = request.call.id;
     warn!(%call, "the reply about a call was lost");
-    let filter = LedgerFilter { call: Some(call), ..LedgerFilter::default() };
+    let filter = LedgerFilter::call(call);
     let row = context.store.store().calls(&filter).await.map(|mut rows| rows.pop());
     // What the ledger has was let in before: its place is waited for, and it is not proposed again.
     let ledger_row = match &row {
@@ -103,11 +103,7 @@ impl Sign {
             Self::Counted => true,
             Self::Said(message) => stored.messages.contains(message),
             Self::Revoked => {
-                let filter = LedgerFilter {
-                    session: Some(session.clone()),
-                    only_grants: true,
-                    ..LedgerFilter::default()
-                };
+                let filter = LedgerFilter::grants().in_session(session);
                 store.calls(&filter).await.is_ok_and(|grants| grants.is_empty())
             }
         }

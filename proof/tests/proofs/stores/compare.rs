@@ -229,14 +229,18 @@ async fn everything(store: &dyn Store) -> String {
     }
     let sessions = SESSIONS.iter().map(|name| Some(session(name))).chain([None]);
     for session in sessions {
-        for call in (0..=CALLS).map(|number| (number > 0).then(|| call(number))) {
-            let all_of = LedgerFilter { session: session.clone(), call, ..LedgerFilter::default() };
-            let only_open = LedgerFilter { only_open: true, ..all_of.clone() };
-            let only_grants = LedgerFilter { only_grants: true, ..all_of.clone() };
-            let only_unknown = LedgerFilter { only_unknown: true, ..all_of.clone() };
-            for filter in [all_of, only_open, only_grants, only_unknown] {
-                all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
-            }
+        let of_each = (1..=CALLS)
+            .map(call)
+            .flat_map(|call| [LedgerFilter::call(call), LedgerFilter::rest_on(call)]);
+        let of_all = [
+            LedgerFilter::default(),
+            LedgerFilter::open_calls(),
+            LedgerFilter::grants(),
+            LedgerFilter::unresolved(),
+        ];
+        for filter in of_each.chain(of_all) {
+            let filter = LedgerFilter { session: session.clone(), ..filter };
+            all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
         }
     }
     all.push(format!("{:?}", store.interrupted().await.unwrap()));

@@ -39,7 +39,7 @@ async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
     assert_eq!(after[0].outcome.as_ref().and_then(ToolOutcome::code), Some("unreadable"));
     assert_eq!(after[0].arguments, json!("{}"), "the raw text");
     assert_eq!((after[0].call, after[0].effect), (before[0].call, before[0].effect));
-    let only = LedgerFilter { session: Some(session("a")), ..LedgerFilter::default() };
+    let only = LedgerFilter::default().in_session(&session("a"));
     assert_eq!(rows(&fixture, only).await, after[..1]);
 
     let stored = fixture.store.session(&session("a")).await.unwrap().unwrap();
@@ -83,7 +83,7 @@ async fn a_row_without_its_ids_is_left_out_of_the_whole_and_never_taken_for_none
     change(&mut db, "UPDATE madang_calls SET state = $1 WHERE session = 'a'", "elsewhere").await;
     let all = rows(&fixture, LedgerFilter::default()).await;
     assert_eq!(all.iter().map(|row| row.session.as_str()).collect::<Vec<_>>(), ["b"]);
-    let one = LedgerFilter { session: Some(session("a")), ..LedgerFilter::default() };
+    let one = LedgerFilter::default().in_session(&session("a"));
     assert!(fixture.store.calls(&one).await.is_err());
     fixture.close().await;
 }
@@ -106,8 +106,7 @@ async fn the_next_step_of_a_call_that_cannot_be_read_spoils_no_other_job() {
     let [one, refused, two] = waiting;
     assert!(matches!(refused.await, Err(StoreError::Refused { .. })));
     assert!(one.await.is_ok() && two.await.is_ok());
-    let standing =
-        rows(&fixture, LedgerFilter { only_open: true, ..LedgerFilter::default() }).await;
+    let standing = rows(&fixture, LedgerFilter::open_calls()).await;
     assert_eq!(standing[0].state, CallState::Running);
     fixture.close().await;
 }
