@@ -170,7 +170,7 @@ async fn start(
     let awake = admit(slot, context, policy).await?;
     // What an actor before this one began is still on its way to the store, with numbers of its own.
     slot.writes_ended().await;
-    failpoint("opening.loads").await.map_err(unreadable)?;
+    failpoint("wake.loads").await.map_err(unreadable)?;
     let (mut stored, handover) = (load(session, context).await?, slot.handover());
     let mut seen_to = SeenTo::default();
     let abandoned = handover.turn.as_ref();
@@ -181,7 +181,7 @@ async fn start(
     {
         let seen = see_to(open, &stored, abandoned, slot, context).await;
         seen_to = seen.map_err(OpenError::Store)?;
-        failpoint("opening.seen_to").await.map_err(unreadable)?;
+        failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(session, context).await?;
     }
     let SeenTo { mut resumption, has_ended, news } = seen_to;

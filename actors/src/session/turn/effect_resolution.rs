@@ -105,12 +105,12 @@ pub(crate) fn stands(
 
 async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
     let filter = LedgerFilter::call(call);
-    failpoint("resolving.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
+    failpoint("resolve.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
     let rows = context.store.store().calls(&filter).await;
     Ok(rows.map_err(ResolveError::Store)?.pop())
 }
 
 async fn write(context: &RuntimeContext, step: Write) -> Result<(), StoreError> {
     context.store.write(vec![step]).await?;
-    failpoint("resolving.written").await.map_err(|_| StoreError::Silent)
+    failpoint("resolve.written").await.map_err(|_| StoreError::Silent)
 }

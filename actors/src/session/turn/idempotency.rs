@@ -27,7 +27,7 @@ impl SessionState {
         let turns_begun = self.turns_begun;
         let (me, slot, context) = (me.clone(), self.slot.clone(), self.context.clone());
         drop(self.context.tasks.spawn(async move {
-            let found = match failpoint("submitting.finds").await {
+            let found = match failpoint("idempotency.finds").await {
                 Ok(()) => context.store.store().submitted(slot.session(), &key).await,
                 Err(failed) => Err(failed.into()),
             };

@@ -40,13 +40,13 @@ pub(crate) async fn see_to(
 ) -> Result<SeenTo, StoreError> {
     let (session, around) = (slot.session(), &context.around);
     let filter = LedgerFilter::open_calls().in_session(session);
-    failpoint("opening.sees_to").await?;
+    failpoint("wake.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
     let messages = match context.history {
         History::Stored => &*stored.messages,
         History::InMemory => &[],
     };
-    failpoint("opening.plans").await?;
+    failpoint("wake.plans").await?;
     let plan = plan(&Left {
         open: &open,
         messages,

@@ -236,7 +236,7 @@ impl Report {
     /// Waits for the answer, and asks the store where that leaves a doubt.
     async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
         self.result = written.await;
-        if self.result.is_ok() && failpoint("storing.committed").await.is_err() {
+        if self.result.is_ok() && failpoint("persist.committed").await.is_err() {
             self.result = Err(StoreError::Silent);
         }
         self.look().await;
