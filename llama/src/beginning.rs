@@ -82,11 +82,11 @@ impl<T: Clone + PartialEq> Beginning<T> {
 /// The beginnings that were met lately.
 #[derive(Debug)]
 pub(super) struct Beginnings<T> {
-    known: Mutex<VecDeque<Known<T>>>,
+    known: Mutex<VecDeque<MetBeginning<T>>>,
 }
 
 #[derive(Debug)]
-struct Known<T> {
+struct MetBeginning<T> {
     system: Option<Arc<str>>,
     tools: Arc<[ToolSpec]>,
     beginning: Arc<Beginning<T>>,
@@ -141,7 +141,7 @@ impl<T: Clone + PartialEq> Beginnings<T> {
         let beginning = Arc::new(Beginning::of(&chats.unwrap_or_default(), tokenize));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|known| !known.is_of(request));
-        known.push_front(Known {
+        known.push_front(MetBeginning {
             system: request.system.clone(),
             tools: Arc::clone(&request.tools),
             beginning: Arc::clone(&beginning),
@@ -151,7 +151,7 @@ impl<T: Clone + PartialEq> Beginnings<T> {
     }
 }
 
-impl<T> Known<T> {
+impl<T> MetBeginning<T> {
     fn is_of(&self, request: &CompletionRequest) -> bool {
         let has_tools = Arc::ptr_eq(&self.tools, &request.tools) || self.tools == request.tools;
         has_tools && self.system == request.system

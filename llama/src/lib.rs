@@ -57,7 +57,7 @@ pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
 use dialect::CallStyle;
-use engine::{Asked, Job, Refused, Started};
+use engine::{Asked, EngineRequest, Refused, Started};
 use family::Family;
 
 /// A GGUF model that runs inside this process.
@@ -111,7 +111,13 @@ impl LlamaModel {
         let has_begun = Arc::new(AtomicBool::new(false));
         let (reply, mut answer) = oneshot::channel();
         let wanted = [cancel.clone(), stop];
-        let job = Job { request, deltas, cancel: wanted, has_begun: Arc::clone(&has_begun), reply };
+        let job = EngineRequest {
+            request,
+            deltas,
+            cancel: wanted,
+            has_begun: Arc::clone(&has_begun),
+            reply,
+        };
         self.asked.push(job).map_err(|refused| match refused {
             Refused::Full => ModelError::Overloaded { retry_after: None },
             Refused::Closed => ModelError::failed(ModelError::ENGINE_DIED),

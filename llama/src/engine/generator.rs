@@ -7,7 +7,7 @@ use madang_actors::{
 };
 use tracing::warn;
 
-use super::run::Run;
+use super::run::ActiveCompletion;
 use crate::{
     answer::{Answer, Flow},
     beginning::{Beginning, Beginnings, Part},
@@ -171,7 +171,7 @@ impl<'m> Generator<'m> {
     /// Chooses the next token of a completion, and takes with it those that must follow. Gives why it ends, if it does.
     pub(super) fn generate(
         &self,
-        run: &mut Run,
+        run: &mut ActiveCompletion,
         logits: &[f32],
     ) -> Option<Result<FinishReason, ModelError>> {
         let Some(token) = run.answer.choose(logits) else {

@@ -5,7 +5,7 @@ use tracing::debug;
 
 use super::{
     load::Keeps,
-    prefixes::{Known, Prefixes},
+    prefixes::{PrefixMatch, Prefixes},
     scope::Held,
     sequence::Sequence,
     states::{State, States},
@@ -67,14 +67,19 @@ impl<'m> KvContext<'m> {
     }
 
     /// The sequence that knows most of these tokens, and how many.
-    pub(super) fn best(&self, tokens: &[Held]) -> Option<Known> {
+    pub(super) fn best(&self, tokens: &[Held]) -> Option<PrefixMatch> {
         let part = self.held.longest(tokens, |by| self.is_complete(by));
         let whole = self.held.longest_whole(tokens);
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
     /// Lets a sequence hold what another one knows of these tokens, or what it knows of them itself; nothing else.
-    pub(super) fn begin_with(&mut self, sequence: Sequence, best: Known, tokens: &[Held]) -> usize {
+    pub(super) fn begin_with(
+        &mut self,
+        sequence: Sequence,
+        best: PrefixMatch,
+        tokens: &[Held],
+    ) -> usize {
         let own = self.held.common(sequence, tokens);
         if own >= best.tokens && self.cut(sequence, own) {
             return own;
@@ -113,7 +118,7 @@ impl<'m> KvContext<'m> {
     pub(super) fn restore(
         &mut self,
         sequence: Sequence,
-        best: Option<Known>,
+        best: Option<PrefixMatch>,
         chat: &Chat<Held, State>,
         common: usize,
     ) -> Option<usize> {
@@ -129,7 +134,7 @@ impl<'m> KvContext<'m> {
         }
         match best.filter(|_| chat.from > 0) {
             Some(best) => {
-                let best = Known { tokens: chat.from, ..best };
+                let best = PrefixMatch { tokens: chat.from, ..best };
                 let known = self.begin_with(sequence, best, &chat.tokens[..common]);
                 if known < chat.from || !self.cut(sequence, chat.from) {
                     self.clear(self.scratch, 0);

@@ -30,7 +30,7 @@ mod thread;
 
 pub(super) use prompts::{Asked, Refused};
 pub use stats::EngineStats;
-pub(super) use thread::{Job, Started, start};
+pub(super) use thread::{EngineRequest, Started, start};
 
 #[cfg(test)]
 mod tests {

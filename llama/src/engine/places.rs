@@ -6,8 +6,8 @@ use tracing::debug;
 use super::{
     cache::{Cache, Placed, readable},
     plan,
-    prefixes::{Known, Prefixes},
-    run::{Run, Waits},
+    prefixes::{PrefixMatch, Prefixes},
+    run::{ActiveCompletion, WaitReason},
     scope::Held,
     sequence::Sequence,
     stats::EngineStats,
@@ -29,11 +29,11 @@ impl Engine<'_> {
             }
             let known = self.cache.known(&run.tokens);
             let coming = self.coming.longest(readable(&run.tokens), |_| true);
-            let is_awaited = |coming: &Known| {
+            let is_awaited = |coming: &PrefixMatch| {
                 coming.tokens >= known + WAIT_GAIN && self.reads(coming.by, coming.tokens)
             };
-            if let Some(Known { by: reader, tokens }) = coming.filter(is_awaited) {
-                self.runs[at].waits = Waits::ForCommon { reader, tokens };
+            if let Some(PrefixMatch { by: reader, tokens }) = coming.filter(is_awaited) {
+                self.runs[at].waits = WaitReason::ForCommon { reader, tokens };
                 continue;
             }
             let run = &mut self.runs[at];
@@ -45,7 +45,7 @@ impl Engine<'_> {
                 self.stats.prompt_tokens_reused += known as u64;
             }
             run.sequence = Some(sequence);
-            run.waits = Waits::No;
+            run.waits = WaitReason::No;
             run.holds(known);
             if self.cache.keeps_parts() {
                 self.coming.extend(sequence, &run.tokens);
@@ -57,18 +57,19 @@ impl Engine<'_> {
         }
     }
 
-    fn may_place(&self, run: &Run) -> bool {
+    fn may_place(&self, run: &ActiveCompletion) -> bool {
         match run.waits {
-            Waits::No => true,
-            Waits::ForCommon { reader, tokens } => !self.reads(reader, tokens),
+            WaitReason::No => true,
+            WaitReason::ForCommon { reader, tokens } => !self.reads(reader, tokens),
             // The engine lets it go on when another one is over.
-            Waits::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
+            WaitReason::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
         }
     }
 
     /// Whether a prompt is read on this sequence, and is not so far yet.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
-        let reads = |run: &Run| run.sequence == Some(reader) && run.reads && run.held < tokens;
+        let reads =
+            |run: &ActiveCompletion| run.sequence == Some(reader) && run.reads && run.held < tokens;
         self.runs.iter().any(reads)
     }
 
@@ -95,14 +96,14 @@ impl Engine<'_> {
 
 /// A completion gives up its place, and reads again when there is room.
 pub(super) fn give_up(
-    run: &mut Run,
+    run: &mut ActiveCompletion,
     cache: &mut Cache<'_>,
     coming: &mut Prefixes<Held>,
     stats: &mut EngineStats,
 ) {
     debug!(completion = %run.request.id, "a completion gives up its place for others");
     stats.preempted += 1;
-    if let Some(sequence) = run.loses_place(Waits::ForRoom) {
+    if let Some(sequence) = run.loses_place(WaitReason::ForRoom) {
         coming.forget(sequence);
         cache.free(sequence);
     }

@@ -1,22 +1,22 @@
-//! Which tokens the sequences hold, as a tree: where two begin alike they share a run, and branch where they differ.
+//! Which tokens the sequences hold, as a tree: where two begin alike they share a branch, and part where they differ.
 //!
 //! So the sequence that has most of a prompt already is found in as many steps as the prompt has tokens, however many
 //! sequences there are.
 
 use super::sequence::{Sequence, Sequences};
 
-/// What the sequences hold. Invariant: where a sequence ends, a run ends; every run but the root's is held by someone.
+/// What the sequences hold. Invariant: where a sequence ends, a branch ends; every branch but the root's is held by someone.
 #[derive(Debug)]
 pub(super) struct Prefixes<T> {
-    runs: Vec<Run<T>>,
-    /// Places of `runs` that may be used again.
+    branches: Vec<Branch<T>>,
+    /// Places of `branches` that may be used again.
     unused: Vec<usize>,
-    /// The last run of each sequence, and how many tokens it holds in all.
+    /// The last branch of each sequence, and how many tokens it holds in all.
     ends: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
-struct Run<T> {
+struct Branch<T> {
     tokens: Vec<T>,
     holders: Sequences,
     parent: usize,
@@ -25,7 +25,7 @@ struct Run<T> {
 
 /// Where a prompt is known already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct PrefixMatch {
     /// The sequences that hold it.
     pub(super) by: Sequence,
     /// How many of its first tokens.
@@ -36,13 +36,13 @@ const ROOT: usize = 0;
 
 impl<T: Copy + PartialEq> Prefixes<T> {
     pub(super) fn new() -> Self {
-        let root = Run {
+        let root = Branch {
             tokens: Vec::new(),
             holders: Sequences::default(),
             parent: ROOT,
             children: Vec::new(),
         };
-        Self { runs: vec![root], unused: Vec::new(), ends: vec![(ROOT, 0); Sequence::MOST] }
+        Self { branches: vec![root], unused: Vec::new(), ends: vec![(ROOT, 0); Sequence::MOST] }
     }
 
     /// How many tokens a sequence holds.
@@ -56,19 +56,20 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         let mut rest = tokens;
         while let Some(first) = rest.first() {
             if let Some(child) = self.child(at, first) {
-                let common = common(&self.runs[child].tokens, rest);
+                let common = common(&self.branches[child].tokens, rest);
                 self.cut(child, common);
-                self.runs[child].holders.insert(sequence);
+                self.branches[child].holders.insert(sequence);
                 rest = &rest[common..];
                 at = child;
             } else if self.is_own_end(at, sequence) {
-                self.runs[at].tokens.extend_from_slice(rest);
+                self.branches[at].tokens.extend_from_slice(rest);
                 break;
             } else {
                 let holders = Sequences::of(sequence);
-                let run = Run { tokens: rest.to_vec(), holders, parent: at, children: Vec::new() };
-                let new = self.add(run);
-                self.runs[at].children.push(new);
+                let branch =
+                    Branch { tokens: rest.to_vec(), holders, parent: at, children: Vec::new() };
+                let new = self.add(branch);
+                self.branches[at].children.push(new);
                 at = new;
                 break;
             }
@@ -80,8 +81,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     pub(super) fn truncate(&mut self, sequence: Sequence, len: usize) {
         while self.len(sequence) > len {
             let (at, end) = self.ends[sequence.index()];
-            let begin = end - self.runs[at].tokens.len();
-            // Those that end with a run end with its rest when it is cut.
+            let begin = end - self.branches[at].tokens.len();
+            // Those that end with a branch end with its rest when it is cut.
             self.cut(at, len.saturating_sub(begin));
             let (last, _) = self.ends[sequence.index()];
             self.ends[sequence.index()] = (self.leave(last, sequence), begin.max(len));
@@ -94,18 +95,22 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     }
 
     /// The one of those that fit that holds most of the beginning of this prompt.
-    pub(super) fn longest(&self, prompt: &[T], fits: impl Fn(Sequence) -> bool) -> Option<Known> {
+    pub(super) fn longest(
+        &self,
+        prompt: &[T],
+        fits: impl Fn(Sequence) -> bool,
+    ) -> Option<PrefixMatch> {
         let (mut at, mut tokens) = (ROOT, 0);
         let mut best = None;
         while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let run = &self.runs[child];
-            let common = common(&run.tokens, &prompt[tokens..]);
+            let branch = &self.branches[child];
+            let common = common(&branch.tokens, &prompt[tokens..]);
             tokens += common;
             at = child;
             // A sequence that holds more holds this, too.
-            let Some(by) = run.holders.iter().find(|by| fits(*by)) else { break };
-            best = Some(Known { by, tokens });
-            if common < run.tokens.len() {
+            let Some(by) = branch.holders.iter().find(|by| fits(*by)) else { break };
+            best = Some(PrefixMatch { by, tokens });
+            if common < branch.tokens.len() {
                 break;
             }
         }
@@ -113,18 +118,18 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     }
 
     /// The sequence that holds most of the beginning of this prompt and nothing else.
-    pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<Known> {
+    pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<PrefixMatch> {
         let (mut at, mut tokens) = (ROOT, 0);
         let mut best = None;
         while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let run = &self.runs[child];
-            if common(&run.tokens, &prompt[tokens..]) < run.tokens.len() {
+            let branch = &self.branches[child];
+            if common(&branch.tokens, &prompt[tokens..]) < branch.tokens.len() {
                 break;
             }
-            tokens += run.tokens.len();
+            tokens += branch.tokens.len();
             at = child;
-            let ends_here = run.holders.iter().find(|by| self.ends[by.index()].0 == child);
-            best = ends_here.map(|by| Known { by, tokens }).or(best);
+            let ends_here = branch.holders.iter().find(|by| self.ends[by.index()].0 == child);
+            best = ends_here.map(|by| PrefixMatch { by, tokens }).or(best);
         }
         best
     }
@@ -133,14 +138,14 @@ impl<T: Copy + PartialEq> Prefixes<T> {
     pub(super) fn common(&self, sequence: Sequence, prompt: &[T]) -> usize {
         let (mut at, mut tokens) = (ROOT, 0);
         while let Some(child) = prompt.get(tokens).and_then(|next| self.child(at, next)) {
-            let run = &self.runs[child];
-            if !run.holders.contains(sequence) {
+            let branch = &self.branches[child];
+            if !branch.holders.contains(sequence) {
                 break;
             }
-            let common = common(&run.tokens, &prompt[tokens..]);
+            let common = common(&branch.tokens, &prompt[tokens..]);
             tokens += common;
             at = child;
-            if common < run.tokens.len() {
+            if common < branch.tokens.len() {
                 break;
             }
         }
@@ -153,10 +158,12 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         let mut path = Vec::new();
         while at != ROOT {
             path.push(at);
-            at = self.runs[at].parent;
+            at = self.branches[at].parent;
         }
         let mut tokens = Vec::with_capacity(len);
-        tokens.extend(path.iter().rev().flat_map(|run| self.runs[*run].tokens.iter().copied()));
+        tokens.extend(
+            path.iter().rev().flat_map(|branch| self.branches[*branch].tokens.iter().copied()),
+        );
         tokens
     }
 
@@ -165,48 +172,52 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         &self,
         sequence: Sequence,
         fits: impl Fn(Sequence) -> bool,
-    ) -> Option<Known> {
+    ) -> Option<PrefixMatch> {
         let (mut at, mut end) = self.ends[sequence.index()];
         while at != ROOT {
-            let mut others = self.runs[at].holders.iter().filter(|by| *by != sequence);
+            let mut others = self.branches[at].holders.iter().filter(|by| *by != sequence);
             if let Some(by) = others.find(|by| fits(*by)) {
-                return Some(Known { by, tokens: end });
+                return Some(PrefixMatch { by, tokens: end });
             }
-            end -= self.runs[at].tokens.len();
-            at = self.runs[at].parent;
+            end -= self.branches[at].tokens.len();
+            at = self.branches[at].parent;
         }
         None
     }
 
     /// How many tokens these sequences hold together; what they share counts once.
     pub(super) fn distinct(&self, of: Sequences) -> usize {
-        let held = self.runs.iter().filter(|run| run.holders.meet(of));
-        held.map(|run| run.tokens.len()).sum()
+        let held = self.branches.iter().filter(|branch| branch.holders.meet(of));
+        held.map(|branch| branch.tokens.len()).sum()
     }
 
     fn child(&self, of: usize, first: &T) -> Option<usize> {
-        self.runs[of].children.iter().copied().find(|child| self.runs[*child].tokens[0] == *first)
+        self.branches[of]
+            .children
+            .iter()
+            .copied()
+            .find(|child| self.branches[*child].tokens[0] == *first)
     }
 
     fn is_own_end(&self, at: usize, sequence: Sequence) -> bool {
         at != ROOT
-            && self.runs[at].children.is_empty()
-            && self.runs[at].holders == Sequences::of(sequence)
+            && self.branches[at].children.is_empty()
+            && self.branches[at].holders == Sequences::of(sequence)
     }
 
-    /// Cuts a run behind its first so many tokens, if that is inside of it. Those that ended with it end with its rest.
+    /// Cuts a branch behind its first so many tokens, if that is inside of it. Those that ended with it end with its rest.
     fn cut(&mut self, at: usize, len: usize) {
-        if len == 0 || len >= self.runs[at].tokens.len() {
+        if len == 0 || len >= self.branches[at].tokens.len() {
             return;
         }
-        let run = &mut self.runs[at];
-        let tokens = run.tokens.split_off(len);
-        let (holders, children) = (run.holders, std::mem::take(&mut run.children));
-        let rest = self.add(Run { tokens, holders, parent: at, children });
-        for child in self.runs[rest].children.clone() {
-            self.runs[child].parent = rest;
+        let branch = &mut self.branches[at];
+        let tokens = branch.tokens.split_off(len);
+        let (holders, children) = (branch.holders, std::mem::take(&mut branch.children));
+        let rest = self.add(Branch { tokens, holders, parent: at, children });
+        for child in self.branches[rest].children.clone() {
+            self.branches[child].parent = rest;
         }
-        self.runs[at].children.push(rest);
+        self.branches[at].children.push(rest);
         for holder in holders.iter() {
             if self.ends[holder.index()].0 == at {
                 self.ends[holder.index()].0 = rest;
@@ -214,25 +225,25 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         }
     }
 
-    /// A sequence holds this run no more; it is gone if no other does. Gives the run before it.
+    /// A sequence holds this branch no more; it is gone if no other does. Gives the branch before it.
     fn leave(&mut self, at: usize, sequence: Sequence) -> usize {
-        let parent = self.runs[at].parent;
-        self.runs[at].holders.remove(sequence);
-        if self.runs[at].holders.is_empty() {
-            self.runs[parent].children.retain(|child| *child != at);
-            self.runs[at].tokens = Vec::new();
+        let parent = self.branches[at].parent;
+        self.branches[at].holders.remove(sequence);
+        if self.branches[at].holders.is_empty() {
+            self.branches[parent].children.retain(|child| *child != at);
+            self.branches[at].tokens = Vec::new();
             self.unused.push(at);
         }
         parent
     }
 
-    fn add(&mut self, run: Run<T>) -> usize {
+    fn add(&mut self, branch: Branch<T>) -> usize {
         if let Some(at) = self.unused.pop() {
-            self.runs[at] = run;
+            self.branches[at] = branch;
             return at;
         }
-        self.runs.push(run);
-        self.runs.len() - 1
+        self.branches.push(branch);
+        self.branches.len() - 1
     }
 }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     fair::Fair,
     generator::{Generator, Prompt},
-    thread::Job,
+    thread::EngineRequest,
 };
 
 /// So many prompts are written at once: while one user's takes long, another one's is written. They take time from the
@@ -38,7 +38,7 @@ pub(crate) struct Asked {
 
 #[derive(Debug, Default)]
 struct State {
-    fair: Fair<Job>,
+    fair: Fair<EngineRequest>,
     is_closed: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Refused {
 
 /// A completion whose prompt is written, or cannot be.
 pub(super) struct Written {
-    pub(super) job: Job,
+    pub(super) job: EngineRequest,
     pub(super) prompt: Result<Prompt, ModelError>,
 }
 
@@ -64,7 +64,7 @@ impl Asked {
     }
 
     /// Asks for a completion.
-    pub(crate) fn push(&self, job: Job) -> Result<(), Refused> {
+    pub(crate) fn push(&self, job: EngineRequest) -> Result<(), Refused> {
         let mut state = self.state();
         if state.is_closed {
             return Err(Refused::Closed);
@@ -101,7 +101,7 @@ impl Asked {
 
     fn write_by(
         &self,
-        prompt: impl Fn(&Job) -> Result<Prompt, ModelError>,
+        prompt: impl Fn(&EngineRequest) -> Result<Prompt, ModelError>,
         written: &mpsc::Sender<Written>,
     ) {
         let mut state = self.state();
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    fn job(number: u128, user: &str, bytes: usize) -> Job {
+    fn job(number: u128, user: &str, bytes: usize) -> EngineRequest {
         let text = "x".repeat(bytes);
         let request = CompletionRequest {
             id: CompletionId::new(Uuid::from_u128(number)),
@@ -186,7 +186,7 @@ mod tests {
         };
         let (reply, _) = oneshot::channel();
         let (deltas, cancel) = (Deltas::ignored(), Default::default());
-        Job { request, deltas, cancel, has_begun: Arc::default(), reply }
+        EngineRequest { request, deltas, cancel, has_begun: Arc::default(), reply }
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             asked.push(job(number, user, bytes)).unwrap();
         }
         let (written, order) = mpsc::channel();
-        let unwritten = |_: &Job| Err(ModelError::failed("unwritten"));
+        let unwritten = |_: &EngineRequest| Err(ModelError::failed("unwritten"));
         let order: Vec<_> = thread::scope(|scope| {
             scope.spawn(|| asked.write_by(unwritten, &written));
             let next = || order.recv().unwrap().job.request.id;

@@ -16,7 +16,7 @@ use super::{
 use crate::answer::Answer;
 
 /// A completion that runs.
-pub(super) struct Run {
+pub(super) struct ActiveCompletion {
     pub(super) request: CompletionRequest,
     /// Whose chat it goes on with.
     pub(super) owner: Owner,
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) held: usize,
     /// None while it waits for a place, or for what another one reads.
     pub(super) sequence: Option<Sequence>,
-    pub(super) waits: Waits,
+    pub(super) waits: WaitReason,
     pub(super) context: ContextKind,
     /// It reads, instead of generating.
     pub(super) reads: bool,
@@ -49,7 +49,7 @@ pub(super) struct Run {
 
 /// What a completion without a sequence waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waits {
+pub(super) enum WaitReason {
     /// Nothing: it takes the next free sequence.
     No,
     /// Another one reads what both begin with; as soon as that holds so many tokens, they are shared.
@@ -70,7 +70,7 @@ pub(super) enum ContextKind {
     Prefill,
 }
 
-impl Run {
+impl ActiveCompletion {
     pub(super) fn is_unwanted(&self) -> bool {
         self.cancel.iter().any(CancellationToken::is_cancelled)
     }
@@ -107,7 +107,7 @@ impl Run {
     }
 
     /// It gives up its place. All its tokens are read again when it has one.
-    pub(super) fn loses_place(&mut self, waits: Waits) -> Option<Sequence> {
+    pub(super) fn loses_place(&mut self, waits: WaitReason) -> Option<Sequence> {
         self.held = 0;
         self.reads = true;
         self.waits = waits;

@@ -23,7 +23,7 @@ use super::{
     prefill_worker::PrefillWorker,
     prefixes::Prefixes,
     prompts::{PANIC, Written},
-    run::{ContextKind, Run, Waits},
+    run::{ActiveCompletion, ContextKind, WaitReason},
     scope::{Held, Scopes},
     stats::EngineStats,
     thread::Reply,
@@ -35,7 +35,7 @@ pub(super) struct Engine<'m> {
     scopes: Scopes,
     pub(super) cache: Cache<'m>,
     /// In the order in which they began.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ActiveCompletion>,
     /// The prompts that are being read.
     pub(super) coming: Prefixes<Held>,
     batch: LlamaBatch<'static>,
@@ -114,14 +114,14 @@ impl<'m> Engine<'m> {
 
     /// Writes a prompt and begins its completion.
     #[cfg(test)]
-    pub(super) fn begin(&mut self, job: super::thread::Job) {
+    pub(super) fn begin(&mut self, job: super::thread::EngineRequest) {
         let prompt = super::prompts::prompt(&self.generator, &job.request, &job.cancel);
         self.begin_written(Written { job, prompt });
     }
 
     /// Begins a completion.
     pub(super) fn begin_written(&mut self, Written { job, prompt }: Written) {
-        let super::thread::Job { request, deltas, cancel, reply, .. } = job;
+        let super::thread::EngineRequest { request, deltas, cancel, reply, .. } = job;
         if cancel.iter().any(CancellationToken::is_cancelled) {
             return tell(reply, Err(ModelError::Cancelled { usage: Usage::default() }));
         }
@@ -132,7 +132,7 @@ impl<'m> Engine<'m> {
         self.stats.completions += 1;
         let owner = self.scopes.owner(&request.user, &request.session);
         let tokens = self.scopes.prompt(&prompt.tokens, prompt.beginning, owner.user);
-        self.runs.push(Run {
+        self.runs.push(ActiveCompletion {
             request,
             owner,
             deltas,
@@ -144,7 +144,7 @@ impl<'m> Engine<'m> {
             tokens,
             held: 0,
             sequence: None,
-            waits: Waits::No,
+            waits: WaitReason::No,
             context: ContextKind::Main,
             reads: true,
             last_served: self.stats.decodes,
@@ -190,7 +190,7 @@ impl<'m> Engine<'m> {
             let tokens = match kind {
                 Kind::Streams => self.bounds.batch(),
                 Kind::Prompts => {
-                    let generates = |run: &&Run| run.sequence.is_some() && !run.reads;
+                    let generates = |run: &&ActiveCompletion| run.sequence.is_some() && !run.reads;
                     let streams = self.runs.iter().filter(generates).count();
                     self.prefill_budget.prompt_tokens(streams, self.bounds.prompt_tokens)
                 }
@@ -286,11 +286,12 @@ impl<'m> Engine<'m> {
         if self.runs.iter().all(|run| run.end.is_none()) {
             return;
         }
-        let (ended, running) =
-            std::mem::take(&mut self.runs).into_iter().partition(|run: &Run| run.end.is_some());
+        let (ended, running) = std::mem::take(&mut self.runs)
+            .into_iter()
+            .partition(|run: &ActiveCompletion| run.end.is_some());
         self.runs = running;
-        let ended: Vec<Run> = ended;
-        for Run { sequence, end, owner, context, .. } in &ended {
+        let ended: Vec<ActiveCompletion> = ended;
+        for ActiveCompletion { sequence, end, owner, context, .. } in &ended {
             let Some(sequence) = *sequence else { continue };
             self.coming.forget(sequence);
             if *context == ContextKind::Streams
@@ -308,14 +309,14 @@ impl<'m> Engine<'m> {
         }
         // An answered asker may ask at once what was done.
         self.publish();
-        for Run { end, answer, usage, reply, left_out, .. } in ended {
+        for ActiveCompletion { end, answer, usage, reply, left_out, .. } in ended {
             if let Some(end) = end {
                 let completion = end.and_then(|finish| answer.into_completion(finish, usage));
                 tell(reply, completion.map(|said| Completion { left_out, ..said }));
             }
         }
-        for run in self.runs.iter_mut().filter(|run| run.waits == Waits::ForRoom) {
-            run.waits = Waits::No;
+        for run in self.runs.iter_mut().filter(|run| run.waits == WaitReason::ForRoom) {
+            run.waits = WaitReason::No;
         }
     }
 }
@@ -329,7 +330,12 @@ fn here<'e, 'm>(
 }
 
 /// Writes what the plan says into a batch, of completions whose sequences hold so many tokens by then.
-pub(super) fn fill(batch: &mut LlamaBatch<'_>, runs: &[Run], held: &[usize], shares: &[Share]) {
+pub(super) fn fill(
+    batch: &mut LlamaBatch<'_>,
+    runs: &[ActiveCompletion],
+    held: &[usize],
+    shares: &[Share],
+) {
     batch.clear();
     for share in shares {
         let run = &runs[share.run];

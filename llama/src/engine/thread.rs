@@ -40,7 +40,7 @@ use crate::{
 
 /// A completion to generate.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct EngineRequest {
     pub(crate) request: CompletionRequest,
     pub(crate) deltas: Deltas,
     /// Cancelled when it is not wanted any more: by its asker, or because its future or the model was dropped.

@@ -29,7 +29,7 @@ use super::*;
 
 /// What was said, and in how many decode steps.
 #[derive(Debug)]
-struct Run {
+struct Measured {
     completion: Completion,
     steps: usize,
 }
@@ -57,7 +57,7 @@ impl<'m> Bench<'m> {
     }
 
     /// A decode loop with nothing else, with forced tokens or without.
-    fn run(&self, question: &str, is_forced: bool) -> Run {
+    fn run(&self, question: &str, is_forced: bool) -> Measured {
         let params = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(1_024))
             .with_n_batch(512)
@@ -107,7 +107,7 @@ impl<'m> Bench<'m> {
         }
         answer.finish(false, &deltas);
         let completion = answer.into_completion(FinishReason::Stop, Usage::default()).unwrap();
-        Run { completion, steps }
+        Measured { completion, steps }
     }
 }
 

@@ -12,7 +12,7 @@ use llama_cpp_2::{DecodeError, llama_batch::LlamaBatch};
 use tracing::error;
 
 use super::{kv_context::KvContext, load::Keeps, sequence::Sequence, states::States};
-use thread::{Decoded, Done, Lent, Order};
+use thread::{Decoded, Lent, Order, WorkerReply};
 
 pub(super) use thread::{Make, ThreadHandle, channel};
 pub(super) use when::Room;
@@ -119,8 +119,8 @@ impl<'m> PrefillWorker<'m> {
             Stage::Together | Stage::Split => return self.reader.is_some().then_some(true),
         }
         match self.thread.look().ok()? {
-            None | Some(Done::Decoded(_)) => Some(false),
-            Some(Done::Made(made)) => {
+            None | Some(WorkerReply::Decoded(_)) => Some(false),
+            Some(WorkerReply::Made(made)) => {
                 let [streams, kv] = made?;
                 self.streams = Some(streams);
                 let batches = (0..ahead(kv.keeps())).map(|_| LlamaBatch::new(self.piece, 1));
@@ -145,8 +145,8 @@ impl<'m> PrefillWorker<'m> {
         }
         let done = if waits { self.thread.wait().map(Some) } else { self.thread.look() };
         let heard = match done {
-            Ok(None | Some(Done::Made(_))) => return Heard::Nothing,
-            Ok(Some(Done::Decoded(Decoded { lent, count, result }))) => {
+            Ok(None | Some(WorkerReply::Made(_))) => return Heard::Nothing,
+            Ok(Some(WorkerReply::Decoded(Decoded { lent, count, result }))) => {
                 self.pieces.retain(|piece| piece.batch < count);
                 let heard = match result {
                     Ok(()) => Heard::Read,

@@ -38,7 +38,7 @@ pub(super) enum Order<'m> {
     Decode(Lent<'m>),
 }
 
-pub(super) enum Done<'m> {
+pub(super) enum WorkerReply<'m> {
     /// The contexts for those that generate and for prompts; `None` if there is no memory for them.
     Made(Option<[KvContext<'m>; 2]>),
     Decoded(Decoded<'m>),
@@ -47,7 +47,7 @@ pub(super) enum Done<'m> {
 /// How to reach the thread, which ends when this is dropped, after the batch at hand.
 pub(in super::super) struct ThreadHandle<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
-    done: mpsc::Receiver<Done<'m>>,
+    done: mpsc::Receiver<WorkerReply<'m>>,
     /// Set when the context is wanted before all is decoded.
     is_wanted: Arc<AtomicBool>,
 }
@@ -55,7 +55,7 @@ pub(in super::super) struct ThreadHandle<'m> {
 /// What the thread works with.
 pub(in super::super) struct Work<'m> {
     orders: mpsc::Receiver<Order<'m>>,
-    done: mpsc::SyncSender<Done<'m>>,
+    done: mpsc::SyncSender<WorkerReply<'m>>,
     is_wanted: Arc<AtomicBool>,
 }
 
@@ -88,8 +88,8 @@ impl<'m> Work<'m> {
     pub(super) fn does_one(&self, weights: &'m Weights, make: Make) -> bool {
         let Ok(order) = self.orders.recv() else { return false };
         let done = match order {
-            Order::Make => Done::Made(made(weights, make)),
-            Order::Decode(lent) => Done::Decoded(self.decode(lent)),
+            Order::Make => WorkerReply::Made(made(weights, make)),
+            Order::Decode(lent) => WorkerReply::Decoded(self.decode(lent)),
         };
         self.done.send(done).is_ok()
     }
@@ -140,7 +140,7 @@ impl<'m> ThreadHandle<'m> {
     ///
     /// # Errors
     /// If the thread has died.
-    pub(super) fn wait(&self) -> Result<Done<'m>, mpsc::RecvError> {
+    pub(super) fn wait(&self) -> Result<WorkerReply<'m>, mpsc::RecvError> {
         self.done.recv()
     }
 
@@ -148,7 +148,7 @@ impl<'m> ThreadHandle<'m> {
     ///
     /// # Errors
     /// If the thread has died.
-    pub(super) fn look(&self) -> Result<Option<Done<'m>>, mpsc::RecvError> {
+    pub(super) fn look(&self) -> Result<Option<WorkerReply<'m>>, mpsc::RecvError> {
         match self.done.try_recv() {
             Ok(done) => Ok(Some(done)),
             Err(mpsc::TryRecvError::Empty) => Ok(None),

@@ -9,7 +9,7 @@ use super::{
         places::give_up,
         plan::{self, DecodeRequest, Share},
         prefixes::Prefixes,
-        run::{ContextKind, Run, Waits},
+        run::{ActiveCompletion, ContextKind, WaitReason},
         scope::Held,
         sequence::{Sequence, Sequences},
         states::States,
@@ -153,7 +153,7 @@ impl Engine<'_> {
     fn read_on(&mut self) -> bool {
         let Self { runs, prefill_worker: Some(worker), .. } = self else { return false };
         let Some(mut lent) = worker.reader.take() else { return false };
-        let request = |(at, run): (usize, &Run)| {
+        let request = |(at, run): (usize, &ActiveCompletion)| {
             let request = run.decode_request(at).filter(|_| run.context == ContextKind::Prefill)?;
             Some(DecodeRequest { tokens: run.unread(), ..request })
         };
@@ -165,7 +165,7 @@ impl Engine<'_> {
             fill(batch, runs, &held, shares);
             for Share { run, tokens } in shares.iter().copied() {
                 held[run] += tokens;
-                let Run { began, sequence, .. } = runs[run];
+                let ActiveCompletion { began, sequence, .. } = runs[run];
                 let sequence = sequence.expect("a run without a sequence asks for nothing");
                 worker.pieces.push(Piece { batch: number, began, sequence, tokens });
             }
@@ -210,18 +210,18 @@ impl Engine<'_> {
 
 impl PrefillWorker<'_> {
     /// Whether a chat wants to move to the context of prompts, begin with what was read there, or has left it.
-    fn is_awaited(&self, runs: &[Run]) -> bool {
+    fn is_awaited(&self, runs: &[ActiveCompletion]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
-            Waits::No => run.context == ContextKind::Main && run.sequence.is_some(),
+            WaitReason::No => run.context == ContextKind::Main && run.sequence.is_some(),
             // Where what is read already is enough, not only what is to come.
-            Waits::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
-            Waits::ForRoom => false,
+            WaitReason::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
+            WaitReason::ForRoom => false,
         }) || self.pieces.iter().any(is_over)
     }
 
     /// Whether so many tokens of a prompt are read with what the worker was given.
-    fn is_read_soon(&self, runs: &[Run], reader: Sequence, tokens: usize) -> bool {
+    fn is_read_soon(&self, runs: &[ActiveCompletion], reader: Sequence, tokens: usize) -> bool {
         let given = self.pieces.iter().filter(|piece| piece.sequence == reader);
         let given: usize = given.map(|piece| piece.tokens).sum();
         runs.iter().any(|run| run.sequence == Some(reader) && run.held + given >= tokens)
@@ -231,7 +231,7 @@ impl PrefillWorker<'_> {
 /// Lets the main context hold what a completion holds elsewhere. Where it has no room for it, not even without those
 /// that rest, the completion gives up its place.
 fn return_to_main(
-    run: &mut Run,
+    run: &mut ActiveCompletion,
     from: &mut KvContext<'_>,
     cache: &mut Cache<'_>,
     coming: &mut Prefixes<Held>,

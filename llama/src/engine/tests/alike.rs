@@ -21,7 +21,7 @@ use crate::{
         generator::Generator,
         load::{self, Shape},
         steps::{Bounds, Engine},
-        thread::Job,
+        thread::EngineRequest,
     },
     gguf::Gguf,
     source::ModelFile,
@@ -101,7 +101,13 @@ fn complete(
         {
             let (reply, _) = oneshot::channel();
             let (deltas, cancel) = (Deltas::ignored(), Default::default());
-            engine.begin(Job { request, deltas, cancel, has_begun: Arc::default(), reply });
+            engine.begin(EngineRequest {
+                request,
+                deltas,
+                cancel,
+                has_begun: Arc::default(),
+                reply,
+            });
         }
         if engine.is_idle() {
             return said;

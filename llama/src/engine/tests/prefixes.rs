@@ -29,7 +29,7 @@ fn the_sequence_that_holds_most_of_a_prompt_is_found() {
     assert_eq!(longest(&tree, "other"), Some((2, 5)));
     assert_eq!(longest(&tree, "unheard of"), None);
     let but_first = tree.longest(b"system tools help", |by| by.index() > 0);
-    assert_eq!(but_first, Some(Known { by: sequence(1), tokens: 13 }));
+    assert_eq!(but_first, Some(PrefixMatch { by: sequence(1), tokens: 13 }));
     assert_eq!(tree.longest(b"other", |by| by.index() < 2), None);
 }
 
@@ -137,6 +137,6 @@ proptest! {
         for at in 0..4 {
             tree.forget(sequence(at));
         }
-        prop_assert_eq!(tree.runs.len(), tree.unused.len() + 1, "nothing stays behind");
+        prop_assert_eq!(tree.branches.len(), tree.unused.len() + 1, "nothing stays behind");
     }
 }

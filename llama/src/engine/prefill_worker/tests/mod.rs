@@ -28,7 +28,7 @@ use crate::{
         stats::EngineStats,
         steps::{Bounds, Engine},
         tests::listening::listen,
-        thread::Job,
+        thread::EngineRequest,
     },
     gguf::Gguf,
     source::ModelFile,
@@ -138,7 +138,13 @@ impl Asked {
         let (cancel, (reply, answer)) = (CancellationToken::new(), oneshot::channel());
         let wanted = [cancel.clone(), CancellationToken::new()];
         let deltas = Deltas::ignored();
-        engine.begin(Job { request, deltas, cancel: wanted, has_begun: Arc::default(), reply });
+        engine.begin(EngineRequest {
+            request,
+            deltas,
+            cancel: wanted,
+            has_begun: Arc::default(),
+            reply,
+        });
         Self { cancel, answer }
     }
 
