@@ -21,19 +21,22 @@ use crate::{
 };
 
 /// Asks in a turn that outlives its screen.
-async fn asks_to_finish(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> oneshot::Receiver<TurnEnd> {
+async fn asks_to_finish(
+    runtime: &TestRuntime,
+    slot: &Arc<SessionSlot>,
+) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let (asker, on_dismiss, locale) = (Asker::Person, OnDismiss::Finish, Locale::En);
     let options = TurnOptions { asker, locale, on_dismiss, ..TurnOptions::default() };
-    let bytes = yard.tree.around.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
-    yard.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
+    let bytes = runtime.tree.around.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
+    runtime.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
     in_time(beginning).await.unwrap().unwrap();
     end
 }
 
-async fn dismisses(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
+async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, dismissed) = oneshot::channel();
-    yard.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { reply });
     in_time(dismissed).await.unwrap().unwrap();
 }
 
@@ -51,10 +54,10 @@ async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_no
     let limits = Limits { max_calls_per_completion: 2, ..Limits::default() };
     let tool = FakeTool::write("note");
     let runs = tool.runs();
-    let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand_with(limits, [tool]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["note"; 5]));
     let completion = script.next().await;
     let read = envelopes(&completion.request().messages);
@@ -64,7 +67,7 @@ async fn each_call_beyond_the_bound_is_recorded_and_told_as_an_error_and_runs_no
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert_eq!(probe.lines().matches("too_many_calls").count(), 3, "{}", probe.lines());
-    assert_eq!((runs.count(), yard.at_rest().await.len()), (2, 5));
+    assert_eq!((runs.count(), runtime.at_rest().await.len()), (2, 5));
 }
 
 #[tokio::test]
@@ -72,10 +75,10 @@ async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
     let limits = Limits { max_arguments_bytes: 2_000, ..Limits::default() };
     let tool = FakeTool::write("note");
     let runs = tool.runs();
-    let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand_with(limits, [tool]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let mut asked = calling("", &["note", &"n".repeat(9_000)]);
     // Whole it is JSON, and a part of it would be too.
     asked.tool_calls[0].arguments = format!("{{}}{}", " ".repeat(3 << 20)).into();
@@ -89,7 +92,7 @@ async fn of_arguments_that_are_too_long_the_beginning_is_stored_and_told() {
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(probe.lines().len() < 20_000, "{}", probe.lines().len());
-    let rows = yard.at_rest().await;
+    let rows = runtime.at_rest().await;
     assert_eq!((runs.count(), rows.len()), (0, 2));
     for row in &rows {
         assert!(row.raw_arguments.len() < 2_000 && row.name.len() < 2_000);
@@ -104,8 +107,8 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     let gate = Gate::new();
     let tool = FakeTool::write("note").gate(&gate);
     let runs = tool.runs();
-    let (yard, mut script) = by_hand_with(limits, [tool]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand_with(limits, [tool]).await;
+    let slot = runtime.slot("s").await;
     let mut reads = slot.feed().subscribe();
     // As a process leaves it that ends before the first of three calls begins.
     let (session, turn, at) =
@@ -132,8 +135,8 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
         let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
         Write::Call { session, call, at, transition: proposed }
     }));
-    yard.tree.store.write(left).await.unwrap();
-    yard.state(&slot).await;
+    runtime.tree.store.write(left).await.unwrap();
+    runtime.state(&slot).await;
     in_time(gate.arrived(1)).await;
     let told: Vec<_> = std::iter::from_fn(|| reads.try_next()).collect();
     let Some(StreamItem::Event(resumed)) = told.first() else { panic!("{told:?}") };
@@ -154,13 +157,13 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
         let ((model, mut script), gate) = (model_pair(), Gate::new());
         let (one, two) = (FakeTool::write("one").gate(&gate), FakeTool::write("two"));
         let runs = (one.runs(), two.runs());
-        let yard =
+        let runtime =
             TestRuntime::keeping(History::InMemory, Limits::default(), model, [one, two]).await;
-        let slot = yard.slot("s").await;
-        let _end = asks_to_finish(&yard, &slot).await;
+        let slot = runtime.slot("s").await;
+        let _end = asks_to_finish(&runtime, &slot).await;
         script.next().await.finish(calling("", &["one", "two", "two"]));
         in_time(gate.arrived(1)).await;
-        let closed = yard.context.closing.clone();
+        let closed = runtime.context.closing.clone();
         if is_asked_to_close {
             let (reply, closes) = oneshot::channel();
             closed.cancel();
@@ -171,7 +174,7 @@ async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlive
             closed.cancel();
             gate.open();
         }
-        let rows = yard.at_rest().await;
+        let rows = runtime.at_rest().await;
         let reasons: Vec<_> =
             rows.iter().map(|row| row.outcome.as_ref().unwrap().is_ok()).collect();
         assert_eq!((runs.0.count(), runs.1.count()), (1, 0));
@@ -184,18 +187,18 @@ async fn what_waits_for_its_place_does_not_begin_behind_the_end_of_a_session_tha
     let ((model, mut script), gate) = (model_pair(), Gate::new());
     let tool = FakeTool::read("look").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();
-    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
-    let slot = yard.slot("s").await;
+    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let _end = asks_to_finish(&yard, &slot).await;
+    let _end = asks_to_finish(&runtime, &slot).await;
     script.next().await.finish(calling("", &["look", "look"]));
     in_time(gate.arrived(1)).await;
     slot.awake().unwrap().kill();
     probe.until_turns_ended(1).await;
     gate.open();
-    assert_eq!(words(&yard, &slot).await, ["go", "look None Discarded", "look None Shown"]);
+    assert_eq!(words(&runtime, &slot).await, ["go", "look None Discarded", "look None Shown"]);
     assert_eq!(runs.count(), 1);
-    let rows = yard.at_rest().await;
+    let rows = runtime.at_rest().await;
     let withdrawn = rows[1].outcome.as_ref().unwrap().to_string();
     assert_eq!(withdrawn, "the turn ended before this began, so it was not run");
 }
@@ -237,28 +240,28 @@ async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told
     let spec = ToolSpec::new("post", "Posts.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Write);
     let tool = Looks { spec, told: told.clone(), gate: gate.clone() };
-    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
-    let slot = yard.slot("s").await;
-    let end = asks_to_finish(&yard, &slot).await;
+    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, [tool]).await;
+    let slot = runtime.slot("s").await;
+    let end = asks_to_finish(&runtime, &slot).await;
     // The second of these is asked for before the dismissal, and begins behind it.
     script.next().await.finish(calling("", &["post", "post"]));
     in_time(gate.arrived(1)).await;
-    dismisses(&yard, &slot).await;
+    dismisses(&runtime, &slot).await;
     gate.open();
     script.next().await.finish(calling("", &["post"]));
     script.next().await.say("Done.");
     in_time(end).await.unwrap();
     assert_eq!(*told.lock().unwrap(), [false, true, false, false, false, false]);
-    let results: Vec<_> = yard.at_rest().await.iter().map(|row| row.result).collect();
+    let results: Vec<_> = runtime.at_rest().await.iter().map(|row| row.result).collect();
     let expected = [CallResult::Discarded, CallResult::Shown, CallResult::Shown];
     assert_eq!(results, expected.map(Some), "what counts is told that it does");
 }
 
 #[tokio::test]
 async fn a_model_that_counts_to_the_end_of_the_numbers_ends_no_turn() {
-    let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand([FakeTool::read("look")]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     let most = u32::MAX;
     let usage = Usage { prompt_tokens: most, cached_tokens: most - 1, completion_tokens: 1 };
     script.next().await.finish(Completion { usage, ..calling("", &["look"]) });
@@ -270,34 +273,35 @@ async fn a_model_that_counts_to_the_end_of_the_numbers_ends_no_turn() {
 
 #[tokio::test]
 async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
-    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
     let arguments = question.arguments.clone();
-    yard.answer(&question, Decision::Edit { arguments }).await.unwrap();
+    runtime.answer(&question, Decision::Edit { arguments }).await.unwrap();
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
     probe.until_turns_ended(1).await;
     assert!(probe.lines().contains("answered Approve\n"), "{}", probe.lines());
-    let call = yard.at_rest().await.pop().unwrap();
+    let call = runtime.at_rest().await.pop().unwrap();
     assert_eq!((call.approval, call.asked), (Some(crate::protocol::Approval::Once), None));
 }
 
 #[tokio::test]
 async fn what_is_told_of_several_calls_at_once_is_what_is_stored() {
-    let (yard, mut script) = by_hand([FakeTool::write("note")]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let (runtime, mut script) = by_hand([FakeTool::write("note")]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
     completion.finish(calling("Noting.", &["note", "note", "gone"]));
     script.next().await.say("Noted.");
     in_time(end).await.unwrap();
-    let told = yard.state(&slot).await.messages;
-    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
+    let told = runtime.state(&slot).await.messages;
+    let stored =
+        crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(told, stored.messages);
-    let direct = yard.call("note", "{}").await;
+    let direct = runtime.call("note", "{}").await;
     assert_eq!(kind(&direct), "ok, Committed");
 }

@@ -11,36 +11,36 @@ use crate::{
 };
 
 fn clears(
-    yard: &TestRuntime,
+    runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
 ) -> oneshot::Receiver<Result<(), ClearError>> {
     let (reply, cleared) = oneshot::channel();
-    yard.send(slot, SessionMsg::Clear { reply });
+    runtime.send(slot, SessionMsg::Clear { reply });
     cleared
 }
 
 #[tokio::test]
 async fn while_a_turn_runs_nothing_is_cleared() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "hi").await.unwrap();
-    let refused = in_time(clears(&yard, &slot)).await.unwrap();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
+    let refused = in_time(clears(&runtime, &slot)).await.unwrap();
     assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
-    in_time(clears(&yard, &slot)).await.unwrap().unwrap();
-    assert!(words(&yard, &slot).await.is_empty());
+    assert_eq!(words(&runtime, &slot).await, ["hi", "Hello."]);
+    in_time(clears(&runtime, &slot)).await.unwrap().unwrap();
+    assert!(words(&runtime, &slot).await.is_empty());
 }
 
 #[tokio::test]
 async fn while_the_chat_is_being_cleared_nobody_else_clears_it() {
-    let (yard, _script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let paused = yard.store.pause().await;
-    let first = clears(&yard, &slot);
-    let refused = in_time(clears(&yard, &slot)).await.unwrap();
+    let (runtime, _script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let paused = runtime.store.pause().await;
+    let first = clears(&runtime, &slot);
+    let refused = in_time(clears(&runtime, &slot)).await.unwrap();
     assert!(matches!(refused, Err(ClearError::Busy)), "{refused:?}");
     drop(paused);
     in_time(first).await.unwrap().unwrap();

@@ -20,13 +20,13 @@ fn closes(slot: &SessionSlot) -> oneshot::Receiver<()> {
 #[tokio::test]
 async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     let gate = Gate::new();
-    let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+    let slot = runtime.slot("s").await;
     let mut reads = slot.feed().subscribe();
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "mail"]));
     in_time(gate.arrived(1)).await;
-    yard.context.closing.cancel();
+    runtime.context.closing.cancel();
     let closes = closes(&slot);
     gate.open();
     in_time(closes).await.expect("it ends in order");
@@ -40,18 +40,18 @@ async fn it_waits_for_the_calls_that_run_and_tells_how_they_ended() {
     let is_end = |kind: &EventKind| matches!(kind, EventKind::ToolCallEnded { record } if record.result == CallResult::Shown);
     assert_eq!(told.filter(is_end).count(), 1, "the other is left to the next start");
     assert!(in_time(end).await.is_err(), "and so is the turn");
-    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+    let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
 }
 
 #[tokio::test]
 async fn it_finishes_the_clearing_that_is_on_its_way() {
-    let (yard, _script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let paused = yard.store.pause().await;
+    let (runtime, _script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let paused = runtime.store.pause().await;
     let (reply, cleared) = oneshot::channel();
-    yard.send(&slot, SessionMsg::Clear { reply });
+    runtime.send(&slot, SessionMsg::Clear { reply });
     let mut closes = closes(&slot);
     for _ in 0..100 {
         tokio::task::yield_now().await; // time enough to end, if it did not wait

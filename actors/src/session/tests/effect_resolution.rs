@@ -17,12 +17,12 @@ use crate::{
 };
 
 async fn resolves(
-    yard: &TestRuntime,
+    runtime: &TestRuntime,
     slot: &SessionSlot,
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), ResolveError> {
-    in_time(resolve(slot, &yard.context, Locale::En, call, resolution)).await
+    in_time(resolve(slot, &runtime.context, Locale::En, call, resolution)).await
 }
 
 /// What the model reads of the calls before it.
@@ -53,27 +53,27 @@ async fn with_an_unknown_effect(limits: Limits) -> (TestRuntime, Arc<SessionSlot
         ScriptedCompletion::call("mail", &serde_json::json!({})),
         ScriptedCompletion::text("Who knows."),
     ]);
-    let yard = TestRuntime::with(limits, model, [torn()]).await;
-    let slot = yard.slot("s").await;
-    in_time(yard.ask(&slot, "go").await.unwrap()).await.unwrap();
-    let row = yard.ledger().await.remove(0);
+    let runtime = TestRuntime::with(limits, model, [torn()]).await;
+    let slot = runtime.slot("s").await;
+    in_time(runtime.ask(&slot, "go").await.unwrap()).await.unwrap();
+    let row = runtime.ledger().await.remove(0);
     assert_eq!(row.effect, Some(Effect::Unknown));
-    (yard, slot, row)
+    (runtime, slot, row)
 }
 
 #[tokio::test]
 async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_same_turn() {
     let gate = Gate::new();
     let mail = FakeTool::write("mail").with_spec(|spec| spec.timeout(Duration::from_millis(20)));
-    let (yard, mut script) = by_hand([mail.gate(&gate), FakeTool::read("look")]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([mail.gate(&gate), FakeTool::read("look")]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let completion = script.next().await;
     assert!(envelopes(completion.request()).contains("It may have taken effect."));
-    let call = yard.ledger().await[0].call;
-    let early = resolves(&yard, &slot, call, EffectResolution::DidNot).await;
+    let call = runtime.ledger().await[0].call;
+    let early = resolves(&runtime, &slot, call, EffectResolution::DidNot).await;
     assert!(matches!(early, Err(ResolveError::StillRuns)), "{early:?}");
 
     gate.open();
@@ -86,111 +86,111 @@ async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_s
     assert!(told.contains(known), "{told}");
     completion.say("It was sent.");
     in_time(end).await.unwrap();
-    let late = resolves(&yard, &slot, call, EffectResolution::DidNot).await;
+    let late = resolves(&runtime, &slot, call, EffectResolution::DidNot).await;
     assert!(
         matches!(late, Err(ResolveError::NotUnknown { effect: Some(Effect::Committed) })),
         "{late:?}"
     );
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn what_a_person_found_out_is_told_to_the_model_in_the_next_turn_and_to_subscribers() {
-    let (yard, mut script) = by_hand([torn()]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let (runtime, mut script) = by_hand([torn()]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("Who knows.");
     in_time(end).await.unwrap();
     let mut probe = Probe::new(slot.feed().subscribe());
-    let call = yard.ledger().await[0].call;
-    resolves(&yard, &slot, call, EffectResolution::DidNot).await.unwrap();
+    let call = runtime.ledger().await[0].call;
+    resolves(&runtime, &slot, call, EffectResolution::DidNot).await.unwrap();
     let by = ResolvedBy::Person { user: kim() };
     let resolved = until_resolved(&mut probe).await;
     assert_eq!((resolved.resolution, &resolved.by), (EffectResolution::DidNot, &by));
     assert_eq!(probe.lines(), "resolved mail: it is known now that it did not take effect.");
 
-    let end = yard.ask(&slot, "and now?").await.unwrap();
+    let end = runtime.ask(&slot, "and now?").await.unwrap();
     let completion = script.next().await;
     let told = envelopes(completion.request());
     assert!(told.contains("mail: it is known now that it did not take effect."), "{told}");
     completion.say("I try again.");
     in_time(end).await.unwrap();
-    let row = yard.at_rest().await.remove(0);
+    let row = runtime.at_rest().await.remove(0);
     assert_eq!((row.effect, row.resolved_by), (Some(Effect::None), Some(by)));
 }
 
 #[tokio::test]
 async fn a_session_that_sleeps_is_resolved_in_its_sleep_and_knows_when_it_wakes() {
     let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
-    let (yard, slot, row) = with_an_unknown_effect(limits).await;
+    let (runtime, slot, row) = with_an_unknown_effect(limits).await;
     in_time(asleep(&slot)).await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    resolves(&yard, &slot, row.call, EffectResolution::TookEffect).await.unwrap();
+    resolves(&runtime, &slot, row.call, EffectResolution::TookEffect).await.unwrap();
     assert_eq!(until_resolved(&mut probe).await.call, row.call);
     assert!(slot.awake().is_none(), "nobody had to wake it");
-    let messages = yard.state(&slot).await.messages;
-    let entry = yard.ledger().await[0].entry().unwrap();
+    let messages = runtime.state(&slot).await.messages;
+    let entry = runtime.ledger().await[0].entry().unwrap();
     assert!(messages.contains(&entry), "{messages:?}");
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn a_resolution_that_cannot_be_is_refused_with_its_reason_and_changes_nothing() {
-    let (yard, slot, row) = with_an_unknown_effect(Limits::default()).await;
+    let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
     let resolution = EffectResolution::TookEffect;
     let nobodys = CallId::new(Uuid::from_u128(1));
-    let refused = resolves(&yard, &slot, nobodys, resolution).await;
+    let refused = resolves(&runtime, &slot, nobodys, resolution).await;
     assert!(matches!(refused, Err(ResolveError::UnknownCall(call)) if call == nobodys));
-    let other = yard.slot("other").await;
-    let refused = resolves(&yard, &other, row.call, resolution).await;
+    let other = runtime.slot("other").await;
+    let refused = resolves(&runtime, &other, row.call, resolution).await;
     assert!(matches!(refused, Err(ResolveError::UnknownCall(_))), "{refused:?}");
     let lee = UserId::new("lee").unwrap();
-    let lees = yard.sessions.slot(&session("lees"), &lee, &yard.tree.around.limits).unwrap();
-    let refused = resolves(&yard, &lees, row.call, resolution).await;
+    let lees = runtime.sessions.slot(&session("lees"), &lee, &runtime.tree.around.limits).unwrap();
+    let refused = resolves(&runtime, &lees, row.call, resolution).await;
     assert!(matches!(refused, Err(ResolveError::NotYours)), "{refused:?}");
-    yard.store.fail_next_begin();
-    let refused = resolves(&yard, &slot, row.call, resolution).await;
+    runtime.store.fail_next_begin();
+    let refused = resolves(&runtime, &slot, row.call, resolution).await;
     assert!(matches!(refused, Err(ResolveError::Store(_))), "{refused:?}");
-    assert_eq!(yard.ledger().await, std::slice::from_ref(&row));
+    assert_eq!(runtime.ledger().await, std::slice::from_ref(&row));
 
-    yard.store.lose_next_commit_reply();
-    resolves(&yard, &slot, row.call, resolution).await.expect("the ledger has it");
+    runtime.store.lose_next_commit_reply();
+    resolves(&runtime, &slot, row.call, resolution).await.expect("the ledger has it");
     for again in [EffectResolution::TookEffect, EffectResolution::DidNot] {
-        let refused = resolves(&yard, &slot, row.call, again).await;
+        let refused = resolves(&runtime, &slot, row.call, again).await;
         let known = Some(Effect::Committed);
         assert!(
             matches!(refused, Err(ResolveError::NotUnknown { effect }) if effect == known),
             "{refused:?}"
         );
     }
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn a_call_that_has_not_ended_is_not_resolved() {
-    let (yard, mut script) = by_hand([FakeTool::destructive("burn")]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::destructive("burn")]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["burn"]));
     let question = probe.question().await;
-    let refused = resolves(&yard, &slot, question.call, EffectResolution::DidNot).await;
+    let refused = resolves(&runtime, &slot, question.call, EffectResolution::DidNot).await;
     assert!(matches!(refused, Err(ResolveError::NotUnknown { effect: None })), "{refused:?}");
-    yard.answer(&question, Decision::Deny).await.unwrap();
+    runtime.answer(&question, Decision::Deny).await.unwrap();
     script.next().await.say("Not done.");
     in_time(end).await.unwrap();
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn of_many_who_resolve_at_once_exactly_one_wins_and_is_heard() {
     for number in 0..8 {
-        let (yard, slot, row) = with_an_unknown_effect(Limits::default()).await;
+        let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
         let mut probe = Probe::new(slot.feed().subscribe());
         let resolutions =
             [EffectResolution::TookEffect, EffectResolution::DidNot, EffectResolution::TookEffect];
-        let all = resolutions.map(|resolution| resolves(&yard, &slot, row.call, resolution));
+        let all = resolutions.map(|resolution| resolves(&runtime, &slot, row.call, resolution));
         let [first, second, third] = all;
         let (first, second, third) = tokio::join!(first, second, third);
         let won: Vec<_> = [first, second, third]
@@ -202,7 +202,7 @@ async fn of_many_who_resolve_at_once_exactly_one_wins_and_is_heard() {
                 Err(error) => panic!("{number}: {error:?}"),
             })
             .collect();
-        let row = yard.at_rest().await.remove(0);
+        let row = runtime.at_rest().await.remove(0);
         let [won] = won[..] else { panic!("{number}: {won:?} won") };
         assert_eq!(row.effect, Some(won.effect()));
         until_resolved(&mut probe).await;

@@ -70,7 +70,7 @@ async fn come_and_go(
     heard: Heard,
     at_rest: CancellationToken,
 ) {
-    let (store, limits) = (scene.store(), &scene.yard.tree.around.limits);
+    let (store, limits) = (scene.store(), &scene.runtime.tree.around.limits);
     let mut cursor = EventCursor::START;
     while !at_rest.is_cancelled() {
         scene.wake(&slot).await;
@@ -95,14 +95,14 @@ async fn come_and_go(
 
 impl Scene {
     fn store(&self) -> Arc<dyn Store> {
-        Arc::new(self.yard.store.clone())
+        Arc::new(self.runtime.store.clone())
     }
 
     /// Waits until the session is awake and has handled all that was sent to it.
     async fn wake(&self, slot: &Arc<SessionSlot>) {
         loop {
             let (reply, state) = oneshot::channel();
-            self.yard.send(slot, SessionMsg::State { reply });
+            self.runtime.send(slot, SessionMsg::State { reply });
             // It was lost with its actor; the next one answers.
             if let Ok(Ok(_)) = in_time(state).await {
                 return;
@@ -113,18 +113,18 @@ impl Scene {
 
     /// Waits until nothing happens any more.
     async fn rest(&self) {
-        while self.yard.tree.store.write(Vec::new()).await.is_err() {
+        while self.runtime.tree.store.write(Vec::new()).await.is_err() {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         loop {
-            self.yard.context.tasks.close();
-            self.yard.context.tasks.wait().await;
+            self.runtime.context.tasks.close();
+            self.runtime.context.tasks.wait().await;
             let mut is_at_rest = true;
             for slot in &self.slots {
                 self.wake(slot).await;
                 is_at_rest &= self.stored(slot).await.open_turn.is_none();
             }
-            if is_at_rest && self.yard.context.tasks.is_empty() {
+            if is_at_rest && self.runtime.context.tasks.is_empty() {
                 break;
             }
         }
@@ -138,14 +138,14 @@ impl Scene {
 
     /// The last cursor of the story that is stored.
     async fn last(&self, slot: &SessionSlot) -> Option<EventCursor> {
-        let story = self.yard.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
+        let story = self.runtime.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
         let last = story.entries.last()?;
         let cursor = EventCursor::of_entry(last.message.seq);
         Some(if last.end.is_some() { cursor.end() } else { cursor })
     }
 
     async fn stored(&self, slot: &SessionSlot) -> StoredSession {
-        self.yard.store.session(slot.session()).await.unwrap().unwrap()
+        self.runtime.store.session(slot.session()).await.unwrap().unwrap()
     }
 
     /// What one reader of a session heard is what is stored: each entry and each end once and in order, as it stands.
@@ -174,7 +174,7 @@ impl Scene {
                 wrong.extend(differs(event, message));
             }
         }
-        let part = self.yard.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
+        let part = self.runtime.store.transcript(slot.session(), 0, usize::MAX - 1).await.unwrap();
         for entry in &part.entries {
             let Some((at, end)) = &entry.end else { continue };
             let cursor = EventCursor::of_entry(entry.message.seq);
@@ -335,7 +335,7 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     let mut readers = Vec::new();
     for slot in &scene.slots {
         let (stays, goes) = (Heard::default(), Heard::default());
-        let reads = slot.subscribe(&store, &scene.yard.tree.around.limits);
+        let reads = slot.subscribe(&store, &scene.runtime.tree.around.limits);
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
         people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
         readers.push((slot.clone(), stays, goes));
@@ -355,7 +355,7 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     answering.close();
     in_time(answering.wait()).await;
 
-    let rows = scene.yard.ledger().await;
+    let rows = scene.runtime.ledger().await;
     assert!(rows.iter().all(|row| row.state == CallState::Ended), "seed {seed}: {rows:?}");
     let (mut turns, mut wrong, mut messages) = (0, Vec::new(), Vec::new());
     for (slot, stays, goes) in readers {

@@ -15,22 +15,26 @@ use crate::{
 
 type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
 
-fn submit(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> (Began, oneshot::Receiver<TurnEnd>) {
-    submit_under(yard, slot, "1", "go")
+fn submit(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> (Began, oneshot::Receiver<TurnEnd>) {
+    submit_under(runtime, slot, "1", "go")
 }
 
 fn submit_under(
-    yard: &TestRuntime,
+    runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
     key: &str,
     text: &str,
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
-    let (Asked { text, options, bytes, began, ended }, beginning, end) = asked(yard, key, text);
-    yard.send(slot, SessionMsg::Ask { text, options, bytes, began, ended });
+    let (Asked { text, options, bytes, began, ended }, beginning, end) = asked(runtime, key, text);
+    runtime.send(slot, SessionMsg::Ask { text, options, bytes, began, ended });
     (beginning, end)
 }
 
-fn asked(yard: &TestRuntime, key: &str, text: &str) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
+fn asked(
+    runtime: &TestRuntime,
+    key: &str,
+    text: &str,
+) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
@@ -38,20 +42,20 @@ fn asked(yard: &TestRuntime, key: &str, text: &str) -> (Asked, Began, oneshot::R
         key: Some(IdempotencyKey::new(key).unwrap()),
         ..TurnOptions::default()
     };
-    let admission = &yard.tree.around.admission;
+    let admission = &runtime.tree.around.admission;
     let bytes = admission.admit(Bound::QueuedBytes, &kim(), text.len()).unwrap();
     (Asked { text: text.into(), options, bytes, began, ended }, beginning, end)
 }
 
 #[tokio::test]
 async fn the_same_key_is_the_same_turn_however_late_the_store_answers() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     let (first_late, second_late) =
-        (yard.store.answer_about_a_key_late(), yard.store.answer_about_a_key_late());
-    let (first, first_end) = submit(&yard, &slot);
-    let (second, second_end) = submit(&yard, &slot);
-    yard.state(&slot).await; // both have asked the store, which had no such turn then
+        (runtime.store.answer_about_a_key_late(), runtime.store.answer_about_a_key_late());
+    let (first, first_end) = submit(&runtime, &slot);
+    let (second, second_end) = submit(&runtime, &slot);
+    runtime.state(&slot).await; // both have asked the store, which had no such turn then
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -67,14 +71,14 @@ async fn the_same_key_is_the_same_turn_however_late_the_store_answers() {
 
 #[tokio::test]
 async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refused() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    let (first, first_end) = submit(&yard, &slot);
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let (first, first_end) = submit(&runtime, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     let completion = script.next().await;
-    let (again, again_end) = submit(&yard, &slot);
+    let (again, again_end) = submit(&runtime, &slot);
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
-    let (other, _) = submit_under(&yard, &slot, "1", "something else");
+    let (other, _) = submit_under(&runtime, &slot, "1", "something else");
     assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
     completion.say("Gone.");
     let end = in_time(first_end).await.unwrap();
@@ -84,23 +88,23 @@ async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refu
 
 #[tokio::test]
 async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_text_is_refused() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    let (first, first_end) = submit(&yard, &slot);
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let (first, first_end) = submit(&runtime, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");
     let end = in_time(first_end).await.unwrap();
-    let (again, again_end) = submit(&yard, &slot);
+    let (again, again_end) = submit(&runtime, &slot);
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
     assert_eq!(in_time(again_end).await.unwrap(), end);
-    let (other, _) = submit_under(&yard, &slot, "1", "something else");
+    let (other, _) = submit_under(&runtime, &slot, "1", "something else");
     assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
     assert!(script.try_next().is_none(), "nothing is done twice");
 
-    let (next, _next_end) = submit_under(&yard, &slot, "2", "go");
+    let (next, _next_end) = submit_under(&runtime, &slot, "2", "go");
     let completion = script.next().await;
     assert_ne!(in_time(next).await.unwrap().unwrap(), turn, "another key is another turn");
-    let (refused, _) = submit_under(&yard, &slot, "3", "go");
+    let (refused, _) = submit_under(&runtime, &slot, "3", "go");
     let refused = in_time(refused).await.unwrap();
     assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
     completion.say("Gone again.");
@@ -108,16 +112,16 @@ async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_t
 
 #[tokio::test]
 async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_up_again() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    let late = yard.store.answer_about_a_key_late();
-    let (waiting, waiting_end) = submit(&yard, &slot);
-    yard.state(&slot).await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let late = runtime.store.answer_about_a_key_late();
+    let (waiting, waiting_end) = submit(&runtime, &slot);
+    runtime.state(&slot).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
     // The same key, asked later and answered at once: it is the one that begins, and has ended by now.
-    let (first, first_end) = submit(&yard, &slot);
+    let (first, first_end) = submit(&runtime, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");
     let end = in_time(first_end).await.unwrap();
@@ -129,16 +133,16 @@ async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_u
 
 #[tokio::test]
 async fn a_session_sleeps_when_every_key_that_it_looked_up_has_its_answer() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     let sleeps = || {
         let (reply, heard) = oneshot::channel();
         slot.awake().unwrap().cast(SessionMsg::Sleep { reply }).unwrap();
         in_time(heard)
     };
-    let late = yard.store.answer_about_a_key_late();
-    let (first, first_end) = submit(&yard, &slot);
-    yard.state(&slot).await;
+    let late = runtime.store.answer_about_a_key_late();
+    let (first, first_end) = submit(&runtime, &slot);
+    runtime.state(&slot).await;
     sleeps().await.unwrap();
     assert!(slot.awake().is_some(), "it waits for an answer");
     drop(late);
@@ -153,20 +157,20 @@ async fn a_session_sleeps_when_every_key_that_it_looked_up_has_its_answer() {
 async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unless_all_ends() {
     let mut held = Vec::new();
     for closes in [false, true] {
-        let (yard, mut script) = by_hand([]).await;
-        let slot = yard.slot("s").await;
-        let (first, first_end) = submit(&yard, &slot);
+        let (runtime, mut script) = by_hand([]).await;
+        let slot = runtime.slot("s").await;
+        let (first, first_end) = submit(&runtime, &slot);
         let turn = in_time(first).await.unwrap().unwrap();
         script.next().await.say("Gone.");
         let end = in_time(first_end).await.unwrap();
         // One key is being looked up, and this is what the store said of it while the turn ran.
-        held.push(yard.store.answer_about_a_key_late());
-        submit_is_looked_up(&yard, &slot).await;
+        held.push(runtime.store.answer_about_a_key_late());
+        submit_is_looked_up(&runtime, &slot).await;
         let open = SubmittedTurn { turn, text: text_digest("go"), end: None };
-        let (asked, began, ended) = asked(&yard, "1", "go");
+        let (asked, began, ended) = asked(&runtime, "1", "go");
         let asked = Box::new(asked);
         if closes {
-            yard.context.closing.cancel();
+            runtime.context.closing.cancel();
         }
         let said = SessionMsg::Submitted { asked, found: Ok(Some(open)), turns_begun: 1 };
         slot.awake().unwrap().cast(said).unwrap();
@@ -181,9 +185,9 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
 }
 
 /// Submits under another key, and waits until the store is asked about it, which answers late.
-async fn submit_is_looked_up(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
-    drop(submit_under(yard, slot, "2", "go"));
-    yard.state(slot).await;
+async fn submit_is_looked_up(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
+    drop(submit_under(runtime, slot, "2", "go"));
+    runtime.state(slot).await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

@@ -39,15 +39,15 @@ async fn may_sleep(slot: &SessionSlot) {
 #[tokio::test(start_paused = true)]
 async fn it_sleeps_once_nothing_has_happened_for_long_enough_also_where_it_was_busy_as_it_looked() {
     let limits = Limits { session_idle: REST, ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
     let woke = Instant::now();
-    yard.state(&slot).await;
+    runtime.state(&slot).await;
     idles(&slot).await;
     assert!(woke.elapsed() >= REST);
     // It looks when it is busy, soon behind that, and when it has rested.
     for half_rests in [1, 3] {
-        let end = yard.ask(&slot, "hi").await.unwrap();
+        let end = runtime.ask(&slot, "hi").await.unwrap();
         let completion = script.next().await;
         sleep(REST / 2 * half_rests).await;
         completion.say("Hello.");
@@ -60,24 +60,24 @@ async fn it_sleeps_once_nothing_has_happened_for_long_enough_also_where_it_was_b
 
 #[tokio::test]
 async fn an_error_that_is_over_is_not_told_again_when_the_session_wakes() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    let _end = yard.ask(&slot, "one").await.unwrap();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let _end = runtime.ask(&slot, "one").await.unwrap();
     let _completion = script.next().await;
     killed(&slot).await;
-    assert!(yard.state(&slot).await.error.is_some(), "the turn was cut off");
-    let end = yard.ask(&slot, "two").await.unwrap();
+    assert!(runtime.state(&slot).await.error.is_some(), "the turn was cut off");
+    let end = runtime.ask(&slot, "two").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(yard.state(&slot).await.error, None);
+    assert_eq!(runtime.state(&slot).await.error, None);
     may_sleep(&slot).await;
     assert!(slot.awake().is_none());
-    assert_eq!(yard.state(&slot).await.error, None);
+    assert_eq!(runtime.state(&slot).await.error, None);
     may_sleep(&slot).await;
-    yard.at_rest().await;
+    runtime.at_rest().await;
     drop(slot);
     let nothing_keeps_the_slot = async {
-        while yard.sessions.count() > 0 {
+        while runtime.sessions.count() > 0 {
             tokio::task::yield_now().await; // its last actor is about to be gone
         }
     };
@@ -86,14 +86,14 @@ async fn an_error_that_is_over_is_not_told_again_when_the_session_wakes() {
 
 #[tokio::test]
 async fn it_is_put_to_sleep_for_others_only_while_nothing_is_going_on() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     assert!(slot.longest_idle(Scope::All).is_none(), "it rested before");
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    yard.state(&slot).await;
+    runtime.state(&slot).await;
     let resting = slot.longest_idle(Scope::All).expect("it rests again");
     assert!(Arc::ptr_eq(&resting, &slot));
     assert!(slot.longest_idle(Scope::All).is_none(), "once");
@@ -102,11 +102,11 @@ async fn it_is_put_to_sleep_for_others_only_while_nothing_is_going_on() {
 #[tokio::test]
 async fn who_finds_no_place_and_owes_nobody_an_end_does_not_try_again() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
-    let (yard, mut script): (TestRuntime, _) = by_hand_with(limits, []).await;
-    let [busy, other] = [yard.slot("busy").await, yard.slot("other").await];
-    let _end = yard.ask(&busy, "hi").await.unwrap();
+    let (runtime, mut script): (TestRuntime, _) = by_hand_with(limits, []).await;
+    let [busy, other] = [runtime.slot("busy").await, runtime.slot("other").await];
+    let _end = runtime.ask(&busy, "hi").await.unwrap();
     let _completion = script.next().await;
-    let refused = yard.ask(&other, "hi").await;
+    let refused = runtime.ask(&other, "hi").await;
     assert!(matches!(refused, Err(TurnRefused::Overloaded(_))), "{refused:?}");
     assert!(!other.is_retrying.load(Relaxed));
 }

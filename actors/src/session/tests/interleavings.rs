@@ -1,4 +1,4 @@
-//! What must hold whatever happens at the same time: afterwards the tools' own books are compared with the ledger.
+//! What must hold whatever happens at the same time: afterwards the tools' own counts are compared with the ledger.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -48,45 +48,45 @@ const OF_ALL: &Steps = &[
 ];
 
 impl Scene {
-    /// Everybody who died in mid-turn wakes once more, and the books are compared.
+    /// Each session that died in mid-turn wakes once more, and the counts are compared.
     async fn check(&self, steps: &Steps) -> Vec<LedgerRow> {
-        while self.yard.tree.store.write(Vec::new()).await.is_err() {
+        while self.runtime.tree.store.write(Vec::new()).await.is_err() {
             tokio::task::yield_now().await; // a fault that has not yet struck
         }
         // Late handlers too, whose real end changes what a session that wakes meanwhile has read.
-        self.yard.context.tasks.close();
-        in_time(self.yard.context.tasks.wait()).await;
+        self.runtime.context.tasks.close();
+        in_time(self.runtime.context.tasks.wait()).await;
         for slot in &self.slots {
             while let Some(session) = slot.awake() {
                 session.kill();
                 tokio::task::yield_now().await;
             }
-            let messages = self.yard.state(slot).await.messages;
+            let messages = self.runtime.state(slot).await.messages;
             let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
             let may_leave_out = steps.contains(&Step::FailBegin);
             let is_next = |a: &u64, b: &u64| if may_leave_out { b > a } else { *b == a + 1 };
             assert!(seqs.is_sorted_by(is_next), "{seqs:?}");
-            let stored = self.yard.store.session(slot.session()).await.unwrap().unwrap();
+            let stored = self.runtime.store.session(slot.session()).await.unwrap().unwrap();
             assert_eq!((stored.open_turn, stored.messages), (None, messages));
         }
         let running = |reply| DispatcherMsg::RunningCalls { reply };
-        let rows = self.yard.at_rest().await;
-        while self.yard.tree.dispatcher.ask(running, PATIENCE).await != Ok(0) {
+        let rows = self.runtime.at_rest().await;
+        while self.runtime.tree.dispatcher.ask(running, PATIENCE).await != Ok(0) {
             tokio::task::yield_now().await; // it is being started anew
         }
-        self.compare_books(&rows);
+        self.compare_acts(&rows);
         // Whoever ended, however, has given its places back.
         for bound in
             [Bound::RunningTurns, Bound::OpenQuestions, Bound::RunningCalls, Bound::QueuedBytes]
         {
-            while tree_held(&self.yard, bound) > 0 {
+            while tree_held(&self.runtime, bound) > 0 {
                 tokio::task::yield_now().await;
             }
         }
         rows
     }
 
-    fn compare_books(&self, rows: &[LedgerRow]) {
+    fn compare_acts(&self, rows: &[LedgerRow]) {
         let committed = |row: &&LedgerRow| row.effect == Some(Effect::Committed);
         let of = |names: &'static [&'static str]| {
             rows.iter().filter(move |row| names.contains(&&*row.name))
@@ -96,7 +96,7 @@ impl Scene {
             .map(|row| (row.call.to_string(), json!(1)))
             .collect();
         assert_eq!(
-            self.yard.store.connection().values(),
+            self.runtime.store.connection().values(),
             in_ledger,
             "each once, none without entry"
         );
@@ -107,20 +107,20 @@ impl Scene {
         let yes = yes.filter(|(.., told)| matches!(told, Ok(()) | Err(AnswerError::NotKnown)));
         let approved: BTreeSet<_> = yes.map(|(call, ..)| *call).collect();
         assert!(of(&["erase"]).filter(committed).all(|row| approved.contains(&row.call)), "asked");
-        let mut book = self.book.lock().unwrap().clone();
+        let mut acts = self.acts.lock().unwrap().clone();
         for row in of(&["mail"]) {
-            match (row.effect, book.remove(&row.call)) {
+            match (row.effect, acts.remove(&row.call)) {
                 (Some(Effect::Committed), Some(1)) | (Some(Effect::None), None) => {}
                 (Some(Effect::Unknown), None | Some(1)) => {}
                 other => panic!("{other:?} {row:?}"),
             }
         }
-        assert!(book.is_empty(), "mails of no call in the ledger: {book:?}");
+        assert!(acts.is_empty(), "mails of no call in the ledger: {acts:?}");
     }
 }
 
-fn tree_held(yard: &TestRuntime, bound: Bound) -> usize {
-    yard.tree.around.admission.held(bound)
+fn tree_held(runtime: &TestRuntime, bound: Bound) -> usize {
+    runtime.tree.around.admission.held(bound)
 }
 
 async fn run(seed: u64, steps: &Steps) -> Vec<LedgerRow> {

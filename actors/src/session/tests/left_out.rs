@@ -24,9 +24,9 @@ async fn asked(script: &mut HandScript) -> (Vec<String>, crate::testing::HandCom
 async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     let (model, mut script) = model_pair();
     let look = [FakeTool::read("look")];
-    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, look).await;
-    let slot = yard.slot("s").await;
-    let ended = yard.ask(&slot, "boom").await.unwrap();
+    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, look).await;
+    let slot = runtime.slot("s").await;
+    let ended = runtime.ask(&slot, "boom").await.unwrap();
     let (_, first) = asked(&mut script).await;
     let call = |name: &str| WantedCall { name: name.into(), arguments: r#"{"at": "boom"}"#.into() };
     let tool_calls = vec![call("look"), call("boom")];
@@ -35,11 +35,11 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
     assert_eq!(told[0], "boom");
     second.fail(ModelError::KILLED_ENGINE);
     assert_eq!(in_time(ended).await.unwrap().ending, TurnEnding::Failed);
-    let state = yard.state(&slot).await;
+    let state = runtime.state(&slot).await;
     let notice = Content::Notice { notice: Notice::TurnLeftOut };
     assert_eq!(state.messages.last().map(|message| &message.content), Some(&notice));
 
-    let ended = yard.ask(&slot, "hello").await.unwrap();
+    let ended = runtime.ask(&slot, "hello").await.unwrap();
     let (told, completion) = asked(&mut script).await;
     assert!(!told.concat().contains("boom"), "{told:?}");
     assert!(told[0].contains("left out") || told[0].contains("뺐습니다"), "{told:?}");
@@ -54,12 +54,12 @@ async fn a_chat_goes_on_without_the_text_that_broke_the_model_down() {
 async fn a_turn_that_failed_in_another_way_is_read_again() {
     let (model, mut script) = model_pair();
     let none: [FakeTool; 0] = [];
-    let yard = TestRuntime::keeping(History::Stored, Limits::default(), model, none).await;
-    let slot = yard.slot("s").await;
-    let ended = yard.ask(&slot, "first").await.unwrap();
+    let runtime = TestRuntime::keeping(History::Stored, Limits::default(), model, none).await;
+    let slot = runtime.slot("s").await;
+    let ended = runtime.ask(&slot, "first").await.unwrap();
     asked(&mut script).await.1.fail(ModelError::ENGINE_DIED);
     in_time(ended).await.unwrap();
-    let _ended = yard.ask(&slot, "second").await.unwrap();
+    let _ended = runtime.ask(&slot, "second").await.unwrap();
     let (told, _completion) = asked(&mut script).await;
     assert_eq!(told, ["first", "second"]);
 }

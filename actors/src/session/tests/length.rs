@@ -16,9 +16,9 @@ fn cut(completion: Completion) -> Completion {
 async fn a_completion_that_was_cut_counts_as_far_as_it_came() {
     let tool = FakeTool::read("look");
     let runs = tool.runs();
-    let (yard, mut script) = by_hand([tool]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand([tool]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     script.next().await.finish(cut(calling("", &["look"])));
     script.next().await.finish(cut(calling("It begins with", &[])));
     let end = in_time(end).await.unwrap();
@@ -27,14 +27,14 @@ async fn a_completion_that_was_cut_counts_as_far_as_it_came() {
 
 #[tokio::test]
 async fn where_nothing_was_said_before_the_bound_the_turn_fails_with_that_as_its_reason() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     for (completion, kind) in [
         (cut(calling(" ", &[])), ModelError::TOO_LONG),
         (calling(" ", &[]), ModelError::BAD_OUTPUT),
     ] {
         let usage = Usage { prompt_tokens: 3, cached_tokens: 1, completion_tokens: 1_024 };
-        let end = yard.ask(&slot, "hi").await.unwrap();
+        let end = runtime.ask(&slot, "hi").await.unwrap();
         script.next().await.finish(Completion { usage, ..completion });
         let end = in_time(end).await.unwrap();
         assert_eq!((end.ending, end.error), (TurnEnding::Failed, Some(TurnError::model(kind))));

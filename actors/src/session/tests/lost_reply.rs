@@ -66,13 +66,13 @@ impl Actor for Loses {
     }
 }
 
-fn by_way_of(yard: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
-    yard.context = Arc::new(RuntimeContext { dispatcher, ..(*yard.context).clone() });
+fn by_way_of(runtime: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
+    runtime.context = Arc::new(RuntimeContext { dispatcher, ..(*runtime.context).clone() });
 }
 
 /// An address at which nobody is.
-async fn nobody(yard: &TestRuntime) -> Address<DispatcherMsg> {
-    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+async fn nobody(runtime: &TestRuntime) -> Address<DispatcherMsg> {
+    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
     gone.stop(None);
     in_time(ended).await.unwrap();
@@ -83,25 +83,25 @@ async fn nobody(yard: &TestRuntime) -> Address<DispatcherMsg> {
 async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_beside_it_have_done() {
     let (lost, other) = (FakeTool::read("lost"), FakeTool::read("other"));
     let runs = [lost.runs(), other.runs()];
-    let (mut yard, mut script) = by_hand([lost, other]).await;
-    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let (mut runtime, mut script) = by_hand([lost, other]).await;
+    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
-    by_way_of(&mut yard, Address::new(loses));
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "go").await.unwrap();
+    by_way_of(&mut runtime, Address::new(loses));
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["lost", "other"]));
     in_time(async {
-        while !yard.ledger().await.iter().any(|row| row.state == CallState::Ended) {
+        while !runtime.ledger().await.iter().any(|row| row.state == CallState::Ended) {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    assert_eq!(yard.ledger().await[0].state, CallState::Proposed, "this one waits");
+    assert_eq!(runtime.ledger().await[0].state, CallState::Proposed, "this one waits");
     gate.open();
     script.next().await.say("Seen.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    let rows = yard.at_rest().await;
+    let rows = runtime.at_rest().await;
     assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
     assert_eq!(runs.map(|runs| runs.count()), [1, 1]);
 }
@@ -111,19 +111,19 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     let held = Gate::new();
     let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
     let limits = Limits { max_running_calls: 1, ..Limits::default() };
-    let (mut yard, mut script) = by_hand_with(limits, [lost, hold]).await;
-    let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+    let (mut runtime, mut script) = by_hand_with(limits, [lost, hold]).await;
+    let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
-    by_way_of(&mut yard, Address::new(loses));
-    let [a, b] = [yard.slot("a").await, yard.slot("b").await];
-    let first = yard.ask(&a, "go").await.unwrap();
+    by_way_of(&mut runtime, Address::new(loses));
+    let [a, b] = [runtime.slot("a").await, runtime.slot("b").await];
+    let first = runtime.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("Well.", &["lost"]));
-    let second = yard.ask(&b, "go").await.unwrap();
+    let second = runtime.ask(&b, "go").await.unwrap();
     script.next().await.finish(calling("", &["hold"]));
     in_time(held.arrived(1)).await;
     gate.open();
-    let admission = &yard.tree.around.admission;
+    let admission = &runtime.tree.around.admission;
     in_time(async {
         while !admission.is_wanted(Bound::RunningCalls, &kim()) {
             tokio::task::yield_now().await;
@@ -137,7 +137,7 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
     for end in [first, second] {
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     }
-    let rows = yard.at_rest().await;
+    let rows = runtime.at_rest().await;
     assert!(rows.iter().all(|row| row.outcome.as_ref().unwrap().is_ok()), "{rows:?}");
 }
 
@@ -145,17 +145,17 @@ async fn a_call_that_was_recorded_and_lost_waits_for_its_place() {
 async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
     for tool in [FakeTool::write("save"), FakeTool::transactional("save")] {
         let runs = tool.runs();
-        let (mut yard, mut script) = by_hand([tool]).await;
-        let (gate, to) = (Gate::new(), yard.tree.dispatcher.clone());
+        let (mut runtime, mut script) = by_hand([tool]).await;
+        let (gate, to) = (Gate::new(), runtime.tree.dispatcher.clone());
         gate.open();
         let (loses, _) = Loses::spawn(None, Loses { tool: "save", gate, to }, ()).await.unwrap();
-        by_way_of(&mut yard, Address::new(loses));
-        let slot = yard.slot("s").await;
-        let end = yard.ask(&slot, "go").await.unwrap();
+        by_way_of(&mut runtime, Address::new(loses));
+        let slot = runtime.slot("s").await;
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["save", "save"]));
         script.next().await.say("Saved.");
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-        let effects: Vec<_> = yard.at_rest().await.iter().map(|row| row.effect).collect();
+        let effects: Vec<_> = runtime.at_rest().await.iter().map(|row| row.effect).collect();
         assert_eq!(effects, [Some(Effect::Committed); 2]);
         assert_eq!(runs.count(), 2, "each once");
     }
@@ -165,21 +165,21 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
 async fn a_call_whose_dispatcher_comes_back_runs_there() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
-    let (mut yard, mut script) = by_hand([tool]).await;
-    let address = nobody(&yard).await;
-    by_way_of(&mut yard, address.clone());
-    let slot = yard.slot("s").await;
+    let (mut runtime, mut script) = by_hand([tool]).await;
+    let address = nobody(&runtime).await;
+    by_way_of(&mut runtime, address.clone());
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     probe.until(|events| events.len() > 1).await; // it is proposed, and lost
     for _ in 0..500 {
         tokio::task::yield_now().await; // time enough to wait for the next dispatcher
     }
-    address.moved(yard.tree.dispatcher.actor());
+    address.moved(runtime.tree.dispatcher.actor());
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
-    let row = yard.at_rest().await.remove(0);
+    let row = runtime.at_rest().await.remove(0);
     assert_eq!((runs.count(), row.effect), (1, Some(Effect::Committed)));
 }
 
@@ -187,31 +187,31 @@ async fn a_call_whose_dispatcher_comes_back_runs_there() {
 async fn a_call_whose_dispatcher_is_given_up_ends_as_one_that_did_nothing() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
-    let (mut yard, mut script) = by_hand([tool]).await;
-    let address = nobody(&yard).await;
+    let (mut runtime, mut script) = by_hand([tool]).await;
+    let address = nobody(&runtime).await;
     address.restarts_end();
-    by_way_of(&mut yard, address);
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "go").await.unwrap();
+    by_way_of(&mut runtime, address);
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("It was not sent.");
     in_time(end).await.unwrap();
-    let row = yard.at_rest().await.remove(0);
+    let row = runtime.at_rest().await.remove(0);
     assert_eq!((runs.count(), row.effect), (0, Some(Effect::None)));
     assert!(!row.outcome.unwrap().is_ok());
 }
 
-async fn is_seen(yard: &TestRuntime, session: &SessionId, signs: &[Sign]) -> Vec<bool> {
+async fn is_seen(runtime: &TestRuntime, session: &SessionId, signs: &[Sign]) -> Vec<bool> {
     let mut seen = Vec::new();
     for sign in signs {
-        seen.push(sign.is_seen(session, &yard.store).await);
+        seen.push(sign.is_seen(session, &runtime.store).await);
     }
     seen
 }
 
 #[tokio::test]
 async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
-    let yard = TestRuntime::new([]).await;
+    let runtime = TestRuntime::new([]).await;
     let (session, turn) = (session("s"), TurnId::new(Uuid::from_u128(1)));
     let (at, text) = (Timestamp::from_millis(1), text_digest("go"));
     let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
@@ -233,7 +233,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         Sign::Dismissed(turn),
         Sign::TurnEnded(turn),
     ];
-    assert_eq!(is_seen(&yard, &session, &signs).await, [false; 6], "there is no such session");
+    assert_eq!(is_seen(&runtime, &session, &signs).await, [false; 6], "there is no such session");
     let ended = Write::TurnEnded {
         session: session.clone(),
         turn,
@@ -244,7 +244,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         usage: Usage::default(),
     };
     let said = Write::Message { session: session.clone(), message };
-    yard.slot("s").await;
+    runtime.slot("s").await;
     for (write, expected) in [
         (started, [true, false, false, false, false, false]),
         (said, [true, true, false, false, false, false]),
@@ -254,28 +254,28 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_and_not_before() {
         (ended, [false, true, false, false, false, true]),
     ] {
         let told = format!("{write:?}");
-        yard.tree.store.write(vec![write]).await.unwrap();
-        assert_eq!(is_seen(&yard, &session, &signs).await, expected, "{told}");
+        runtime.tree.store.write(vec![write]).await.unwrap();
+        assert_eq!(is_seen(&runtime, &session, &signs).await, expected, "{told}");
     }
 }
 
 #[tokio::test]
 async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else_the_ledger_has() {
-    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
     for (name, decision) in [("always", Decision::ApproveAlways), ("once", Decision::Approve)] {
-        let slot = yard.slot(name).await;
+        let slot = runtime.slot(name).await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
-        yard.answer(&probe.question().await, decision).await.unwrap();
+        runtime.answer(&probe.question().await, decision).await.unwrap();
         script.next().await.say("Sent.");
         in_time(end).await.unwrap();
     }
     let revoked = [Sign::Revoked];
-    assert_eq!(is_seen(&yard, &session("once"), &revoked).await, [true]);
-    assert_eq!(is_seen(&yard, &session("always"), &revoked).await, [false]);
+    assert_eq!(is_seen(&runtime, &session("once"), &revoked).await, [true]);
+    assert_eq!(is_seen(&runtime, &session("always"), &revoked).await, [false]);
     let (session, by, at) = (session("always"), kim(), Timestamp::from_millis(1));
     let revoke = Write::Revoke { session: session.clone(), tool: None, by, at };
-    yard.tree.store.write(vec![revoke]).await.unwrap();
-    assert_eq!(is_seen(&yard, &session, &revoked).await, [true]);
+    runtime.tree.store.write(vec![revoke]).await.unwrap();
+    assert_eq!(is_seen(&runtime, &session, &revoked).await, [true]);
 }

@@ -16,13 +16,13 @@ use crate::{
 #[tokio::test]
 async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let gate = Gate::new();
-    let (yard, mut script) = by_hand([FakeTool::destructive("mail").gate(&gate)]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::destructive("mail").gate(&gate)]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    let shown = async || yard.state(&slot).await.question;
+    let shown = async || runtime.state(&slot).await.question;
     assert_eq!(shown().await.as_ref(), Some(&question));
     let asks = |question: &Question| {
         let asked = DispatcherEvent::Asked { question: Box::new(question.clone()) };
@@ -35,7 +35,7 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
     let expires_at = next.expires_at.after(std::time::Duration::from_secs(9));
     let next = Question { expires_at, ..next };
     asks(&next);
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    runtime.answer(&question, Decision::Approve).await.unwrap();
     let is_published = |kind: &EventKind| matches!(kind, EventKind::ConfirmationEnded { .. });
     probe.until(|events| events.iter().any(|event| is_published(&event.kind))).await;
     assert_eq!(shown().await.as_ref(), Some(&next));
@@ -53,16 +53,16 @@ async fn a_question_ends_before_its_call_does_though_the_call_breaks_down() {
         None
     });
     let gate = Gate::new();
-    let (yard, mut script) = by_hand([tool, FakeTool::write("post").gate(&gate)]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([tool, FakeTool::write("post").gate(&gate)]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail", "post"]));
     let question = probe.question().await;
     BREAKS.store(true, Relaxed);
-    yard.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    runtime.answer(&question, Decision::ApproveAlways).await.unwrap_err();
     in_time(gate.arrived(1)).await;
-    assert_eq!(yard.state(&slot).await.question, None, "nobody waits for an answer");
+    assert_eq!(runtime.state(&slot).await.question, None, "nobody waits for an answer");
     gate.open();
     script.next().await.say("Not sent.");
     in_time(end).await.unwrap();
@@ -82,15 +82,15 @@ async fn a_question_ends_though_its_call_breaks_down_and_nobody_can_record_that(
         assert!(!BREAKS.load(Relaxed), "on purpose");
         None
     });
-    let (yard, mut script) = by_hand([tool]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([tool]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
     BREAKS.store(true, Relaxed);
-    yard.store.fail_next_begin();
-    yard.answer(&question, Decision::ApproveAlways).await.unwrap_err();
+    runtime.store.fail_next_begin();
+    runtime.answer(&question, Decision::ApproveAlways).await.unwrap_err();
     assert_eq!(in_time(end).await.unwrap().error, Some(TurnError::Store));
     probe.until_turns_ended(1).await;
     let lines = probe.lines();

@@ -83,26 +83,26 @@ impl ChatModel for Wild {
     }
 }
 
-/// A tool that keeps its own book of how often it acted for a call: in the store's transaction, or beside it.
+/// A tool that counts how often it acted for each call: in the store's transaction, or beside it.
 #[derive(Debug)]
-struct Booked {
+struct CountingTool {
     spec: ToolSpec,
     is_transactional: bool,
-    book: Book,
+    acts: ActCounts,
 }
 
-pub(super) type Book = Arc<Mutex<BTreeMap<CallId, u32>>>;
+pub(super) type ActCounts = Arc<Mutex<BTreeMap<CallId, u32>>>;
 
-impl Booked {
-    fn new(name: &str, effect: EffectPolicy, is_transactional: bool, book: &Book) -> Self {
-        let spec = ToolSpec::new(name, "Keeps its own book.", json!({ "type": "object" }))
+impl CountingTool {
+    fn new(name: &str, effect: EffectPolicy, is_transactional: bool, acts: &ActCounts) -> Self {
+        let spec = ToolSpec::new(name, "Counts how often it acts.", json!({ "type": "object" }))
             .effect(effect)
             .timeout(Duration::from_millis(2));
-        Self { spec, is_transactional, book: book.clone() }
+        Self { spec, is_transactional, acts: acts.clone() }
     }
 }
 
-impl Tool for Booked {
+impl Tool for CountingTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -127,7 +127,7 @@ impl Tool for Booked {
             } else if arguments["end"] == "rule" {
                 return Err(ToolFault::rule("no", "not done"));
             } else if self.spec.effect != EffectPolicy::Read {
-                *self.book.lock().unwrap().entry(ctx.call).or_default() += 1;
+                *self.acts.lock().unwrap().entry(ctx.call).or_default() += 1;
             }
             sleep(Duration::from_micros(arguments["micros"].as_u64().unwrap_or(0))).await;
             match arguments["end"].as_str() {
@@ -159,9 +159,9 @@ pub(super) enum Step {
 pub(super) type Steps = [Step];
 
 pub(super) struct Scene {
-    pub(super) yard: TestRuntime,
+    pub(super) runtime: TestRuntime,
     pub(super) slots: Vec<Arc<SessionSlot>>,
-    pub(super) book: Book,
+    pub(super) acts: ActCounts,
     pub(super) told: Mutex<Durability>,
     pub(super) dice: Dice,
 }
@@ -177,7 +177,7 @@ pub(super) struct Durability {
 
 impl Scene {
     pub(super) async fn new(seed: u64) -> Self {
-        let (dice, book) = (Dice::new(seed), Book::default());
+        let (dice, acts) = (Dice::new(seed), ActCounts::default());
         let limits = Limits {
             confirmation_timeout: Duration::from_millis(5),
             transaction_deadline: Duration::from_millis(3),
@@ -186,17 +186,18 @@ impl Scene {
             ..Limits::default()
         };
         let tools = [
-            Booked::new("look", EffectPolicy::Read, false, &book),
-            Booked::new("save", EffectPolicy::Write, true, &book),
-            Booked::new("erase", EffectPolicy::Destructive, true, &book),
-            Booked::new("mail", EffectPolicy::Write, false, &book),
+            CountingTool::new("look", EffectPolicy::Read, false, &acts),
+            CountingTool::new("save", EffectPolicy::Write, true, &acts),
+            CountingTool::new("erase", EffectPolicy::Destructive, true, &acts),
+            CountingTool::new("mail", EffectPolicy::Write, false, &acts),
         ];
-        let yard = TestRuntime::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
+        let runtime =
+            TestRuntime::keeping(History::Stored, limits, Wild(dice.clone()), tools).await;
         let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
-            slots.push(yard.slot(name).await);
+            slots.push(runtime.slot(name).await);
         }
-        Self { yard, slots, book, told: Mutex::default(), dice }
+        Self { runtime, slots, acts, told: Mutex::default(), dice }
     }
 
     /// Answers every second question, half of them with a yes.
@@ -212,7 +213,7 @@ impl Scene {
                         1 => Decision::Deny,
                         _ => continue,
                     };
-                    let told = scene.yard.answer(question, decision.clone()).await;
+                    let told = scene.runtime.answer(question, decision.clone()).await;
                     scene.told.lock().unwrap().answers.push((question.call, decision, told));
                 }
             });
@@ -221,13 +222,13 @@ impl Scene {
 
     /// One thing happens.
     pub(super) async fn step(self: &Arc<Self>, steps: &Steps, number: usize, people: &TaskTracker) {
-        let tree = &self.yard.tree;
+        let tree = &self.runtime.tree;
         let slot = self.slots[self.dice.below(3) as usize].clone();
         match steps[self.dice.below(steps.len() as u64) as usize] {
             Step::Ask => {
                 let (scene, text) = (self.clone(), format!("go {number}"));
                 people.spawn(async move {
-                    let asked = scene.yard.ask(&slot, &text).await;
+                    let asked = scene.runtime.ask(&slot, &text).await;
                     let (began, end) = match asked {
                         Ok(end) => (Ok(()), Some(end)),
                         Err(refused) => (Err(refused), None),
@@ -243,15 +244,15 @@ impl Scene {
             }
             Step::Dismiss => {
                 let (reply, _) = oneshot::channel();
-                self.yard.send(&slot, SessionMsg::Dismiss { reply });
+                self.runtime.send(&slot, SessionMsg::Dismiss { reply });
             }
             Step::Wait => sleep(Duration::from_millis(1)).await,
             Step::KillSession => drop(slot.awake().map(|session| session.kill())),
             Step::KillConfirm => tree.confirm.actor().kill(),
             Step::KillDispatcher => tree.dispatcher.actor().kill(),
             Step::KillStoreActor => tree.store_actor.actor().kill(),
-            Step::FailBegin => self.yard.store.fail_next_begin(),
-            Step::LoseReply => self.yard.store.lose_next_commit_reply(),
+            Step::FailBegin => self.runtime.store.fail_next_begin(),
+            Step::LoseReply => self.runtime.store.lose_next_commit_reply(),
         }
         sleep(Duration::from_micros(self.dice.below(400))).await;
     }

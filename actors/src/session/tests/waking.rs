@@ -41,8 +41,8 @@ impl Actor for Lingers {
 
 #[tokio::test]
 async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_another_comes() {
-    let (yard, _) = by_hand([]).await;
-    let (slot, gate) = (yard.slot("s").await, Gate::new());
+    let (runtime, _) = by_hand([]).await;
+    let (slot, gate) = (runtime.slot("s").await, Gate::new());
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     actor.stop(None);
     in_time(gate.arrived(1)).await;
@@ -51,7 +51,7 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake_and_an
     let (reply, state) = oneshot::channel();
     assert!(matches!(slot.send(SessionMsg::State { reply }), Sent::Delivered));
     let dead = actor.get_id();
-    stands(&slot, &yard.context, actor, StateCell::default(), (None, None));
+    stands(&slot, &runtime.context, actor, StateCell::default(), (None, None));
     let another_comes = async {
         while slot.awake().is_none_or(|actor| actor.get_id() == dead) {
             tokio::task::yield_now().await;
