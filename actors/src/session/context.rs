@@ -1,4 +1,4 @@
-//! Holds what all sessions of a runtime share.
+//! The context that all sessions of a runtime share.
 
 use std::sync::Arc;
 
@@ -15,39 +15,40 @@ use crate::{
     store::StoreHandle,
 };
 
-/// Holds what all sessions of a runtime share.
+/// The context that all sessions of a runtime share.
 #[derive(Debug, Clone)]
 pub struct RuntimeContext {
-    /// Where messages and turns are stored.
+    /// The store for messages and turns.
     pub store: StoreHandle,
-    /// Where the model is asked.
+    /// The queue before the model.
     pub llm: ModelQueue,
-    /// Whether the model's family asks for several calls at once.
+    /// The model, which tells whether its family asks for several calls at once.
     pub model: Arc<dyn ChatModel>,
-    /// Where calls go.
+    /// The actor that takes calls.
     pub dispatcher: Address<DispatcherMsg>,
-    /// What surrounds calls: registry, bounds, clock.
+    /// The context of calls: registry, bounds, clock.
     pub around: Arc<CallContext>,
-    /// The tools, as the model is told of them.
+    /// The descriptions of the tools for the model.
     pub specs: Arc<[ToolSpec]>,
-    /// The system text.
+    /// The text that stands before every chat.
     pub system: Option<Arc<str>>,
-    /// Where the transcript lives.
+    /// The place in which transcripts live.
     pub history: History,
     /// The parent of sessions.
     pub supervisor: ActorCell,
-    /// Work that outlives whoever asked; shutdown waits for it.
+    /// The work that outlives its asker; shutdown waits for it.
     pub tasks: TaskTracker,
     /// Cancelled by shutdown: no turn begins any more.
     pub closing: CancellationToken,
 }
 
-/// Where the transcript lives.
+/// The place in which the transcripts of a runtime live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum History {
-    /// In the store: a session sleeps and wakes with it.
+    /// The store: a session sleeps and wakes with its transcript.
     #[default]
     Stored,
-    /// In memory only: it ends with the runtime, and its session never sleeps. Tool calls are recorded all the same.
+    /// Memory only: the transcript ends with the runtime, and its session never sleeps. Tool calls are recorded all the
+    /// same.
     InMemory,
 }

@@ -1,4 +1,4 @@
-//! What the model reads of a chat, kept from one completion to the next: only what is new is written.
+//! The prompt of a chat, kept from one completion to the next: only new entries are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -6,12 +6,12 @@ use crate::protocol::{
     ChatMessage, Content, Limits, Locale, PromptMessage, ToolSpec, TurnId, left_out, prompt_entry,
 };
 
-/// What the model reads of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
+/// The prompt of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
-    /// Shared with the completion that reads it: what has ended when more is added, as a rule.
+    /// Shared with the completion that reads it; as a rule that has ended when more is added.
     entries: Arc<Vec<PromptMessage>>,
-    /// How many entries of the chat it was made of.
+    /// The number of entries of the chat in it.
     made_of: usize,
     /// Turns whose texts the model reads no more.
     left_out: BTreeSet<TurnId>,
@@ -19,7 +19,7 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// Reads on from where it was, in this language.
+    /// Reads the new entries, in this language.
     pub(super) fn of(
         &mut self,
         messages: &[ChatMessage],
@@ -33,7 +33,7 @@ impl Prompt {
         let known = self.left_out.len();
         self.left_out.extend(messages[self.made_of..].iter().filter_map(left_out));
         if self.left_out.len() > known {
-            // What was written of that turn is written anew, without its texts.
+            // The entries of that turn are written anew, without its texts.
             self.entries = Arc::default();
             self.made_of = 0;
         }
@@ -49,7 +49,7 @@ impl Prompt {
         self.entries.clone()
     }
 
-    /// An entry has changed.
+    /// Forgets all entries, because one has changed.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! The transcript of one chat in memory: numbers are given out in order, entries are shown in order.
+//! The transcript of one chat in memory: numbers are given out in order, entries are published in order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,13 +15,13 @@ use crate::protocol::{
 #[derive(Debug, Default)]
 pub(crate) struct Chat {
     messages: Vec<ChatMessage>,
-    /// Stored, but an entry before them is not: calls that run side by side may end in another order.
+    /// Stored entries behind one that is not: parallel calls may end in another order.
     early: BTreeMap<u64, ChatMessage>,
-    /// The last entry that is in `messages`, or was skipped.
+    /// The number of the last entry that is in `messages`, or was skipped.
     shown: u64,
-    /// Calls that were open when the chat was loaded and go on: entries behind them wait for theirs.
+    /// Calls that were open when the chat was loaded and go on: later entries wait for theirs.
     awaited: BTreeSet<u64>,
-    /// The last number that was given out before the chat was loaded. Up to here nothing but `awaited` still comes.
+    /// The last number that was given out before the chat was loaded. Up to here only `awaited` still comes.
     loaded: u64,
     /// The last number that was given out.
     reserved: u64,
@@ -39,7 +39,7 @@ pub(crate) struct ChatInMemory {
     last_seq: u64,
 }
 
-/// What happened since the last clearing.
+/// The entries since the last clearing.
 #[derive(Debug, Default)]
 struct Since {
     user_turns: usize,
@@ -47,8 +47,8 @@ struct Since {
 }
 
 impl Chat {
-    /// The chat as the store has it; `last_seq` is the highest number that was ever given out, `awaited` are the places
-    /// of the calls that go on.
+    /// Loads the chat as the store has it. `last_seq` is the highest number that was ever given out; `awaited` are the
+    /// numbers of the calls that go on.
     pub(crate) fn load(
         mut messages: Vec<ChatMessage>,
         last_seq: u64,
@@ -64,7 +64,7 @@ impl Chat {
         Self { messages, early, shown, awaited, loaded, reserved, prompt, since, older: 0 }
     }
 
-    /// A chat in memory as its last actor left it, with what the store has of it: the calls that have ended since.
+    /// Restores a chat in memory as its last actor left it, with the calls that have ended in the store since.
     pub(crate) fn recall(
         left: Option<ChatInMemory>,
         stored: Vec<ChatMessage>,
@@ -74,7 +74,7 @@ impl Chat {
         let ChatInMemory { messages, older, last_seq: left } = left.unwrap_or(begins_now);
         let known = messages.into_iter().map(|message| (message.seq, message));
         let mut messages: BTreeMap<_, _> = known.collect();
-        // The store knows best what a call did.
+        // The store has the latest record of a call.
         let of_it = stored.into_iter().filter(|message| message.seq > older);
         messages.extend(of_it.map(|message| (message.seq, message)));
         let messages = messages.into_values().collect();
@@ -92,7 +92,7 @@ impl Chat {
         &self.messages
     }
 
-    /// What the model reads of it.
+    /// Gives the prompt of the chat.
     pub(crate) fn prompt(
         &mut self,
         tools: &[ToolSpec],
@@ -102,12 +102,12 @@ impl Chat {
         self.prompt.of(&self.messages, tools, locale, limits)
     }
 
-    /// The turn of the last entry; `None` in an empty chat.
+    /// Gives the turn of the last entry; `None` in an empty chat.
     pub(crate) fn last_turn(&self) -> Option<TurnId> {
         self.messages.last().map(|message| message.turn)
     }
 
-    /// The number of the last entry that is shown; 0 for none.
+    /// Gives the number of the last published entry; 0 for none.
     pub(crate) fn last_shown(&self) -> u64 {
         self.messages.last().map_or(0, |message| message.seq)
     }
@@ -118,7 +118,7 @@ impl Chat {
         self.reserved
     }
 
-    /// Takes an entry that the store has; gives the places of what can be shown now, in order.
+    /// Takes an entry that the store has; gives the positions of entries that can be published now, in order.
     pub(crate) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
         let begin = self.messages.len();
         if message.seq <= self.shown {
@@ -144,7 +144,7 @@ impl Chat {
         self.messages.push(message);
     }
 
-    /// The effect of a call is known now: what the model is asked from here on says so.
+    /// Records the effect of a call that is known now: later prompts tell it.
     pub(crate) fn resolve(&mut self, resolved: &ResolvedCall) {
         self.prompt.forget();
         let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
@@ -161,7 +161,8 @@ impl Chat {
         }
     }
 
-    /// Clearing should be suggested: too many user turns since the last clearing, and not suggested since.
+    /// Tells whether clearing should be suggested: too many user turns since the last clearing, and not suggested
+    /// since.
     pub(crate) fn should_suggest_clear(&self, after: u32) -> bool {
         self.since.user_turns > after as usize && !self.since.was_suggested
     }

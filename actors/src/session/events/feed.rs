@@ -1,4 +1,4 @@
-//! What happens in a session: written once, read by any number of subscribers at their own pace.
+//! The feed of a session's events: written once, read by any number of subscribers at their own pace.
 
 use std::{
     collections::VecDeque,
@@ -12,18 +12,18 @@ use crate::protocol::{
 };
 use crate::session::{Subscription, events::replay::Replay};
 
-/// What an event tells.
+/// Tells whether the store has what an event tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The entry of the transcript with this number.
+    /// The store has it as the entry of the transcript with this number.
     Entry(u64),
-    /// How a turn ended, which the store has.
+    /// The store has it as the end of a turn.
     End,
-    /// Something that the store does not tell again.
+    /// The store does not have it.
     Transient,
 }
 
-/// The feed of one session: a ring of events and the text that is being spoken.
+/// The feed of one session: a ring of events and the text that is being streamed.
 #[derive(Debug)]
 pub struct Feed {
     recent: Mutex<Recent>,
@@ -34,32 +34,32 @@ pub struct Feed {
 
 #[derive(Debug)]
 pub(crate) struct Recent {
-    /// The number of the first event that is kept; events are numbered from 1.
+    /// The number of the oldest event in the ring; events are numbered from 1.
     pub(crate) first: u64,
-    pub(crate) events: VecDeque<Kept<Arc<SessionEvent>>>,
-    /// Where the story stood when the session first woke behind this feed; `None` before.
+    pub(crate) events: VecDeque<PublishedEvent<Arc<SessionEvent>>>,
+    /// The cursor at which the session first woke behind this feed; `None` before.
     pub(crate) begins: Option<EventCursor>,
-    /// How far the story was told.
+    /// The cursor of the last event published.
     pub(crate) published_up_to: EventCursor,
-    /// How far it is not in memory any more.
+    /// The cursor up to which events have left memory.
     pub(crate) gone: EventCursor,
     pub(crate) speaking: Option<CompletionId>,
     pub(crate) text: Beginning,
     pub(crate) thinking: Beginning,
-    /// Subscriptions older than this hear nothing more.
+    /// The generation of subscriptions; older ones receive nothing more.
     pub(crate) audience: u64,
-    /// Where the turn began to go on to which nobody has listened yet, and how far the story was told then.
+    /// The first event of a turn that goes on without a subscriber yet, and the cursor before it.
     pub(crate) unheard: Option<(u64, EventCursor)>,
 }
 
 /// An event, and whether the store has what it tells.
 #[derive(Debug)]
-pub(crate) struct Kept<E> {
+pub(crate) struct PublishedEvent<E> {
     pub(crate) event: E,
     pub(crate) is_stored: bool,
 }
 
-/// A text of which the beginning is kept, without holes.
+/// The beginning of a text, kept without holes.
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     pub(crate) text: String,
@@ -78,7 +78,7 @@ impl Beginning {
 }
 
 impl Feed {
-    /// An empty feed that keeps this many events and bytes of text.
+    /// Makes an empty feed that keeps this many events and bytes of text.
     #[must_use]
     pub fn new(max_events: usize, max_streaming_bytes: usize) -> Arc<Self> {
         let recent = Recent {
@@ -101,14 +101,14 @@ impl Feed {
         })
     }
 
-    /// From now on only this completion is heard.
+    /// Takes text only from this completion from now on.
     pub fn begin(&self, completion: CompletionId) {
         let mut recent = self.recent();
         recent.silence();
         recent.speaking = Some(completion);
     }
 
-    /// Called by the model's thread for each piece. Never waits; a late completion is not heard.
+    /// Takes a piece of text from the model's thread. Never waits; a late completion is ignored.
     pub fn push(&self, completion: CompletionId, delta: CompletionDelta<'_>) {
         let mut recent = self.recent();
         if recent.speaking != Some(completion) {
@@ -120,25 +120,25 @@ impl Feed {
             CompletionDelta::Began => return,
         };
         if !kept.push(piece, self.max_streaming_bytes) {
-            return; // the message at the end has it all
+            return; // the message at the end has the whole text
         }
         drop(recent);
         self.changed.send_replace(());
     }
 
-    /// What has been spoken of the completion that speaks now.
+    /// Gives the text of the completion that streams now.
     #[must_use]
     pub fn spoken(&self) -> String {
         self.recent().text.text.clone()
     }
 
-    /// Ends the speaking and gives what had been spoken: no late delta is heard.
+    /// Ends the streaming and gives its text: later pieces are ignored.
     pub fn silence(&self) -> String {
         self.recent().silence()
     }
 
-    /// The session wakes: the store has its story up to here, and what is told from now on comes behind that. Later wakings
-    /// find the feed where it was.
+    /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
+    /// behind that. A later waking finds the feed where it was.
     pub(crate) fn begins_at(&self, cursor: EventCursor) {
         let mut recent = self.recent();
         if recent.begins.is_none() {
@@ -146,13 +146,13 @@ impl Feed {
         }
     }
 
-    /// How far the story was told behind this feed; `None` before the session first woke.
+    /// Gives the cursor of the last event published; `None` before the session first woke.
     pub(crate) fn published_up_to(&self) -> Option<EventCursor> {
         let recent = self.recent();
         recent.begins.map(|_| recent.published_up_to)
     }
 
-    /// Tells an event that was read from the store, at its cursor.
+    /// Publishes an event that was read from the store, at its cursor.
     pub(crate) fn republish(&self, event: SessionEvent) {
         let SessionEvent { kind, cursor, turn, at, .. } = event;
         let is_end = matches!(kind, EventKind::Error { .. } | EventKind::TurnEnded { .. });
@@ -160,7 +160,7 @@ impl Feed {
         self.publish(turn, at, durability, kind);
     }
 
-    /// Tells an event.
+    /// Publishes an event.
     pub fn publish(&self, turn: TurnId, at: Timestamp, durability: Durability, kind: EventKind) {
         let mut recent = self.recent();
         if matches!(kind, EventKind::ModelMessage { .. }) {
@@ -180,7 +180,9 @@ impl Feed {
             (Durability::Transient, _) => recent.published_up_to,
         };
         let event = Arc::new(SessionEvent { seq, cursor: recent.published_up_to, turn, at, kind });
-        recent.events.push_back(Kept { event, is_stored: durability != Durability::Transient });
+        recent
+            .events
+            .push_back(PublishedEvent { event, is_stored: durability != Durability::Transient });
         if recent.events.len() > self.max_events
             && let Some(oldest) = recent.events.pop_front()
         {
@@ -191,13 +193,14 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Ends every subscription that there is: a closed screen hears nothing more.
+    /// Ends every present subscription: a dismissed reader receives nothing more.
     pub fn close_subscriptions(&self) {
         self.recent().audience += 1;
         self.changed.send_replace(());
     }
 
-    /// Reads from here on; the first who listens to a turn that goes on after a start, from where that began to.
+    /// Subscribes from here on; the first subscriber of a turn that goes on after a start reads from where the turn
+    /// went on.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
@@ -205,13 +208,13 @@ impl Feed {
         let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
         let mut subscription = Subscription::from(self, next, &recent);
         if let Some((_, cursor)) = unheard {
-            // The ring may have forgotten what lies behind it.
+            // The ring may have lost the events behind the cursor.
             subscription.read_to = Some(cursor);
         }
         subscription
     }
 
-    /// Reads on behind a cursor, once the session has woken. What is not in memory is read from this replay.
+    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay.
     pub(crate) fn subscribe_after(
         self: &Arc<Self>,
         cursor: EventCursor,
@@ -219,8 +222,9 @@ impl Feed {
     ) -> Subscription {
         let mut recent = self.recent();
         recent.unheard = None;
-        let is_read =
-            |kept: &Kept<Arc<SessionEvent>>| kept.is_stored && kept.event.cursor <= cursor;
+        let is_read = |kept: &PublishedEvent<Arc<SessionEvent>>| {
+            kept.is_stored && kept.event.cursor <= cursor
+        };
         let read = recent.events.iter().rposition(is_read).map_or(0, |last| last as u64 + 1);
         let mut subscription = Subscription::from(self, recent.first + read, &recent);
         subscription.read_to = Some(cursor);
@@ -228,7 +232,7 @@ impl Feed {
         subscription.with(replay)
     }
 
-    /// Reads from here on, and is not counted as somebody who listens.
+    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
     #[must_use]
     pub fn watch(self: &Arc<Self>) -> Subscription {
         let recent = self.recent();
@@ -241,7 +245,7 @@ impl Feed {
 }
 
 impl Recent {
-    /// The number of the event that comes next.
+    /// Gives the number of the next event.
     fn next(&self) -> u64 {
         self.first + self.events.len() as u64
     }

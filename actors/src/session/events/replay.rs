@@ -1,4 +1,4 @@
-//! What a reader missed, read from the store: the same events, made of what is stored.
+//! The replay of events that a reader missed, made from what the store has.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -11,32 +11,32 @@ use crate::{
     },
 };
 
-/// Where a reader finds what is not in memory any more. It keeps the slot, so that the feed is the session's as long as
-/// anybody reads.
+/// The source of events that are not in memory any more. It keeps the slot, so that the session has one feed while any
+/// reader is left.
 #[derive(Debug, Clone)]
 pub(crate) struct Replay {
     slot: Arc<SessionSlot>,
     store: Arc<dyn Store>,
-    /// How many entries are read at once.
+    /// The number of entries that are read at once.
     max_entries: usize,
-    /// The store failed: it is given some time.
+    /// Whether the last read failed: the next one waits for a while.
     has_failed: bool,
 }
 
 impl SessionSlot {
-    /// Reads what happens from here on. What the reader misses is read from the store.
+    /// Subscribes from here on. Missed events are read from the store.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
         self.feed().subscribe().with(self.replay(store, limits))
     }
 
-    /// Reads what happens from here on, and is not counted as the first who listens to a turn that goes on.
+    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
     #[must_use]
     pub fn watch(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
         self.feed().watch().with(self.replay(store, limits))
     }
 
-    /// Reads on behind a cursor. The session must have woken since the slot was made, or what was told before is taken for
+    /// Subscribes behind a cursor. The session must have woken since the slot was made, or earlier events count as
     /// missed.
     #[must_use]
     pub fn subscribe_after(
@@ -58,7 +58,7 @@ impl Replay {
         Self { slot, store, max_entries: max_entries.max(1), has_failed: false }
     }
 
-    /// The same behind a read that failed or did not.
+    /// Copies the replay, with whether a read has just failed.
     pub(crate) fn after(self, has_failed: bool) -> Self {
         Self { has_failed, ..self }
     }
@@ -72,7 +72,7 @@ impl Replay {
         if self.has_failed {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        // The end of the entry's own turn may be behind the place.
+        // The end of the entry's own turn may be behind the cursor.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
         let part = self.store.transcript(self.slot.session(), from, self.max_entries).await?;
         let events = part.entries.iter().flat_map(events);
@@ -82,7 +82,7 @@ impl Replay {
     }
 }
 
-/// What is told of an entry, and of the end of its turn.
+/// Makes the events of an entry, and of the end of its turn.
 fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
     let StoredEntry { message, locale, end } = entry;
     let cursor = EventCursor::of_entry(message.seq);
@@ -96,7 +96,7 @@ fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
     events
 }
 
-/// How an entry of the transcript is told.
+/// Makes the event of an entry of the transcript.
 pub(crate) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     match message.content.clone() {
         Content::User { text } => EventKind::UserMessage { text },
@@ -109,7 +109,7 @@ pub(crate) fn kind_of(message: &ChatMessage, locale: Locale) -> EventKind {
     }
 }
 
-/// How the end of a turn is told: its error, if it has one, and the end.
+/// Makes the events of the end of a turn: its error, if it has one, and the end.
 pub(crate) fn kinds_of_end(
     ending: TurnEnding,
     error: Option<&TurnError>,

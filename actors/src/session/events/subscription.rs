@@ -7,12 +7,12 @@ use tracing::warn;
 
 use crate::protocol::{CompletionId, EventCursor, SessionEvent};
 use crate::session::{
-    events::feed::{Feed, Kept, Recent},
+    events::feed::{Feed, PublishedEvent, Recent},
     events::replay::Replay,
 };
 
-/// One reader's position in a feed. A slow reader costs its own position, and while it catches up a
-/// part of the transcript.
+/// The position of one reader in a feed. A slow reader costs its own position, and while it catches up a part of the
+/// transcript.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     feed: Arc<Feed>,
@@ -20,11 +20,11 @@ pub struct Subscription {
     next: u64,
     audience: u64,
     heard: Heard,
-    /// How far it has read the story; `None` where that is where the session's next waking begins.
+    /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
     pub(crate) read_to: Option<EventCursor>,
-    /// What it missed and has not read: behind the first place, up to the second.
+    /// The missed events that are not read yet: behind the first cursor, up to the second.
     pub(crate) behind: Option<(EventCursor, EventCursor)>,
-    /// What it missed and has been read from the store.
+    /// The missed events that were read from the store.
     missed: VecDeque<SessionEvent>,
     replay: Option<Replay>,
 }
@@ -37,7 +37,7 @@ struct Heard {
 }
 
 impl Subscription {
-    /// Reads from this event on.
+    /// Makes a subscription that reads from this event on.
     pub(crate) fn from(feed: &Arc<Feed>, next: u64, recent: &Recent) -> Self {
         let before =
             next.checked_sub(recent.first + 1).and_then(|place| usize::try_from(place).ok());
@@ -56,18 +56,19 @@ impl Subscription {
         }
     }
 
-    /// Reads what it misses from this replay.
+    /// Sets the replay from which missed events are read.
     pub(crate) fn with(mut self, replay: Replay) -> Self {
         self.replay = Some(replay);
         self
     }
 
-    /// Waits for what comes next; `None` when this screen was closed. Dropping the future loses nothing.
+    /// Waits for the next item; `None` when this subscription was closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<StreamItem> {
         self.read(true).await
     }
 
-    /// Reads what is there already, from the store too; `None` when no more is. Dropping the future loses nothing.
+    /// Reads an item that is there already, from the store too; `None` when none is left. Dropping the future loses
+    /// nothing.
     pub async fn rest(&mut self) -> Option<StreamItem> {
         self.read(false).await
     }
@@ -96,7 +97,7 @@ impl Subscription {
         }
     }
 
-    /// Gives what is in memory already.
+    /// Gives an item that is in memory already.
     pub fn try_next(&mut self) -> Option<StreamItem> {
         match self.ready() {
             Ready::Item(item) => Some(item),
@@ -124,7 +125,7 @@ impl Subscription {
             return Ready::Item(lagged);
         }
         let place = usize::try_from(self.next - recent.first).expect("at most max_events are kept");
-        if let Some(Kept { event, .. }) = recent.events.get(place) {
+        if let Some(PublishedEvent { event, .. }) = recent.events.get(place) {
             self.next += 1;
             self.read_to = Some(event.cursor);
             return Ready::Item(StreamItem::Event(event.clone()));
@@ -153,24 +154,24 @@ enum Ready {
     Closed,
 }
 
-/// What a subscriber reads.
+/// An item of a subscription.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamItem {
-    /// Something happened.
+    /// An event of the session.
     Event(Arc<SessionEvent>),
-    /// The model goes on speaking: only what is new. The message that follows replaces it all.
+    /// The next piece of the model's text. The message that follows replaces all pieces.
     Text(String),
-    /// The model goes on thinking aloud.
+    /// The next piece of the model's thinking.
     Thinking(String),
-    /// The subscriber was too slow: these events are gone from memory. What the store keeps of them follows, in order; the
-    /// rest only told how things went.
+    /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
+    /// told only progress.
     Lagged {
-        /// The first that was missed.
+        /// The number of the first missed event.
         from: u64,
-        /// The first that is still there.
+        /// The number of the first event still in memory.
         to: u64,
     },
-    /// What was missed could not be read from the store. It is tried again.
+    /// The missed events could not be read from the store. The subscription tries again.
     ReplayFailed,
 }

@@ -1,4 +1,4 @@
-//! The sessions that are awake and rest, in the order in which they came to rest: in all and of each user. Pure.
+//! The awake sessions that are idle, in the order in which they became idle: of all users and of each. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,10 +6,10 @@ use foldhash::fast::RandomState;
 
 use crate::protocol::UserId;
 
-/// The sessions that rest.
+/// The idle sessions, least recently used first.
 #[derive(Debug)]
 pub(crate) struct IdleLru<S> {
-    /// Invariant: the same numbers in both.
+    /// Invariant: both maps have the same numbers.
     order: BTreeMap<u64, UserId>,
     of_user: HashMap<UserId, BTreeMap<u64, S>, RandomState>,
     next: u64,
@@ -22,7 +22,7 @@ impl<S> Default for IdleLru<S> {
 }
 
 impl<S> IdleLru<S> {
-    /// A session comes to rest. Gives the number under which it leaves.
+    /// Adds a session that becomes idle. Gives the number under which it leaves.
     pub(crate) fn enter(&mut self, user: UserId, session: S) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -31,7 +31,7 @@ impl<S> IdleLru<S> {
         number
     }
 
-    /// A session rests no more, or was taken before.
+    /// Removes a session; `None` where it was taken before.
     pub(crate) fn leave(&mut self, user: &UserId, number: u64) -> Option<S> {
         self.order.remove(&number)?;
         let sessions = self.of_user.get_mut(user)?;
@@ -42,7 +42,7 @@ impl<S> IdleLru<S> {
         session
     }
 
-    /// Takes the session that has rested longest, of this user or of all.
+    /// Takes the session that is idle longest, of this user or of all.
     pub(crate) fn take_oldest(&mut self, of: Option<&UserId>) -> Option<S> {
         let (number, user) = match of {
             Some(user) => (*self.of_user.get(user)?.first_key_value()?.0, user.clone()),

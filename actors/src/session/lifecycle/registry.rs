@@ -1,4 +1,4 @@
-//! The slots of a runtime: one for each session of which anything is in memory.
+//! The slots of a runtime: one for each session with anything in memory.
 
 use std::sync::{Arc, Weak};
 
@@ -8,12 +8,12 @@ use tracing::warn;
 use crate::protocol::{Limits, SessionId, UserId};
 use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::RegistryState};
 
-/// The slots of a runtime, as long as anybody holds them.
+/// The slots of a runtime, as long as they have holders.
 #[derive(Debug, Default)]
 pub struct SessionRegistry(Arc<RegistryState>);
 
 impl SessionRegistry {
-    /// The slot of a session, which is this user's; `None` if it is another's.
+    /// Finds or makes the slot of a session of this user; `None` if it is another user's.
     #[must_use]
     pub fn slot(
         &self,
@@ -31,7 +31,7 @@ impl SessionRegistry {
         (slot.user() == user).then_some(slot)
     }
 
-    /// How many sessions anything of is in memory.
+    /// Counts the sessions with anything in memory.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.slots().len()
@@ -42,7 +42,7 @@ impl SessionRegistry {
         &self.0
     }
 
-    /// Asks every session that is awake to stop its turn and to end, and waits until they have.
+    /// Asks every awake session to stop its turn and to end, and waits until they have.
     pub async fn close(&self) {
         let mut slots: Vec<_> = self.0.slots().values().filter_map(Weak::upgrade).collect();
         // The same order every time, which a simulation repeats.
@@ -52,7 +52,7 @@ impl SessionRegistry {
             let (reply, closed) = oneshot::channel();
             session.cast(SessionMsg::Close { reply }).is_ok().then_some(closed)
         });
-        // All are asked before the first is waited for.
+        // All are asked before the first is awaited.
         for closed in asked.collect::<Vec<_>>() {
             if closed.await.is_err() {
                 warn!("a session ended before it was closed");

@@ -1,4 +1,4 @@
-//! What the slots of a runtime share: where each is found, and which sessions rest.
+//! The state that the slots of a runtime share: the table of slots, and the idle sessions.
 
 use std::{
     collections::HashMap,
@@ -8,8 +8,8 @@ use std::{
 use crate::protocol::{SessionId, UserId};
 use crate::session::{SessionSlot, lifecycle::idle::IdleLru};
 
-/// What the slots of a runtime share. Plain mutexes: they are held for a lookup. No slot is dropped under them, because
-/// that takes the first.
+/// The state that the slots of a runtime share. Plain mutexes: they are held for a lookup. No slot is dropped under
+/// them, because its drop takes the first.
 #[derive(Debug, Default)]
 pub(crate) struct RegistryState {
     slots: Mutex<HashMap<SessionId, Weak<SessionSlot>>>,
@@ -21,10 +21,10 @@ impl RegistryState {
         self.slots.lock().expect("no code under this lock panics")
     }
 
-    /// The last of those who held a slot is gone.
+    /// Removes the slot of a session whose last holder is gone.
     pub(crate) fn leave(&self, session: &SessionId) {
         let mut slots = self.slots();
-        // Another one may be there already: made in between, because this one could not be had any more.
+        // Another slot may be there already: made in between, because this one could not be upgraded any more.
         if slots.get(session).is_some_and(|slot| slot.strong_count() == 0) {
             slots.remove(session);
         }
@@ -38,7 +38,7 @@ impl RegistryState {
     }
 }
 
-/// A session that rests.
+/// The entry of an idle session.
 #[derive(Debug)]
 pub(crate) struct IdleEntry {
     state: Arc<RegistryState>,
@@ -60,7 +60,7 @@ impl Drop for IdleEntry {
     }
 }
 
-/// For how many a table is enough that holds so many and has room for so many; `None`: it stays as it is.
+/// Gives the capacity to which a table of this length and capacity shrinks; `None` where it stays as it is.
 fn too_much_room(len: usize, capacity: usize) -> Option<usize> {
     const SMALLEST: usize = 1_024;
     (capacity > SMALLEST && len < capacity / 4).then_some(len * 2)

@@ -1,4 +1,4 @@
-//! The slot of a session: whoever wants it speaks through here, whether it is asleep, waking or awake.
+//! The slot of a session: all messages go through it, whether the session is asleep, waking or awake.
 
 use std::{
     ops::Deref,
@@ -29,27 +29,27 @@ use crate::{
     telemetry::refused,
 };
 
-/// The slot of one session. There is one as long as anybody holds it: a handle, a subscriber, its actor, or something
-/// that its actor began. With the last of them it is gone, and nothing is left of the session in memory.
+/// The slot of one session. It exists as long as it has a holder: a handle, a subscriber, its actor, or a call or write
+/// that its actor began. The last holder removes it, and no trace of the session stays in memory.
 #[derive(Debug)]
 pub struct SessionSlot {
     session: SessionId,
     user: UserId,
     feed: Arc<Feed>,
     state: Mutex<SlotState>,
-    /// Calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
+    /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
     pub(crate) handover: Mutex<Option<KeptHandover>>,
-    /// Somebody will try again to give an abandoned turn its end.
+    /// Whether a task tries again to give an abandoned turn its end.
     pub(crate) is_retrying: AtomicBool,
-    /// Messages that its actor has handled since it woke.
+    /// The messages that its actor has handled since it woke.
     handled: AtomicU64,
     max_waiting: usize,
     registry: Arc<RegistryState>,
 }
 
-/// Something that was begun and whose end is not known yet. It keeps the slot, so that whoever opens the session anew waits
-/// for it.
+/// A call or write that was begun and whose end is not known yet. It keeps the slot, so that the next waking waits for
+/// it.
 #[derive(Debug)]
 pub struct Begun {
     _token: TaskTrackerToken,
@@ -57,7 +57,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Whose it is.
+    /// Gives the session that it is of.
     pub(crate) fn session(&self) -> &SessionId {
         self.slot.session()
     }
@@ -70,19 +70,19 @@ enum SlotState {
     Awake { actor: ActorRef<SessionMsg>, cell: StateCell, sent: u64, _awake: Option<Permit> },
 }
 
-/// What became of a message.
+/// Tells what became of a message.
 #[derive(Debug)]
 pub enum Sent {
     /// The session has it, or will have it when it wakes.
     Delivered,
-    /// The session has it when somebody wakes it: do.
+    /// The session has it when it wakes: the caller must wake it.
     WakeIt,
-    /// Too much waits already.
+    /// Too many messages wait already.
     Full(SessionMsg, LimitExceeded),
 }
 
 impl SessionSlot {
-    /// The slot of a session that sleeps.
+    /// Makes the slot of a session that sleeps.
     pub(crate) fn new(
         session: &SessionId,
         user: &UserId,
@@ -103,48 +103,48 @@ impl SessionSlot {
         }
     }
 
-    /// Whose slot it is.
+    /// Gives the session of the slot.
     #[must_use]
     pub const fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Whose session it is.
+    /// Gives the user of the session.
     #[must_use]
     pub const fn user(&self) -> &UserId {
         &self.user
     }
 
-    /// What happens behind it.
+    /// Gives the feed of the session's events.
     #[must_use]
     pub const fn feed(&self) -> &Arc<Feed> {
         &self.feed
     }
 
-    /// Something begins that will end in the store. Dropped when its end is known.
+    /// Marks the beginning of a call or write that will end in the store. Drop it when the end is known.
     pub(crate) fn begins(self: &Arc<Self>) -> Begun {
         Begun { _token: self.open_writes.token(), slot: self.clone() }
     }
 
-    /// Something begins beside the session's actor, which sleeps: whoever wakes it waits for the end, and meanwhile nothing
-    /// else begins so. `None` where the session is awake, or something of it has not ended.
+    /// Marks the beginning of work beside the session's actor, which sleeps. A later waking waits for its end, and
+    /// meanwhile no other such work begins. `None` where the session is awake, or earlier work has not ended.
     #[must_use]
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
-        // Under the lock: whoever wakes the session later finds what began.
+        // Under the lock: a later waking finds what began.
         let state = self.state();
         let has_ended = self.open_writes.is_empty() && !self.has_handover();
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
-    /// Waits until the store has all that was ever begun behind this slot. It takes no longer than the deadlines of
-    /// tools and store.
+    /// Waits until the store has the end of all work that was begun behind this slot. It takes no longer than the
+    /// deadlines of tools and store.
     pub(crate) async fn writes_ended(&self) {
-        self.open_writes.close(); // it can still be added to; only a closed tracker can be waited for
+        self.open_writes.close(); // work can still be added; only a closed tracker can be awaited
         self.open_writes.wait().await;
     }
 
-    /// Sends a message. It happens under the lock, so nothing can slip between "is it awake" and "it sleeps now". A
-    /// dismissal is never refused.
+    /// Sends a message. It happens under the lock, so the session cannot fall asleep between the check and the sending.
+    /// A dismissal is never refused.
     pub fn send(&self, msg: SessionMsg) -> Sent {
         let sent = self.deliver(msg);
         if let Sent::Full(_, refusal) = &sent {
@@ -171,7 +171,7 @@ impl SessionSlot {
                     *sent += 1;
                     return Sent::Delivered;
                 }
-                // It is dead, and its supervisor has not come to it yet.
+                // The actor is dead, and its supervisor has not handled that yet.
                 Err(MessagingErr::SendErr(msg)) => {
                     dead = Some(cell.clone());
                     msg
@@ -189,14 +189,14 @@ impl SessionSlot {
         };
         *state = SlotState::Waking(vec![msg]);
         drop(state);
-        // Before anybody opens the session: what the dead one was in is given up by then.
+        // Before the session is opened again: the turn of the dead actor is abandoned by then.
         if let Some(cell) = dead {
             cell.empty();
         }
         Sent::WakeIt
     }
 
-    /// Who hears of a handler that ended late: whatever actor is behind the slot by then, if one is.
+    /// Gives the recipient of a handler that ends late: the actor that is behind the slot by then, if any.
     pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
@@ -210,8 +210,8 @@ impl SessionSlot {
         })
     }
 
-    /// What an unknown effect turned out to be, which the store has. A session that is awake, or about to be, hears of
-    /// it; one that sleeps reads it when it wakes. Whoever subscribed is told in any case.
+    /// Reports the resolution of an unknown effect, which the store has. An awake or waking session is told; a sleeping
+    /// one reads it when it wakes. Subscribers are told in any case.
     pub(crate) fn found_out(
         &self,
         turn: TurnId,
@@ -224,11 +224,11 @@ impl SessionSlot {
         let msg = SessionMsg::Resolved(resolved.clone());
         match &mut *self.state() {
             SlotState::Awake { actor, sent, .. } => *sent += u64::from(actor.cast(msg).is_ok()),
-            // There are no more of these than calls that ran, so nobody else is kept out by them.
+            // These are never more than the calls that ran, so they keep no other message out.
             SlotState::Waking(waiting) => waiting.push(msg),
             SlotState::Asleep => {}
         }
-        // Whoever reads the call's entry later reads it resolved, so this is not told again.
+        // A later reader of the call's entry reads it resolved, so this is not told again.
         self.feed.publish(
             turn,
             at,
@@ -237,7 +237,7 @@ impl SessionSlot {
         );
     }
 
-    /// Wakes a session that sleeps, for nobody in particular. True: somebody must open it.
+    /// Wakes a session that sleeps, without a message. True where the caller must open it.
     #[must_use]
     pub fn wake(&self) -> bool {
         let mut state = self.state();
@@ -248,8 +248,8 @@ impl SessionSlot {
         is_asleep
     }
 
-    /// The session was loaded and its actor started, which handles `first` before what waits at the slot. False: it is
-    /// dead already, and the session asleep.
+    /// Marks the session as awake after its actor was started, which handles `first` before the messages that wait at
+    /// the slot. False where the actor is dead already, and the session asleep.
     #[must_use]
     pub(crate) fn woke(
         &self,
@@ -262,12 +262,12 @@ impl SessionSlot {
         let waiting = state.take_waiting();
         self.handled.store(0, Relaxed);
         let sent = waiting.len() as u64;
-        // Under the lock: a shutdown that this comes before finds the session awake.
+        // Under the lock: a shutdown that comes later finds the session awake.
         for msg in first.into_iter().chain(waiting) {
-            // An actor that died meanwhile drops it: whoever waits for an answer hears that.
+            // An actor that died meanwhile drops the message, and its sender is told so.
             drop(actor.cast(msg));
         }
-        // One that died before anybody could find it here would be noticed by nobody.
+        // Without this an actor that died before it could be found here would go unnoticed.
         let is_alive = actor.get_status() < ActorStatus::Stopping;
         let (id, dead) = (actor.get_id(), (!is_alive).then(|| cell.clone()));
         *state = SlotState::Awake { actor, cell, sent, _awake: awake };
@@ -279,7 +279,7 @@ impl SessionSlot {
         is_alive
     }
 
-    /// The session could not be loaded: gives what was waiting for it.
+    /// Marks that the session could not be loaded. Gives the messages that waited for it.
     pub fn did_not_wake(&self) -> Vec<SessionMsg> {
         let mut state = self.state();
         let waiting = state.take_waiting();
@@ -287,7 +287,7 @@ impl SessionSlot {
         waiting
     }
 
-    /// Asked by the session itself when idle. True: all that was ever sent to it is handled, and it is asleep now.
+    /// Lets an idle session fall asleep. True where every message sent to it is handled, and it is asleep now.
     pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut state = self.state();
         let handled = self.handled.load(Relaxed);
@@ -298,17 +298,17 @@ impl SessionSlot {
         may
     }
 
-    /// Its actor has come to a message that was sent through here.
+    /// Notes that its actor has come to a message that was sent through here.
     pub(crate) fn handles_one(&self) {
         self.handled.fetch_add(1, Relaxed);
     }
 
-    /// Nothing is going on in it from here on, until what is given back is dropped: it may be put to sleep for others.
+    /// Marks the session as idle until the entry is dropped: it may be put to sleep for others.
     pub(crate) fn enter_idle(self: &Arc<Self>) -> IdleEntry {
         IdleEntry::new(&self.registry, self)
     }
 
-    /// The session that has rested longest, of this one's user or of all. Whoever asks next gets another.
+    /// Takes the session that is idle longest, of this one's user or of all. The next call gives another.
     pub(crate) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
         let of = (scope == Scope::User).then_some(&self.user);
         loop {
@@ -319,7 +319,7 @@ impl SessionSlot {
         }
     }
 
-    /// The session's actor is gone.
+    /// Marks the session as asleep, because its actor is gone.
     pub fn died(&self, actor: ActorId) {
         let mut state = self.state();
         if matches!(&*state, SlotState::Awake { actor: awake, .. } if awake.get_id() == actor) {
@@ -327,7 +327,7 @@ impl SessionSlot {
         }
     }
 
-    /// The session's actor, unless it sleeps.
+    /// Gives the session's actor, unless it sleeps.
     #[must_use]
     pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
         match &*self.state() {
@@ -356,7 +356,7 @@ impl Drop for SessionSlot {
     }
 }
 
-/// An actor's hold on its slot: the slot hears that the actor is gone, however it went.
+/// An actor's hold on its slot. Dropping it tells the slot that the actor is gone, however it ended.
 #[derive(Debug)]
 pub(crate) struct SlotGuard {
     slot: Arc<SessionSlot>,

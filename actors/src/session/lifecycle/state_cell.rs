@@ -1,29 +1,29 @@
 //! The state of an awake session in a cell that its slot shares, so that it is taken from a dead actor exactly once.
 //!
-//! A killed actor's state lives on until its supervisor comes to drop it. Whoever wants the session before that takes
-//! the state first, and with it the turn: no other actor can go on with what this one still holds.
+//! A killed actor's state lives on until its supervisor drops it. A caller that opens the session before that takes the
+//! state first, and with it the turn: no other actor can go on with what this one still holds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::session::state::SessionState;
 
-/// Shared by an actor and its slot.
+/// The cell that an actor and its slot share.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StateCell(Arc<Mutex<Option<Box<SessionState>>>>);
 
 impl StateCell {
-    /// The actor has started.
+    /// Fills the cell when the actor has started.
     pub(crate) fn fill(&self, state: SessionState) {
         *self.state() = Some(Box::new(state));
     }
 
-    /// The actor is gone: its state is dropped when this returns, whoever drops it. Under the lock, which nobody takes under
-    /// a lock of the slot's: one who finds the cell empty finds at the slot what was left there.
+    /// Drops the state of an actor that is gone. The lock is held meanwhile, and is never taken under a lock of the
+    /// slot's. So a caller that finds the cell empty finds the handover at the slot.
     pub(crate) fn empty(&self) {
         *self.state() = None;
     }
 
-    /// Lets an actor handle something. An actor whose state was taken handles nothing any more.
+    /// Lets an actor handle a message. An actor whose state was taken handles none any more.
     pub(crate) fn with(&self, handle: impl FnOnce(&mut SessionState)) {
         if let Some(state) = self.state().as_mut() {
             handle(state);
@@ -35,7 +35,7 @@ impl StateCell {
     }
 }
 
-/// What the actor itself holds of its state: dropped with the actor, however that ends.
+/// The actor's own hold on its state: dropped with the actor, however that ends.
 #[derive(Debug)]
 pub struct StateHolder(pub(crate) StateCell);
 

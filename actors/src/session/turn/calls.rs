@@ -1,4 +1,4 @@
-//! The calls of a turn: recorded before any of them begins, dispatched when their turn has come.
+//! The calls of a turn: recorded before any of them begins, dispatched in their order.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// What a completion asked for.
+/// The parts of a completion that asked for tools.
 pub(crate) struct Called {
     pub(crate) round: u32,
     pub(crate) usage: Usage,
@@ -31,8 +31,9 @@ pub(crate) struct Called {
 }
 
 impl SessionState {
-    /// Records what a completion asked for before any of it begins: together with the first step of its only call where
-    /// nothing was said, so that nobody waits for it; else on its own, so that what was said is shown at once.
+    /// Records the calls of a completion before any of them begins. A single call without text is recorded together
+    /// with its first step, which saves a wait. Otherwise they are recorded on their own, so that the text is published
+    /// at once.
     pub(crate) fn propose(&mut self, me: &ActorRef<SessionMsg>, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(turn) = self.turn.as_ref().map(|turn| turn.id) else { return };
@@ -68,7 +69,7 @@ impl SessionState {
         }
     }
 
-    /// A new call of the turn, with its place in the transcript.
+    /// Makes a new call of the turn, with its number in the transcript.
     fn request(
         &mut self,
         me: &ActorRef<SessionMsg>,
@@ -81,7 +82,7 @@ impl SessionState {
         self.turn.as_ref().map(|turn| self.request_in(turn, me, (seq, at), call))
     }
 
-    /// A call of this turn, as it is dispatched.
+    /// Makes the request for a call of this turn.
     pub(crate) fn request_in(
         &self,
         turn: &ActiveTurn,
@@ -90,7 +91,7 @@ impl SessionState {
         call: ToolCall,
     ) -> DispatchRequest {
         let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
-        // A chat in memory ends with its process: nobody goes on with what it leaves.
+        // A chat in memory ends with its process: no later start goes on with it.
         let leave = match self.context.history {
             History::Stored => self.runtime_closes.clone(),
             History::InMemory => CancellationToken::new(),
@@ -102,7 +103,7 @@ impl SessionState {
             seq,
             call,
             locale: *locale,
-            // Whoever lets a turn in fills it in.
+            // Every admitted turn has a zone.
             time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
             asker: *asker,
             proposed_at,
@@ -132,11 +133,11 @@ impl SessionState {
             wanted: WantedCall { name, arguments },
         });
         let reply = self.reply(me, &request);
-        // If the dispatcher is gone, the message takes the reply with it, which says that the call was lost.
+        // If the dispatcher is gone, the message takes the reply with it, which reports the call as lost.
         drop(self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply }));
     }
 
-    /// Where the end of a call goes. Until it has, the session does not wake anew.
+    /// Makes the reply for the end of a call. Until it is given, the session does not wake anew.
     pub(crate) fn reply(
         &self,
         me: &ActorRef<SessionMsg>,
@@ -146,7 +147,7 @@ impl SessionState {
         Reply::new(Recipient::actor(me.clone()).holding(self.slot.begins()), lost)
     }
 
-    /// Whether a call of this tool may run beside others. One call too many runs nothing.
+    /// Tells whether a call of this tool may run beside others. A call beyond the bound runs nothing.
     pub(crate) fn sharing_of(&self, index: u64, tool: &str) -> Sharing {
         if self.beyond(index).is_some() {
             return Sharing::Shared;
@@ -156,7 +157,8 @@ impl SessionState {
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
-    /// How many calls are taken from a completion, where this one is not among them: it is recorded and told as an error.
+    /// Gives the number of calls taken from a completion, where this one is beyond it: the call is recorded and told as
+    /// an error.
     pub(crate) fn beyond(&self, index: u64) -> Option<usize> {
         let max = if self.context.model.info().has_parallel_calls {
             self.context.around.limits.max_calls_per_completion
@@ -166,7 +168,7 @@ impl SessionState {
         (index >= max as u64).then_some(max)
     }
 
-    /// The calls of a completion, each with whether it may run beside others.
+    /// Tells for each call of a completion whether it may run beside others.
     pub(crate) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
         let with_sharing = |(index, call): (u64, WantedCall)| {
             let sharing = self.sharing_of(index, &call.name);

@@ -1,4 +1,4 @@
-//! One turn for each idempotency key: whoever submits again hears of the turn that is there.
+//! One turn for each idempotency key: a repeated submit finds the turn of the first.
 
 use ractor::ActorRef;
 use tokio::sync::oneshot;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl SessionState {
-    /// Joins the turn of the same key that runs, or asks the store whether there was one.
+    /// Joins the running turn of the same key, or asks the store whether there was one.
     pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
         let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
         if self.runs(&asked) {
@@ -38,7 +38,7 @@ impl SessionState {
         }));
     }
 
-    /// What the store says of a key.
+    /// Handles the store's answer about a key.
     pub(crate) fn submitted(
         &mut self,
         me: &ActorRef<SessionMsg>,
@@ -71,14 +71,14 @@ impl SessionState {
         }
     }
 
-    /// Hears of the turn that runs, if one does.
+    /// Joins the running turn, if there is one.
     pub(crate) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
         let turn = self.turn.as_mut().filter(|turn| !turn.core.is_suspended())?;
         turn.ended.push(ended);
         Some(turn.id)
     }
 
-    /// The turn of this key runs.
+    /// Tells whether the turn of this key runs.
     fn runs(&self, asked: &Asked) -> bool {
         self.turn
             .as_ref()

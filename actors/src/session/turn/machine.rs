@@ -1,4 +1,4 @@
-//! One turn as a pure state machine: what came in, what is to be done.
+//! One turn as a pure state machine: inputs in, effects out.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,16 +18,16 @@ pub(crate) struct Turn {
     phase: Phase,
 }
 
-/// How far a turn came that goes on.
+/// The progress of a turn that goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Progress {
-    /// Rounds whose completion asked for tools.
+    /// The rounds whose completion asked for tools.
     pub(crate) round: u32,
-    /// What they have cost.
+    /// The cost of their completions.
     pub(crate) usage: Usage,
-    /// The screen was dismissed.
+    /// Whether the user dismissed the turn.
     pub(crate) is_dismissed: bool,
-    /// A call of the last of these rounds asked for the end.
+    /// Whether a call of the last of these rounds asked for the end.
     pub(crate) stops_loop: bool,
     /// The calls of that round that have not ended, in order.
     pub(crate) waiting: Vec<Sharing>,
@@ -58,16 +58,16 @@ struct Calls {
     stops_loop: bool,
 }
 
-/// Whether a call may run beside others.
+/// Tells whether a call may run beside others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// It only reads: beside other readers.
+    /// Runs beside other readers: it only reads.
     Shared,
-    /// It writes: after all before it, before all after it.
+    /// Runs after all before it, and before all after it: it writes.
     Alone,
 }
 
-/// What happened.
+/// An input of the turn.
 #[derive(Debug, Clone)]
 pub(crate) enum TurnInput {
     /// The user's message is stored, or the turn goes on.
@@ -79,37 +79,37 @@ pub(crate) enum TurnInput {
         usage: Usage,
         finish: FinishReason,
     },
-    /// The model failed; this had been spoken.
+    /// The model failed after this text.
     CompletionFailed { error: TurnError, spoken: String },
     /// A call has its outcome in the store.
     CallEnded { index: usize, stops_loop: bool },
-    /// The screen was dismissed; this had been spoken.
+    /// The user dismissed the turn after this text.
     Dismissed { spoken: String },
-    /// The runtime ends: the turn is left as it is, to go on after the next start.
+    /// The runtime ends: the turn stays as it is, to go on after the next start.
     Suspended,
 }
 
-/// What is to be done.
+/// An effect that the session carries out.
 #[derive(Debug, PartialEq)]
 pub(crate) enum TurnEffect {
-    /// Ask the model.
+    /// Asks the model.
     Complete,
-    /// Nobody wants the completion any more.
+    /// Cancels the completion.
     CancelCompletion,
-    /// Append a text of the model.
+    /// Appends a text of the model.
     Say { text: String, ending: Ending },
-    /// Record what this round's completion asked for, and what it said before.
+    /// Records the calls of this round's completion, and the text before them.
     Propose { round: u32, usage: Usage, text: Option<String>, calls: Vec<WantedCall> },
-    /// Bring this call of the round to its end.
+    /// Brings this call of the round to its end.
     Dispatch { index: usize },
-    /// Record that this call of the round does not begin any more.
+    /// Records that this call of the round does not begin any more.
     Withdraw { index: usize },
-    /// Store and tell the end of the turn.
+    /// Stores and tells the end of the turn.
     End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
 }
 
 impl Turn {
-    /// A turn whose user message is being stored.
+    /// Makes a turn whose user message is being stored.
     pub(crate) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
         Self {
             max_rounds,
@@ -121,7 +121,7 @@ impl Turn {
         }
     }
 
-    /// A turn that came so far; [`TurnInput::Opened`] lets it go on.
+    /// Makes a turn with this progress; [`TurnInput::Opened`] lets it go on.
     pub(crate) fn resumed(max_rounds: u32, on_dismiss: OnDismiss, progress: Progress) -> Self {
         let Progress { round, usage, is_dismissed, stops_loop, waiting } = progress;
         let is_stopped = is_dismissed && on_dismiss == OnDismiss::Stop;
@@ -134,32 +134,32 @@ impl Turn {
         Self { max_rounds, on_dismiss, round, usage, is_stopped, phase }
     }
 
-    /// The screen shows that the model is answering.
+    /// Tells whether a screen shows that the model is answering.
     pub(crate) const fn is_streaming(&self) -> bool {
         !self.is_stopped && !self.is_over()
     }
 
-    /// It is left as it is, to go on after the next start.
+    /// Tells whether it is left as it is, to go on after the next start.
     pub(crate) const fn is_suspended(&self) -> bool {
         matches!(self.phase, Phase::Suspended)
     }
 
-    /// What its completions have cost so far.
+    /// Gives the cost of its completions so far.
     pub(crate) const fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// The end was decided.
+    /// Tells whether the end was decided.
     pub(crate) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// From now on dismissing stops the turn, whatever it was begun with: the runtime shuts down, and the chat with it.
+    /// Lets a dismissal stop the turn from now on, whatever its options: the runtime shuts down, and the chat with it.
     pub(crate) const fn stop_on_dismiss(&mut self) {
         self.on_dismiss = OnDismiss::Stop;
     }
 
-    /// Takes what happened and says what is to be done, in order.
+    /// Takes an input and gives the effects, in order.
     pub(crate) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {
             (_, Phase::Ended | Phase::Suspended) => Vec::new(),
@@ -209,7 +209,7 @@ impl Turn {
                 self.is_stopped = true;
                 Vec::new()
             }
-            // What answers a phase that is over comes too late.
+            // An answer for a phase that is over comes too late.
             (
                 TurnInput::Opened
                 | TurnInput::Completed { .. }
@@ -241,14 +241,14 @@ impl Turn {
         std::iter::once(proposed).chain(self.go_on_calling()).collect()
     }
 
-    /// What has not begun does not begin any more; the turn ends with what has.
+    /// Withdraws the calls that have not begun; the turn ends with the running ones.
     fn stop_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let withdrawn: Vec<_> = calls.withdraw().collect();
         if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
     }
 
-    /// Starts the calls whose turn it is; when all have ended, the next round or the end.
+    /// Starts the calls that are next; when all have ended, the next round or the end.
     fn go_on_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let begun = calls.start();
@@ -280,7 +280,7 @@ impl Turn {
     }
 }
 
-/// A model that counts to the end of the numbers ends no turn.
+/// A model whose counts reach the largest number ends no turn.
 const fn add(sum: &mut u32, more: u32) {
     *sum = sum.saturating_add(more);
 }

@@ -1,4 +1,4 @@
-//! What becomes of a turn that was left open: pure, from what is stored to what is to be done.
+//! Decides what becomes of a turn that was left open: pure, from the stored facts to a plan.
 
 use crate::{
     ledger::CallState,
@@ -6,10 +6,10 @@ use crate::{
     protocol::{CallId, ChatMessage, Content, TurnId},
 };
 
-/// What is stored of a session whose turn is open, and what is known besides.
+/// The stored facts of a session whose turn is open.
 #[derive(Debug)]
 pub(crate) struct Left<'a> {
-    /// The turn.
+    /// The open turn.
     pub(crate) open: &'a OpenTurn,
     /// The transcript of its session.
     pub(crate) messages: &'a [ChatMessage],
@@ -17,34 +17,34 @@ pub(crate) struct Left<'a> {
     pub(crate) calls: &'a [LedgerRow],
     /// The turn in which its actor was lost.
     pub(crate) abandoned: Option<TurnId>,
-    /// How often a turn is resumed that makes no step forward.
+    /// The most resumptions of a turn that makes no step forward.
     pub(crate) max_resumes: u32,
 }
 
-/// What is to be done.
+/// The plan for an open turn.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Plan {
-    /// Calls that nobody brings to their end any more: they end as lost, none of them is run again.
+    /// Calls that no pipeline brings to their end any more: they end as lost, and none of them runs again.
     pub(crate) lost: Vec<CallId>,
-    /// What becomes of the turn.
+    /// The fate of the turn.
     pub(crate) turn: Fate,
 }
 
-/// What becomes of a turn.
+/// The fate of a turn.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// It ends as failed.
+    /// The turn ends as failed.
     Ends(Reason),
-    /// It goes on.
+    /// The turn goes on.
     GoesOn {
-        /// Calls of its last round that are dispatched again under their own ids, in order.
+        /// The calls of its last round that are dispatched again under their own ids, in order.
         again: Vec<CallId>,
-        /// A call of that round asked for the end of the turn.
+        /// Whether a call of that round asked for the end of the turn.
         stops_loop: bool,
     },
 }
 
-/// Why a turn is not gone on with.
+/// A reason why a turn does not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// Its actor was lost.
@@ -55,11 +55,11 @@ pub(crate) enum Reason {
     NoChat,
 }
 
-/// Decides. Each call goes one way: one that has ended keeps its end, one whose handler was recorded as begun is lost,
-/// every other goes on where the ledger has it.
+/// Makes the plan. A call that has ended keeps its end. A call whose handler was recorded as begun is lost. Every other
+/// call goes on where the ledger has it.
 ///
 /// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
-/// where it was before, has left nothing behind, and so runs anew: on the same approval, which was not used up.
+/// where it was before and has left no trace. So it runs anew, on the same approval, which was not used up.
 pub(crate) fn plan(left: &Left<'_>) -> Plan {
     let Left { open, messages, calls, abandoned, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
