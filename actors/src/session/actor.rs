@@ -1,4 +1,4 @@
-//! The shell of a SessionActor: what others ask of it.
+//! The shell of a SessionActor: it takes messages and hands them to the state.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{
     context::{History, RuntimeContext},
     lifecycle::slot::SlotGuard,
     lifecycle::state_cell::StateHolder,
-    msg::{Asked, ClearError, Outgoing, SessionMsg, SessionView, TurnRefused},
+    msg::{ClearError, Outgoing, SessionMsg, SessionView, TurnRefused, TurnRequest},
     state::{ActiveTurn, SessionState, WakeSnapshot},
     turn::machine::Turn,
 };
@@ -24,7 +24,7 @@ use crate::{
     telemetry::TurnSpan,
 };
 
-/// One awake chat. It alone appends to its transcript.
+/// One awake chat. Only it appends to its transcript.
 #[derive(Debug)]
 pub struct SessionActor;
 
@@ -81,7 +81,8 @@ impl Actor for SessionActor {
     }
 }
 
-/// A message is at the edge of the session. Looked at here and taken apart behind the await, it is not moved for it.
+/// Marks a message at the edge of the session. Inspected here and taken apart behind the await, the message is not
+/// moved for it.
 async fn reached(msg: &SessionMsg) -> Result<(), Failed> {
     match msg {
         SessionMsg::Ask { .. } => failpoint("session.ask").await,
@@ -104,7 +105,7 @@ impl SessionState {
         match msg {
             SessionMsg::Ask { text, options, bytes, began, ended } => {
                 self.slot.handles_one();
-                self.ask(me, Asked { text, options, bytes, began, ended });
+                self.ask(me, TurnRequest { text, options, bytes, began, ended });
             }
             SessionMsg::Attach { ended, reply } => {
                 self.slot.handles_one();
@@ -145,7 +146,7 @@ impl SessionState {
         }
     }
 
-    pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
+    pub(super) fn ask(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
         let max_bytes = self.context.around.limits.max_user_text_bytes;
         let bytes = asked.text.len();
         let refused = if asked.text.trim().is_empty() {
@@ -161,9 +162,9 @@ impl SessionState {
         }
     }
 
-    /// Begins a turn that nobody has submitted before.
-    pub(super) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
-        let Asked { text, options, bytes, began, ended } = asked;
+    /// Begins a turn that was not submitted before.
+    pub(super) fn begin(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
+        let TurnRequest { text, options, bytes, began, ended } = asked;
         if self.is_closing() {
             return answer(began, Err(TurnRefused::Closed));
         }
@@ -219,9 +220,9 @@ impl SessionState {
             return answer(reply, Err(ClearError::Busy));
         }
         self.is_clearing = true;
-        // The mark belongs to the turn that it follows; in an empty chat there is nothing to mark.
+        // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
-        // Beginning anew, the user is asked anew: also where only the store remembers the chat.
+        // After a clearing the user is asked anew: also where only the store has the chat.
         let (slot, at) = (&self.slot, self.context.around.clock.now());
         let revoke = Write::Revoke {
             session: slot.session().clone(),
@@ -244,7 +245,7 @@ impl SessionState {
         }
     }
 
-    /// Sleeps, if nothing has happened for long enough.
+    /// Sleeps, if it was idle for long enough.
     fn idle(&mut self, me: &ActorRef<SessionMsg>) {
         let rest = self.context.around.limits.session_idle;
         if self.active_at.elapsed() < rest || !self.sleep(me) {
@@ -252,7 +253,7 @@ impl SessionState {
         }
     }
 
-    /// Sleeps, if nothing is going on and all that was ever sent is handled.
+    /// Sleeps, if no turn or write goes on and every message sent to it is handled.
     fn sleep(&mut self, me: &ActorRef<SessionMsg>) -> bool {
         let sleeps = self.may_sleep() && self.slot.try_sleep(me.get_id());
         if sleeps {
@@ -261,8 +262,8 @@ impl SessionState {
         sleeps
     }
 
-    /// Lets it be known that the session may be put to sleep for others, or that it may not any more. Where somebody waits
-    /// for its place already, it sleeps.
+    /// Marks whether the session may be put to sleep for others. Where another session waits for its permit already, it
+    /// sleeps.
     fn mark_idle_or_busy(&mut self, me: &ActorRef<SessionMsg>) {
         if !self.may_sleep() {
             self.idle_entry = None;
@@ -284,9 +285,9 @@ impl SessionState {
     }
 }
 
-/// Looks later whether the session may sleep.
+/// Sets the alarm after which the session looks whether it may sleep.
 fn idle_alarm(context: &RuntimeContext, me: &ActorRef<SessionMsg>) -> Alarm {
-    // One that may sleep at once does not look all the time while it is busy.
+    // A session that may sleep at once does not look all the time while it is busy.
     let rest = context.around.limits.session_idle.max(Duration::from_millis(1));
     Alarm::at(Instant::now() + rest, me, || SessionMsg::Idle)
 }

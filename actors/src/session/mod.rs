@@ -1,4 +1,4 @@
-//! One chat: a session that sleeps in the store, and wakes as an actor while somebody uses it.
+//! One chat: a session that sleeps in the store, and wakes as an actor while it is used.
 //!
 //! The flow of a turn: a caller sends [`SessionMsg::Ask`] through the session's [`SessionSlot`]. A session that sleeps is
 //! loaded first (`lifecycle::wake`). The actor stores the user's message, and `turn::machine` decides input by input
@@ -40,11 +40,11 @@ pub use lifecycle::{
     registry::SessionRegistry,
     slot::{Begun, Sent, SessionSlot},
     state_cell::StateHolder,
-    wake::{OpenError, WakePolicy, open},
+    wake::{WakeError, WakePolicy, open},
 };
 pub use msg::{
-    Asked, ClearError, DismissError, DismissalStored, Outgoing, SessionMsg, SessionView, TurnEnd,
-    TurnRefused,
+    ClearError, DismissError, DismissalStored, Outgoing, SessionMsg, SessionView, TurnEnd,
+    TurnRefused, TurnRequest,
 };
 pub use state::{Resumption, SessionState, WakeSnapshot};
 pub use turn::effect_resolution::{ResolveError, resolve};

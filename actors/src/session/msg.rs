@@ -1,4 +1,4 @@
-//! What others may ask of a SessionActor, and what it answers.
+//! The messages of a SessionActor, and its answers.
 
 use std::sync::Arc;
 
@@ -16,86 +16,86 @@ use crate::{
     },
 };
 
-/// What others may ask of a [`SessionActor`](super::SessionActor).
+/// A message for a [`SessionActor`](super::SessionActor).
 #[derive(Debug)]
 pub enum SessionMsg {
-    /// Begin a turn, or hear of the one that was submitted under the same key.
+    /// Begins a turn, or finds the one that was submitted under the same key.
     Ask {
-        /// What the user typed.
+        /// The text as the user typed it.
         text: Arc<str>,
-        /// How the turn is run.
+        /// The options of the turn.
         options: TurnOptions,
-        /// The bytes of the text, until it is stored or refused.
+        /// The permit for the bytes of the text, until it is stored or refused.
         bytes: Permit,
-        /// Hears, once the user's message is stored, which turn began.
+        /// Receives, once the user's message is stored, which turn began.
         began: oneshot::Sender<Result<TurnId, TurnRefused>>,
-        /// Hears how the turn ended.
+        /// Receives how the turn ended.
         ended: oneshot::Sender<TurnEnd>,
     },
-    /// Hear of the turn that runs.
+    /// Asks for the running turn.
     Attach {
-        /// Hears how it ended, if one runs.
+        /// Receives how it ended, if one runs.
         ended: oneshot::Sender<TurnEnd>,
-        /// Hears which one runs.
+        /// Receives which turn runs.
         reply: oneshot::Sender<Result<Option<TurnId>, LimitExceeded>>,
     },
-    /// Dismiss the turn that runs, as its options say. Without one, nothing happens.
+    /// Dismisses the running turn, as its options say. Without one, it changes nothing.
     Dismiss {
-        /// Hears that the turn is dismissed, before anything that was running has ended, and where to hear that the store
-        /// has the dismissal.
+        /// Receives an answer before any running work has ended, with the receiver that tells when the store has the
+        /// dismissal.
         reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
     },
-    /// Clear the chat: state and model begin after a mark.
+    /// Clears the chat: state and model begin after a mark.
     Clear {
-        /// Hears once the mark is stored.
+        /// Receives an answer once the mark is stored.
         reply: oneshot::Sender<Result<(), ClearError>>,
     },
-    /// What a screen shows.
+    /// Asks for the view of a screen.
     State {
-        /// The state.
+        /// Receives the view.
         reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
     },
-    /// The runtime shuts down: leave the turn that runs to the next start, begin no other, and end.
+    /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
     Close {
-        /// Hears when nothing of the turn runs any more.
+        /// Receives an answer when no part of the turn runs any more.
         reply: oneshot::Sender<()>,
     },
-    /// Go on with the turn that was left open. Comes before all else.
+    /// Goes on with the turn that was left open. Comes before all other messages.
     Resume(Box<Resumption>),
-    /// The store was asked for the turn of a key.
+    /// Brings the store's answer about the turn of a key.
     Submitted {
-        /// Who submits.
-        asked: Box<Asked>,
-        /// What the store says.
+        /// The submit that asked.
+        asked: Box<TurnRequest>,
+        /// The answer of the store.
         found: Result<Option<SubmittedTurn>, StoreError>,
-        /// How many turns had begun before it was asked.
+        /// The number of turns that had begun before the store was asked.
         turns_begun: u64,
     },
-    /// A write of the session's own came back.
+    /// Brings the end of a write of the session's own.
     Stored {
-        /// What was written.
+        /// The parts that were written.
         written: Outgoing,
-        /// Whether it was.
+        /// Whether the store has them.
         result: Result<(), StoreError>,
     },
-    /// The model's news.
+    /// Brings an event of the model.
     Llm(LlmEvent),
-    /// The dispatcher's news.
+    /// Brings an event of the dispatcher.
     Dispatcher(DispatcherEvent),
-    /// The store knows now what a call did whose effect was unknown.
+    /// Brings the resolution of a call's unknown effect, which the store has.
     Resolved(ResolvedCall),
     /// The time after which the session may sleep has passed.
     Idle,
-    /// Others want its place: sleep now, if nothing is going on.
+    /// Asks the session to sleep now, if it is idle, because another needs its permit.
     Sleep {
-        /// Hears when it sleeps, or that it does not.
+        /// Receives an answer when it sleeps, or does not.
         reply: oneshot::Sender<()>,
     },
 }
 
-/// A wish for a turn.
+/// A request for a turn.
 #[derive(Debug)]
-pub struct Asked {
+pub struct TurnRequest {
     pub(super) text: Arc<str>,
     pub(super) options: TurnOptions,
     pub(super) bytes: Permit,
@@ -103,16 +103,16 @@ pub struct Asked {
     pub(super) ended: oneshot::Sender<TurnEnd>,
 }
 
-/// What a session has given to the store and not yet shown.
+/// The parts of a write that the session has given to the store and not yet published.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// Entries of the transcript.
+    /// The entries of the transcript.
     pub(super) messages: Vec<ChatMessage>,
-    /// The turn ends with it, and when.
+    /// The end of the turn, and its moment.
     pub(super) end: Option<Box<(TurnEnd, Timestamp)>>,
-    /// Whoever asked for the clearing.
+    /// The caller that asked for the clearing.
     pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
-    /// The callers that dismissed the turn, where that is among what is written.
+    /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
@@ -128,13 +128,14 @@ impl From<DispatcherEvent> for SessionMsg {
     }
 }
 
-/// Why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a [`Store`](Self::Store)
-/// whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store knows then: the session
-/// tells which turn runs, and a repeated submit under the same idempotency key finds the turn that is there.
+/// A reason why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a
+/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store
+/// has the answer then. The session tells which turn runs, and a repeated submit under the same idempotency key finds
+/// the turn.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TurnRefused {
-    /// The text is empty after trimming: nothing happens.
+    /// The text is empty after trimming.
     #[error("the text is empty")]
     Empty,
     /// A turn is running.
@@ -143,15 +144,15 @@ pub enum TurnRefused {
     /// The text is too long.
     #[error("the text has {bytes} bytes, {max_bytes} are allowed")]
     TooLong {
-        /// How long it is.
+        /// The bytes of the text.
         bytes: usize,
-        /// How long it may be.
+        /// The most bytes that it may have.
         max_bytes: usize,
     },
     /// No time zone has this name.
     #[error("no time zone is named {name:?}")]
     UnknownTimeZone {
-        /// The name.
+        /// The name that was asked for.
         name: Arc<str>,
     },
     /// Another text was submitted under the same idempotency key.
@@ -168,10 +169,10 @@ pub enum TurnRefused {
     Closed,
 }
 
-/// Hears once that the store has a dismissal, or why not.
+/// Receives once that the store has a dismissal, or why not.
 pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 
-/// Why nothing was dismissed.
+/// A reason why no turn was dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DismissError {
@@ -183,7 +184,7 @@ pub enum DismissError {
     Closed,
 }
 
-/// Why the chat was not cleared.
+/// A reason why the chat was not cleared.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClearError {
@@ -201,16 +202,16 @@ pub enum ClearError {
     Closed,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
-    /// The turn.
+    /// The turn that ended.
     pub turn: TurnId,
-    /// How.
+    /// How the turn ended.
     pub ending: TurnEnding,
     /// Why it failed, if it did.
     pub error: Option<TurnError>,
-    /// What its completions cost in all.
+    /// The cost of all its completions.
     pub usage: Usage,
 }
 
@@ -228,17 +229,17 @@ impl TurnEnd {
     }
 }
 
-/// What a screen shows.
+/// The view of a chat for a screen.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionView {
     /// The entries since the last clearing, in order.
     pub messages: Vec<ChatMessage>,
-    /// The model is answering: the input is disabled.
+    /// Whether the model is answering: the input is disabled.
     pub is_streaming: bool,
-    /// The text so far; empty at the start and between rounds, `None` at every end.
+    /// The streamed text so far; empty at the start and between rounds, `None` at every end.
     pub streaming_text: Option<String>,
-    /// The last error in the words of the session's language; `None` is well.
+    /// The last error in the words of the session's language; `None` where all is well.
     pub error: Option<String>,
-    /// Who is asked for what.
+    /// The question that waits for the user.
     pub question: Option<Question>,
 }

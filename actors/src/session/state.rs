@@ -1,4 +1,4 @@
-//! What a session holds while it is awake, and what it leaves behind however it ends.
+//! The state of an awake session, and what it leaves behind however it ends.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -29,7 +29,7 @@ use crate::{
     telemetry::TurnSpan,
 };
 
-/// What a session wakes with.
+/// The state with which a session wakes.
 #[derive(Debug)]
 pub struct WakeSnapshot {
     pub(crate) state: StateCell,
@@ -37,9 +37,9 @@ pub struct WakeSnapshot {
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) chat: Chat,
     pub(crate) error: Option<String>,
-    /// Where the story begins for those who have heard nothing of it.
+    /// The cursor at which a feed without events begins.
     pub(crate) begins: EventCursor,
-    /// What is stored behind what was told.
+    /// The stored events behind the last one published.
     pub(crate) unpublished: Vec<SessionEvent>,
 }
 
@@ -50,10 +50,10 @@ pub struct Resumption {
     /// The calls of its last round that are dispatched again, in order.
     pub(crate) calls: Vec<LedgerRow>,
     pub(crate) stops_loop: bool,
-    /// Its place among the turns that run.
+    /// Its permit among the running turns.
     pub(crate) place: Permit,
-    /// What is stored behind what was told: what became of the calls that nobody brings to their end, and what stands
-    /// behind them.
+    /// The stored events behind the last one published: the ends of calls that no pipeline brings to their end, and
+    /// what stands behind them.
     pub(crate) news: Vec<SessionEvent>,
 }
 
@@ -64,25 +64,25 @@ pub struct SessionState {
     pub(crate) context: Arc<RuntimeContext>,
     pub(crate) chat: Chat,
     pub(crate) turn: Option<ActiveTurn>,
-    /// It has left its turn and its chat to its slot, and stops.
+    /// Whether it has left its turn and its chat to its slot, and stops.
     pub(crate) has_left: bool,
-    /// Submits whose key the store is asked for.
+    /// The submits whose key the store is asked for.
     pub(crate) lookups: usize,
-    /// Turns that began since it woke: what the store said of a key before the last of them may be old.
+    /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
     pub(crate) turns_begun: u64,
     pub(crate) is_clearing: bool,
     pub(crate) closing: Option<oneshot::Sender<()>>,
-    /// Cancelled with the runtime's own, at whose lock all sessions would meet several times a turn.
+    /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times a turn.
     pub(crate) runtime_closes: CancellationToken,
     pub(crate) error: Option<String>,
     pub(crate) active_at: Instant,
-    /// When it looks next whether it may sleep.
+    /// The alarm after which it looks whether it may sleep.
     pub(crate) idle: Alarm,
-    /// It may be put to sleep for others; `None` while anything is going on.
+    /// Its entry among the idle sessions; `None` while work goes on.
     pub(crate) idle_entry: Option<IdleEntry>,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug)]
 pub(crate) struct ActiveTurn {
     pub(crate) id: TurnId,
@@ -92,19 +92,19 @@ pub(crate) struct ActiveTurn {
     /// The hash of what the user typed.
     pub(crate) text: Digest,
     pub(crate) dismissal: Dismissal,
-    /// What the handlers are told that begin before the next dismissal: nobody waits for them any more, or the runtime
-    /// ends.
+    /// The token of handlers that begin before the next dismissal. Cancelled when no turn waits for them any more, or
+    /// the runtime ends.
     pub(crate) cancelled: CancellationToken,
-    /// Its place among the turns that run.
+    /// Its permit among the running turns.
     pub(crate) _place: Permit,
-    /// The bytes of the user's message, until it is stored.
+    /// The permit for the bytes of the user's message, until it is stored.
     pub(crate) bytes: Option<Permit>,
-    /// Who hears that the user's message is stored; `None` once it is.
+    /// The callers to tell that the user's message is stored; `None` once they are told.
     pub(crate) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
     pub(crate) ended: Vec<oneshot::Sender<TurnEnd>>,
-    /// The calls of the round that were not dispatched yet.
+    /// The calls of the round that are not dispatched yet.
     pub(crate) proposed: Vec<Option<Arc<DispatchRequest>>>,
-    /// Its end that was given to the store, which has it or will have it as far as is known.
+    /// The end that was given to the store, which has it or will have it as far as is known.
     pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
     /// The callers that dismissed it, until that is on its way to the store.
     pub(crate) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
@@ -117,7 +117,7 @@ pub(crate) struct ActiveTurn {
 pub(crate) struct ActiveCall {
     pub(crate) index: usize,
     pub(crate) request: Arc<DispatchRequest>,
-    /// Its end is known, and waits for the entries before it to be shown.
+    /// Whether its end is known, and waits for the entries before it to be published.
     pub(crate) has_ended: bool,
 }
 
@@ -128,20 +128,20 @@ impl ActiveTurn {
         }
     }
 
-    /// Nothing of it runs: it can be left as it is.
+    /// Tells whether no part of it runs, so that it can be left as it is.
     pub(crate) fn is_quiet(&self) -> bool {
         self.began.is_none() && self.calls.values().all(|call| call.has_ended)
     }
 
-    /// Nobody is there any more for what it began: the model stops, open questions end, the results of handlers that
-    /// run are discarded, and what has not begun does not begin.
+    /// Abandons the work that it began: the model stops, open questions end, results of running handlers are discarded,
+    /// and no other call begins.
     pub(crate) fn abandon(&mut self) {
         self.cancel_completion();
         self.dismissal.give_up();
         self.cancelled.cancel();
     }
 
-    /// Nobody waits any more for the calls that run. Those that begin from here on are told otherwise.
+    /// Tells running handlers that no turn waits for them. Calls that begin from here on get another token.
     pub(crate) fn dismiss(&mut self, from_here: CancellationToken) {
         self.dismissal.dismiss(self.options.on_dismiss);
         std::mem::replace(&mut self.cancelled, from_here).cancel();
@@ -149,13 +149,13 @@ impl ActiveTurn {
 }
 
 impl SessionState {
-    /// How its turn ends that it does not go on with.
+    /// Makes the end of a turn that does not go on.
     pub(crate) fn failed(&self, turn: &ActiveTurn, error: TurnError) -> TurnEnd {
         let (turn, usage) = (turn.id, turn.core.usage());
         TurnEnd { turn, ending: TurnEnding::Failed, error: Some(error), usage }
     }
 
-    /// Leaves what the next actor takes over. Nothing that this one does counts any more.
+    /// Leaves the handover to the next actor. The work of this one counts no more.
     pub(crate) fn leave(&mut self, turn: Option<AbandonedTurn>) {
         self.has_left = true;
         let chat = match self.context.history {
@@ -167,9 +167,9 @@ impl SessionState {
         }
     }
 
-    /// Gives up a turn. Subscribers that have heard of it are told at once that it is interrupted, unless its end is on the
-    /// way to a store that works; its end is told when the store has it. Until then the turn is open: where this process
-    /// ends before, the next start goes on with it.
+    /// Abandons a turn. Its subscribers are told at once that it is interrupted, unless its end is on the way to a
+    /// store that works. Its end is told when the store has it. Until then the turn is open: where this process ends
+    /// before, the next start goes on with it.
     pub(crate) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
         let (at, locale) = (self.context.around.clock.now(), turn.options.locale);
         let end = self.failed(turn, error);
@@ -187,14 +187,14 @@ impl SessionState {
         AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
     }
 
-    /// The turn was cut off in the middle.
+    /// Hands over a turn that was cut off in the middle.
     fn is_cut_off(&mut self, mut turn: ActiveTurn) {
         let (slot, context) = (self.slot.clone(), self.context.clone());
         let abandoned = self.abandoned(&mut turn, TurnError::model(ModelError::ENGINE_DIED));
         self.leave(Some(abandoned));
         slot.died(self.slot.actor());
-        // In a task, which does not run where the threads themselves end: nobody was dismissed then, and the next start
-        // goes on with the turn.
+        // In a task, which does not run where the threads themselves end. Then the turn is not abandoned, and the next
+        // start goes on with it.
         if Handle::try_current().is_ok() {
             let tasks = context.tasks.clone();
             drop(tasks.spawn(async move {
@@ -206,7 +206,8 @@ impl SessionState {
 }
 
 impl Drop for SessionState {
-    /// It was killed, or has panicked, or sleeps, or ends in order; or its slot has taken it from an actor that is dead.
+    /// Runs when the actor was killed, has panicked, sleeps or ends in order; or when its slot took the state from a
+    /// dead actor.
     fn drop(&mut self) {
         if self.has_left {
             return;
@@ -224,7 +225,7 @@ impl Drop for SessionState {
     }
 }
 
-/// Wakes a session whose turn was given up, so that the store has its end before anybody asks.
+/// Wakes a session whose turn was abandoned, so that the store has its end before the next caller comes.
 pub(crate) fn wake_again(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     if slot.wake() {
         drop(context.tasks.spawn(open(slot.clone(), context.clone(), WakePolicy::WaitForRoom)));

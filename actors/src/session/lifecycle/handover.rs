@@ -1,4 +1,4 @@
-//! What a session's actor leaves at its slot when it is lost: the turn that it was in, and a chat that only memory has.
+//! What a lost actor leaves at its slot: the turn that it was in, and a chat that only memory has.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,10 +11,10 @@ use crate::{
     protocol::{EventCursor, Limits, Locale, SessionEvent, Timestamp},
 };
 
-/// What a lost actor leaves. The next one takes it over.
+/// The remains of a lost actor. The next actor takes them over.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Handover {
-    /// The turn that is given up, though the store may not have its end.
+    /// The abandoned turn, whose end the store may not have.
     pub(crate) turn: Option<AbandonedTurn>,
     /// The transcript that only memory has.
     pub(crate) chat: Option<ChatInMemory>,
@@ -29,7 +29,7 @@ pub(crate) struct AbandonedTurn {
     pub(crate) end: (TurnEnd, Timestamp),
     /// The end that was on its way to the store.
     pub(crate) sent_end: Option<(TurnEnd, Timestamp)>,
-    /// Subscribers were told of the turn.
+    /// Whether subscribers were told of the turn.
     pub(crate) has_begun: bool,
     pub(crate) locale: Locale,
     pub(crate) waiting: WaitingForEnd,
@@ -53,7 +53,7 @@ impl WaitingForEnd {
     }
 }
 
-/// A handover keeps its slot until it is taken over: another slot would not know of it, and go on with the turn.
+/// A handover keeps its slot until it is taken over: another slot would not know of it, and would go on with the turn.
 #[derive(Debug)]
 pub(crate) struct KeptHandover {
     handover: Handover,
@@ -61,29 +61,29 @@ pub(crate) struct KeptHandover {
 }
 
 impl SessionSlot {
-    /// Its actor is lost and leaves this.
+    /// Leaves the handover of a lost actor.
     pub(crate) fn hand_over(self: &Arc<Self>, handover: Handover) {
         self.set_handover(Some(KeptHandover { handover, _slot: self.clone() }));
     }
 
-    /// What the last actor left, if it was lost.
+    /// Gives the handover of the last actor, if it was lost.
     pub(crate) fn handover(&self) -> Handover {
         let kept = self.handover.lock().expect("no code under this lock panics");
         kept.as_ref().map(|kept| kept.handover.clone()).unwrap_or_default()
     }
 
-    /// A turn was given up whose end the store may not have.
+    /// Tells whether a turn was abandoned whose end the store may not have.
     pub(crate) fn has_abandoned_turn(&self) -> bool {
         let kept = self.handover.lock().expect("no code under this lock panics");
         kept.as_ref().is_some_and(|kept| kept.handover.turn.is_some())
     }
 
-    /// An actor was lost, and the next has not taken over what it left.
+    /// Tells whether an actor was lost, and the next has not taken over.
     pub(crate) fn has_handover(&self) -> bool {
         self.handover.lock().expect("no code under this lock panics").is_some()
     }
 
-    /// What was left is taken over, or left to the next start.
+    /// Removes the handover, which is taken over or left to the next start.
     pub(crate) fn handover_taken(&self) {
         self.set_handover(None);
     }
@@ -92,10 +92,11 @@ impl SessionSlot {
         let mut place = self.handover.lock().expect("no code under this lock panics");
         let was = std::mem::replace(&mut *place, kept);
         drop(place);
-        drop(was); // it may be the last that keeps a slot
+        drop(was); // it may be the last holder of a slot
     }
 
-    /// What the store has between two places: it was stored, and the actor that would have told it was lost.
+    /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was
+    /// lost.
     pub(crate) async fn unpublished(
         self: &Arc<Self>,
         store: &Arc<dyn Store>,

@@ -1,7 +1,7 @@
 //! The state of an awake session in a cell that its slot shares, so that it is taken from a dead actor exactly once.
 //!
 //! A killed actor's state lives on until its supervisor drops it. A caller that opens the session before that takes the
-//! state first, and with it the turn: no other actor can go on with what this one still holds.
+//! state first, and with it the turn. So no other actor goes on with a turn that this one still holds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

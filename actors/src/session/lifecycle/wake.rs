@@ -1,4 +1,4 @@
-//! WakeSnapshot a session: load its chat, see to the turn that was left open, start its actor.
+//! Waking a session: load its chat, recover the turn that was left open, start its actor.
 
 use std::{
     collections::BTreeSet,
@@ -34,13 +34,13 @@ use crate::{
     telemetry::refused,
 };
 
-/// Why a session did not wake.
+/// A reason why a session did not wake.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum OpenError {
+pub enum WakeError {
     /// The store could not be read.
     #[error("failed to load the session")]
     Store(#[source] StoreError),
-    /// It was never opened.
+    /// The session was never opened.
     #[error("the session does not exist")]
     Unknown,
     /// Its actor could not be started: the runtime has shut down.
@@ -51,28 +51,28 @@ pub enum OpenError {
     Overloaded(#[source] LimitExceeded),
 }
 
-/// What becomes of a session that wants to wake where no other can be put to sleep for it.
+/// The policy for a session that wakes where no other can be put to sleep for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakePolicy {
-    /// It sleeps on, and whoever wanted it is told so.
+    /// Lets it sleep on, and tells the caller.
     RefuseIfFull,
-    /// It waits: something of it must go on.
+    /// Waits, because a turn or call of it must go on.
     WaitForRoom,
 }
 
-/// Wakes the session behind a slot. Whatever waits there is delivered, or told why not.
+/// Wakes the session behind a slot. Waiting messages are delivered, or their senders are told why not.
 pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: WakePolicy) {
-    let mut asleep = Asleep { slot, cause: Some(OpenError::Store(StoreError::Silent)) };
+    let mut asleep = Asleep { slot, cause: Some(WakeError::Store(StoreError::Silent)) };
     match start(&asleep.slot, &context, policy).await {
         Ok(()) => asleep.cause = None,
         Err(error) => {
             let session = asleep.slot.session();
             match &error {
-                OpenError::Overloaded(refusal) => {
+                WakeError::Overloaded(refusal) => {
                     refused(refusal);
                     debug!(%session, %refusal, "a session sleeps on");
                 }
-                OpenError::Store(_) | OpenError::Unknown | OpenError::Closed => {
+                WakeError::Store(_) | WakeError::Unknown | WakeError::Closed => {
                     error!(%session, %error, "failed to wake a session");
                 }
             }
@@ -83,7 +83,7 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
             }
         }
     }
-    let is_worth_it = matches!(asleep.cause, Some(OpenError::Store(_) | OpenError::Overloaded(_)));
+    let is_worth_it = matches!(asleep.cause, Some(WakeError::Store(_) | WakeError::Overloaded(_)));
     let slot = asleep.slot.clone();
     drop(asleep);
     if is_worth_it {
@@ -91,8 +91,8 @@ pub async fn open(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, policy: 
     }
 }
 
-/// Subscribers were told that a turn is interrupted, and wait to hear what its handlers did and how it ended: where the
-/// store cannot be read or written now, it is tried again until it can, or the runtime shuts down.
+/// Tries again later where the store cannot be read or written now, until that succeeds or the runtime shuts down.
+/// Subscribers were told that a turn is interrupted, and wait to be told its end.
 fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     let is_closing = context.closing.is_cancelled();
     if is_closing || !slot.has_abandoned_turn() || slot.is_retrying.swap(true, Relaxed) {
@@ -106,13 +106,13 @@ fn try_later(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>) {
     }));
 }
 
-/// A place among the sessions that are awake. Where there is none, the session that has rested longest makes room; `None`
-/// where the runtime shuts down meanwhile, and nobody else wants a place.
+/// Takes a permit for an awake session. Where none is free, the session that is idle longest makes room. `None` where
+/// the runtime shuts down meanwhile, and no session wants a permit.
 async fn admit(
     slot: &SessionSlot,
     context: &RuntimeContext,
     policy: WakePolicy,
-) -> Result<Option<Permit>, OpenError> {
+) -> Result<Option<Permit>, WakeError> {
     let (admission, user) = (&context.around.admission, slot.user());
     let patience = context.around.limits.ask_timeout;
     let until = Instant::now() + patience;
@@ -122,34 +122,34 @@ async fn admit(
             Err(refusal) => refusal,
         };
         if policy == WakePolicy::RefuseIfFull && Instant::now() >= until {
-            return Err(OpenError::Overloaded(refusal));
+            return Err(WakeError::Overloaded(refusal));
         }
         let Some(idle) = slot.longest_idle(refusal.scope) else {
             if policy == WakePolicy::RefuseIfFull {
-                return Err(OpenError::Overloaded(refusal));
+                return Err(WakeError::Overloaded(refusal));
             }
             tokio::select! {
                 biased;
                 permit = admission.wait(Bound::AwakeSessions, user) => return Ok(Some(permit)),
                 () = context.closing.cancelled() => return Ok(None),
-                // One may have come to rest just before this one began to wait.
+                // A session may have become idle just before this one began to wait.
                 () = sleep(patience) => continue,
             }
         };
         let Some(session) = idle.awake() else { continue };
         let (reply, sleeps) = oneshot::channel();
         if session.cast(SessionMsg::Sleep { reply }).is_ok() {
-            // Asleep, gone or busy again: the book knows whether there is a place now.
+            // Asleep, gone or busy again: admission tells whether a permit is free now.
             drop(timeout_at(until, sleeps).await);
         }
     }
 }
 
-/// A session that does not wake, until its cause is taken away. Whoever waits at the slot hears of it, even where a
-/// panic of the store's ends the attempt.
+/// A session that does not wake, unless its cause is taken away. Senders of waiting messages are told, even where a
+/// panic of the store ends the attempt.
 struct Asleep {
     slot: Arc<SessionSlot>,
-    cause: Option<OpenError>,
+    cause: Option<WakeError>,
 }
 
 impl Drop for Asleep {
@@ -165,10 +165,10 @@ async fn start(
     slot: &Arc<SessionSlot>,
     context: &Arc<RuntimeContext>,
     policy: WakePolicy,
-) -> Result<(), OpenError> {
+) -> Result<(), WakeError> {
     let session = slot.session();
     let awake = admit(slot, context, policy).await?;
-    // What an actor before this one began is still on its way to the store, with numbers of its own.
+    // Work of an earlier actor is still on its way to the store, with numbers of its own.
     slot.writes_ended().await;
     failpoint("wake.loads").await.map_err(unreadable)?;
     let (mut stored, handover) = (load(session, context).await?, slot.handover());
@@ -180,7 +180,7 @@ async fn start(
         && !context.closing.is_cancelled()
     {
         let seen = see_to(open, &stored, abandoned, slot, context).await;
-        seen_to = seen.map_err(OpenError::Store)?;
+        seen_to = seen.map_err(WakeError::Store)?;
         failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(session, context).await?;
     }
@@ -188,8 +188,8 @@ async fn start(
     let calls = resumption.iter().flat_map(|resumption| &resumption.calls);
     let awaited: BTreeSet<_> = calls.map(|row| row.seq).collect();
     let last_seq = stored.row.last_seq;
-    // What stands behind a call that goes on is told after that; what stands behind one that has ended only now was not
-    // told before it.
+    // Entries behind a call that goes on are told after it. Entries behind a call that has ended only now were not told
+    // before it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
     let goes_on = resumption.is_some();
     let to =
@@ -200,11 +200,11 @@ async fn start(
     } else {
         to
     };
-    // Whoever has listened all the time hears what is stored behind what was told, whoever wrote it.
+    // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
     let unpublished =
         slot.unpublished(context.store.store(), &context.around.limits, after, to).await;
-    let mut unpublished = unpublished.map_err(OpenError::Store)?;
+    let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),
         false => abandoned.sent_end.as_ref().filter(|_| !is_open),
@@ -239,7 +239,7 @@ async fn start(
             .await
             .map_err(|cause| {
                 debug!(%session, %cause, "failed to start a session's actor");
-                OpenError::Closed
+                WakeError::Closed
             })?;
     // Behind the subscribers, which the actor told as it started.
     if let Some(abandoned) = abandoned {
@@ -265,7 +265,7 @@ fn events_of_end(
     failed.into_iter().chain([ended]).map(event)
 }
 
-/// Puts an actor behind the slot. Where it is dead already another comes, for nobody else goes on with what it had to.
+/// Puts an actor behind the slot. Where it is dead already another is started, for no other task goes on with its work.
 pub(crate) fn stands(
     slot: &Arc<SessionSlot>,
     context: &Arc<RuntimeContext>,
@@ -278,7 +278,7 @@ pub(crate) fn stands(
     }
 }
 
-/// The error with which the last turn of these ended.
+/// Gives the error with which the last turn of these events ended.
 fn last_error(events: &[SessionEvent]) -> Option<String> {
     events.iter().rev().find_map(|event| {
         let EventKind::Error { text, .. } = &event.kind else { return None };
@@ -286,37 +286,37 @@ fn last_error(events: &[SessionEvent]) -> Option<String> {
     })
 }
 
-async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSession, OpenError> {
+async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
     let stored = context.store.store().session(session).await;
-    stored.map_err(OpenError::Store)?.ok_or(OpenError::Unknown)
+    stored.map_err(WakeError::Store)?.ok_or(WakeError::Unknown)
 }
 
-fn unreadable(failed: Failed) -> OpenError {
-    OpenError::Store(failed.into())
+fn unreadable(failed: Failed) -> WakeError {
+    WakeError::Store(failed.into())
 }
 
-fn refuse(msg: SessionMsg, cause: &OpenError) {
+fn refuse(msg: SessionMsg, cause: &WakeError) {
     let unstored = || match cause {
-        OpenError::Store(cause) => cause.clone(),
-        OpenError::Unknown | OpenError::Closed | OpenError::Overloaded(_) => {
+        WakeError::Store(cause) => cause.clone(),
+        WakeError::Unknown | WakeError::Closed | WakeError::Overloaded(_) => {
             StoreError::refused(cause.to_string())
         }
     };
     match (msg, cause) {
-        (SessionMsg::Ask { began, .. }, OpenError::Overloaded(refusal)) => {
+        (SessionMsg::Ask { began, .. }, WakeError::Overloaded(refusal)) => {
             answer(began, Err(TurnRefused::Overloaded(*refusal)));
         }
-        (SessionMsg::Clear { reply }, OpenError::Overloaded(refusal)) => {
+        (SessionMsg::Clear { reply }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(ClearError::Overloaded(*refusal)));
         }
-        // It sleeps, and what must go on is awaited: no turn runs.
-        (SessionMsg::Dismiss { reply }, OpenError::Overloaded(_)) => {
+        // The session sleeps, and no turn runs: an open one is only resumed later.
+        (SessionMsg::Dismiss { reply }, WakeError::Overloaded(_)) => {
             answer(reply, Err(DismissError::NoTurn));
         }
-        (SessionMsg::State { reply }, OpenError::Overloaded(refusal)) => {
+        (SessionMsg::State { reply }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
-        (SessionMsg::Attach { reply, .. }, OpenError::Overloaded(refusal)) => {
+        (SessionMsg::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
             answer(reply, Err(*refusal));
         }
         (SessionMsg::Ask { began, .. }, _) => answer(began, Err(TurnRefused::Store(unstored()))),

@@ -17,23 +17,23 @@ use crate::{
     testing::{FakeTool, Probe},
 };
 
-async fn refusal(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceeded {
-    match yard.ask(slot, "hi").await {
+async fn refusal(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceeded {
+    match runtime.ask(slot, "hi").await {
         Err(TurnRefused::Overloaded(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-async fn dismiss(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
+async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
     let (reply, answer) = oneshot::channel();
-    yard.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { reply });
     in_time(answer).await.unwrap().map(drop)
 }
 
 /// Waits until so many places are held.
-async fn held(yard: &TestRuntime, bound: Bound, places: usize) {
+async fn held(runtime: &TestRuntime, bound: Bound, places: usize) {
     let reached = async {
-        while yard.tree.around.admission.held(bound) != places {
+        while runtime.tree.around.admission.held(bound) != places {
             tokio::task::yield_now().await;
         }
     };
@@ -49,14 +49,14 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
         } else {
             &mut limits.max_awake_sessions
         }) = 2;
-        let (yard, _script) = by_hand_with(limits, []).await;
-        let [a, b, c] = [yard.slot("a").await, yard.slot("b").await, yard.slot("c").await];
+        let (runtime, _script) = by_hand_with(limits, []).await;
+        let [a, b, c] = [runtime.slot("a").await, runtime.slot("b").await, runtime.slot("c").await];
         for slot in [&a, &b, &c] {
-            yard.state(slot).await;
+            runtime.state(slot).await;
         }
         assert!(a.awake().is_none() && b.awake().is_some() && c.awake().is_some());
-        held(&yard, Bound::AwakeSessions, 2).await;
-        yard.state(&a).await;
+        held(&runtime, Bound::AwakeSessions, 2).await;
+        runtime.state(&a).await;
         assert!(b.awake().is_none(), "it woke before the third");
     }
 }
@@ -64,107 +64,107 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
 #[tokio::test]
 async fn a_session_in_a_turn_is_not_put_to_sleep_and_who_finds_no_place_is_told_which() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let [busy, other] = [yard.slot("busy").await, yard.slot("other").await];
-    let end = yard.ask(&busy, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let [busy, other] = [runtime.slot("busy").await, runtime.slot("other").await];
+    let end = runtime.ask(&busy, "hi").await.unwrap();
     let completion = script.next().await;
     let expected = (Bound::AwakeSessions, Scope::All, 1);
-    let refused = refusal(&yard, &other).await;
+    let refused = refusal(&runtime, &other).await;
     assert_eq!((refused.bound, refused.scope, refused.max), expected);
-    let dismissed = dismiss(&yard, &other).await;
+    let dismissed = dismiss(&runtime, &other).await;
     assert!(matches!(dismissed, Err(DismissError::NoTurn)), "that is no refusal");
     completion.say("Hello.");
     in_time(end).await.unwrap();
-    let end = yard.ask(&other, "hi").await.unwrap();
+    let end = runtime.ask(&other, "hi").await.unwrap();
     in_time(asleep(&busy)).await;
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    held(&yard, Bound::QueuedBytes, 0).await;
+    held(&runtime, Bound::QueuedBytes, 0).await;
 }
 
 #[tokio::test]
 async fn a_user_with_too_many_turns_is_refused_and_may_still_answer_and_dismiss() {
     let limits =
         Limits { max_running_turns_per_user: 2, max_waiting_messages: 1, ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
-    let [a, b, c] = [yard.slot("a").await, yard.slot("b").await, yard.slot("c").await];
+    let (runtime, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
+    let [a, b, c] = [runtime.slot("a").await, runtime.slot("b").await, runtime.slot("c").await];
     let mut probe = Probe::new(a.feed().subscribe());
-    let first = yard.ask(&a, "go").await.unwrap();
+    let first = runtime.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    let second = yard.ask(&b, "go").await.unwrap();
+    let second = runtime.ask(&b, "go").await.unwrap();
     let dismissed = script.next().await;
-    let refused = refusal(&yard, &c).await;
+    let refused = refusal(&runtime, &c).await;
     assert_eq!((refused.bound, refused.scope), (Bound::RunningTurns, Scope::User));
     assert_eq!(refused.retry_after, None, "none has ended yet");
-    yard.answer(&question, Decision::Deny).await.unwrap();
-    dismiss(&yard, &b).await.unwrap();
+    runtime.answer(&question, Decision::Deny).await.unwrap();
+    dismiss(&runtime, &b).await.unwrap();
     assert_eq!(in_time(second).await.unwrap().ending, TurnEnding::Dismissed);
     in_time(dismissed.cancelled()).await;
-    let third = yard.ask(&c, "go").await.unwrap();
-    assert!(refusal(&yard, &b).await.retry_after.is_some(), "one has ended");
+    let third = runtime.ask(&c, "go").await.unwrap();
+    assert!(refusal(&runtime, &b).await.retry_after.is_some(), "one has ended");
     for _ in 0..2 {
         script.next().await.say("Well.");
     }
     for end in [first, third] {
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
     }
-    held(&yard, Bound::RunningTurns, 0).await;
-    held(&yard, Bound::OpenQuestions, 0).await;
+    held(&runtime, Bound::RunningTurns, 0).await;
+    held(&runtime, Bound::OpenQuestions, 0).await;
 }
 
 #[tokio::test]
 async fn a_user_of_whom_too_much_is_stored_begins_no_turn_and_others_do() {
     let limits = Limits { max_stored_bytes_per_user: 1, ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let [first, second] = [yard.slot("a").await, yard.slot("b").await];
-    let end = yard.ask(&first, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let [first, second] = [runtime.slot("a").await, runtime.slot("b").await];
+    let end = runtime.ask(&first, "hi").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered, "nothing was stored");
     for slot in [&first, &second, &first] {
-        let refused = refusal(&yard, slot).await;
+        let refused = refusal(&runtime, slot).await;
         let expected = (Bound::StoredBytes, Scope::User, 1, None);
         assert_eq!((refused.bound, refused.scope, refused.max, refused.retry_after), expected);
     }
-    let session = yard.store.session(first.session()).await.unwrap().unwrap();
+    let session = runtime.store.session(first.session()).await.unwrap().unwrap();
     assert_eq!(session.messages.len(), 2, "nothing of a refused turn stays");
     assert_eq!(session.open_turn, None);
-    held(&yard, Bound::RunningTurns, 0).await;
-    held(&yard, Bound::QueuedBytes, 0).await;
+    held(&runtime, Bound::RunningTurns, 0).await;
+    held(&runtime, Bound::QueuedBytes, 0).await;
 }
 
 #[tokio::test]
 async fn a_question_too_many_is_not_stored_and_the_model_is_told_which_bound_it_was() {
     let limits = Limits { max_open_questions_per_user: 1, ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
-    let [a, b] = [yard.slot("a").await, yard.slot("b").await];
+    let (runtime, mut script) = by_hand_with(limits, [FakeTool::destructive("mail")]).await;
+    let [a, b] = [runtime.slot("a").await, runtime.slot("b").await];
     let mut probe = Probe::new(a.feed().subscribe());
-    let first = yard.ask(&a, "go").await.unwrap();
+    let first = runtime.ask(&a, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    let second = yard.ask(&b, "go").await.unwrap();
+    let second = runtime.ask(&b, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     script.next().await.say("I cannot.");
     in_time(second).await.unwrap();
-    let state = yard.state(&b).await;
+    let state = runtime.state(&b).await;
     let record = state.messages.iter().find_map(|message| {
         if let Content::ToolCall(record) = &message.content { Some(record) } else { None }
     });
     let Some(ToolOutcome::Err(error)) = &record.unwrap().outcome else { panic!("{state:?}") };
     assert_eq!(&*error.code, "overloaded");
     assert!(error.reason.contains("open questions (1"), "{}", error.reason);
-    yard.answer(&question, Decision::Deny).await.unwrap();
+    runtime.answer(&question, Decision::Deny).await.unwrap();
     script.next().await.say("Not sent.");
     in_time(first).await.unwrap();
-    held(&yard, Bound::OpenQuestions, 0).await;
+    held(&runtime, Bound::OpenQuestions, 0).await;
 }
 
 #[tokio::test]
 async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_dismissal() {
     let limits = Limits { max_waiting_messages: 3, ..Limits::default() };
-    let (yard, _script) = by_hand_with(limits, []).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
+    let (runtime, _script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
     let mut heard = Vec::new();
     // Nothing is awaited, so on this one thread the session handles none of them.
     for number in 0..5 {
@@ -182,25 +182,25 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
         }
     }
     assert_eq!(heard.len(), 3);
-    assert!(matches!(dismiss(&yard, &slot).await, Err(DismissError::NoTurn)));
+    assert!(matches!(dismiss(&runtime, &slot).await, Err(DismissError::NoTurn)));
     for state in heard {
         in_time(state).await.unwrap().unwrap();
     }
-    yard.state(&slot).await;
+    runtime.state(&slot).await;
 }
 
 #[tokio::test]
 async fn who_has_too_many_awake_makes_room_with_an_own_session_and_where_all_have_with_anybodys() {
     let limits =
         Limits { max_awake_sessions: 4, max_awake_sessions_per_user: 2, ..Limits::default() };
-    let (yard, _script) = by_hand_with(limits, []).await;
+    let (runtime, _script) = by_hand_with(limits, []).await;
     let of = async |name: &str, user: &str| {
         let (session, user) = (session(name), UserId::new(user).unwrap());
         let at = Timestamp::from_millis(0);
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
-        yard.tree.store.write(vec![opened]).await.unwrap();
-        let slot = yard.sessions.slot(&session, &user, &yard.tree.around.limits).unwrap();
-        yard.state(&slot).await;
+        runtime.tree.store.write(vec![opened]).await.unwrap();
+        let slot = runtime.sessions.slot(&session, &user, &runtime.tree.around.limits).unwrap();
+        runtime.state(&slot).await;
         slot
     };
     // The one of Lee's has rested longest of all, and the first of Kim's longest of those.
@@ -219,10 +219,10 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
         let mut limits = Limits::default();
         *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =
             1;
-        let (yard, mut script) = by_hand_with(limits, []).await;
+        let (runtime, mut script) = by_hand_with(limits, []).await;
         let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
-            let slot = yard.slot(name).await;
+            let slot = runtime.slot(name).await;
             let (session, turn) = (slot.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
             let at = Timestamp::from_millis(1);
             let message =
@@ -236,25 +236,25 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_places_however_long_and_n
                 max_stored_bytes: u64::MAX,
             };
             let left = vec![started, Write::Message { session, message }];
-            yard.tree.store.write(left).await.unwrap();
+            runtime.tree.store.write(left).await.unwrap();
             assert!(slot.wake());
-            drop(yard.context.tasks.spawn(open(
+            drop(runtime.context.tasks.spawn(open(
                 slot.clone(),
-                yard.context.clone(),
+                runtime.context.clone(),
                 WakePolicy::WaitForRoom,
             )));
             slots.push(slot);
         }
         for turns in 0..3 {
             let completion = script.next().await;
-            assert_eq!(yard.tree.around.admission.held(Bound::RunningTurns), 1, "{turns} ended");
-            sleep(yard.tree.around.limits.ask_timeout * 3).await;
+            assert_eq!(runtime.tree.around.admission.held(Bound::RunningTurns), 1, "{turns} ended");
+            sleep(runtime.tree.around.limits.ask_timeout * 3).await;
             completion.say("Hello.");
         }
-        held(&yard, Bound::RunningTurns, 0).await;
-        yard.context.tasks.close();
+        held(&runtime, Bound::RunningTurns, 0).await;
+        runtime.context.tasks.close();
         for slot in &slots {
-            assert_eq!(yard.state(slot).await.messages.len(), 2, "the question and its answer");
+            assert_eq!(runtime.state(slot).await.messages.len(), 2, "the question and its answer");
         }
     }
 }

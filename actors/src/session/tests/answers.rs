@@ -10,15 +10,15 @@ use crate::{
     testing::{FakeTool, Probe},
 };
 
-async fn grants(yard: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
+async fn grants(runtime: &TestRuntime, slot: &SessionSlot) -> Vec<LedgerRow> {
     let session = Some(slot.session().clone());
     let filter = LedgerFilter { session, ..LedgerFilter::grants() };
-    yard.store.calls(&filter).await.unwrap()
+    runtime.store.calls(&filter).await.unwrap()
 }
 
-async fn row(yard: &TestRuntime, question: &Question) -> LedgerRow {
+async fn row(runtime: &TestRuntime, question: &Question) -> LedgerRow {
     let filter = LedgerFilter::call(question.call);
-    yard.store.calls(&filter).await.unwrap().pop().unwrap()
+    runtime.store.calls(&filter).await.unwrap().pop().unwrap()
 }
 
 fn has_ended(probe: &Probe) -> bool {
@@ -30,21 +30,21 @@ async fn an_answer_whose_record_was_written_counts_though_the_stores_reply_was_l
     for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
-        let (yard, mut script) = by_hand([tool]).await;
-        let slot = yard.slot("s").await;
+        let (runtime, mut script) = by_hand([tool]).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
-        yard.store.lose_next_commit_reply();
-        yard.answer(&question, decision.clone()).await.unwrap();
+        runtime.store.lose_next_commit_reply();
+        runtime.answer(&question, decision.clone()).await.unwrap();
         script.next().await.say("Well.");
         in_time(end).await.unwrap();
         let is_yes = decision != Decision::Deny;
         assert_eq!(runs.count(), usize::from(is_yes), "{decision:?}");
-        assert_eq!(row(&yard, &question).await.approval.is_some(), is_yes);
+        assert_eq!(row(&runtime, &question).await.approval.is_some(), is_yes);
         let stands = usize::from(decision == Decision::ApproveAlways);
-        assert_eq!(grants(&yard, &slot).await.len(), stands, "{decision:?}");
+        assert_eq!(grants(&runtime, &slot).await.len(), stands, "{decision:?}");
         let end = ConfirmationEnd::Decided { decision };
         probe
             .until(|events| {
@@ -60,14 +60,14 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
     for decision in [Decision::Approve, Decision::ApproveAlways, Decision::Deny] {
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
-        let (yard, mut script) = by_hand([tool]).await;
-        let slot = yard.slot("s").await;
+        let (runtime, mut script) = by_hand([tool]).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
-        yard.store.fail_next_begin();
-        let told = yard.answer(&question, decision.clone()).await;
+        runtime.store.fail_next_begin();
+        let told = runtime.answer(&question, decision.clone()).await;
         assert_eq!(told, Err(AnswerError::NotRecorded));
         if decision != Decision::Deny {
             script.next().await.say("Well."); // a yes that nobody has leaves a call that fails
@@ -76,24 +76,25 @@ async fn an_answer_that_could_not_be_recorded_is_told_as_nobodys_and_nothing_sta
         probe.until_turns_ended(1).await;
         assert!(!probe.lines().contains("answered"), "{}", probe.lines());
         assert!(has_ended(&probe), "{}", probe.lines());
-        assert_eq!((runs.count(), grants(&yard, &slot).await.len()), (0, 0));
-        let row = row(&yard, &question).await;
+        assert_eq!((runs.count(), grants(&runtime, &slot).await.len()), (0, 0));
+        let row = row(&runtime, &question).await;
         assert_eq!((row.approval, row.decided_by), (None, None), "{decision:?}");
     }
 }
 
 #[tokio::test]
 async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_was_lost() {
-    let (yard, mut script) = by_hand([FakeTool::destructive("mail"), FakeTool::read("look")]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) =
+        by_hand([FakeTool::destructive("mail"), FakeTool::read("look")]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
-    yard.store.lose_next_commit_reply();
+    runtime.store.lose_next_commit_reply();
     completion.finish(calling("", &["mail"]));
     let question = probe.question().await;
-    assert_eq!(row(&yard, &question).await.state, CallState::Awaiting);
-    yard.answer(&question, Decision::Approve).await.unwrap();
+    assert_eq!(row(&runtime, &question).await.state, CallState::Awaiting);
+    runtime.answer(&question, Decision::Approve).await.unwrap();
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();
 }
@@ -101,23 +102,26 @@ async fn a_question_whose_record_was_written_is_asked_though_the_stores_reply_wa
 #[tokio::test]
 async fn the_end_of_a_question_is_published_behind_the_store() {
     for decision in [Decision::Approve, Decision::Deny] {
-        let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-        let slot = yard.slot("s").await;
+        let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
-        let paused = yard.store.pause().await;
+        let paused = runtime.store.pause().await;
         let answered = async {
-            yard.answer(&question, decision.clone()).await.unwrap();
+            runtime.answer(&question, decision.clone()).await.unwrap();
         };
         let looks = async {
             for _ in 0..500 {
                 tokio::task::yield_now().await; // time enough to tell it, if it did not wait
             }
-            yard.state(&slot).await;
-            assert_eq!(row(&yard, &question).await.state, CallState::Awaiting);
-            assert!(yard.state(&slot).await.question.is_some(), "{decision:?}: it is open still");
+            runtime.state(&slot).await;
+            assert_eq!(row(&runtime, &question).await.state, CallState::Awaiting);
+            assert!(
+                runtime.state(&slot).await.question.is_some(),
+                "{decision:?}: it is open still"
+            );
             drop(paused);
         };
         tokio::join!(answered, looks);

@@ -10,21 +10,21 @@ use crate::{
 
 #[tokio::test]
 async fn the_end_of_a_turn_that_was_cut_off_says_what_its_completions_have_cost() {
-    let (yard, mut script) = by_hand([FakeTool::read("look")]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::read("look")]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let cost = Usage { prompt_tokens: 30, cached_tokens: 20, completion_tokens: 10 };
     script.next().await.finish(Completion { usage: cost, ..calling("", &["look"]) });
     let _completion = script.next().await;
     killed(&slot).await;
-    yard.state(&slot).await; // so the store has the end
+    runtime.state(&slot).await; // so the store has the end
     assert_eq!(in_time(end).await.unwrap().usage, cost);
     probe.until_turns_ended(1).await;
     let EventKind::TurnEnded { usage, .. } = probe.events().last().unwrap().kind else {
         panic!("{}", probe.lines())
     };
-    let part = yard.store.transcript(slot.session(), 1, 9).await.unwrap();
+    let part = runtime.store.transcript(slot.session(), 1, 9).await.unwrap();
     let stored = part.entries.iter().find_map(|entry| entry.end.as_ref()).unwrap().1.usage;
     assert_eq!([usage, stored], [cost, cost]);
 }

@@ -212,7 +212,7 @@ async fn of_many_who_resolve_at_once_exactly_one_wins_and_is_heard() {
 
 #[tokio::test]
 async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has_that_very_one() {
-    let (_yard, _slot, row) = with_an_unknown_effect(Limits::default()).await;
+    let (_runtime, _slot, row) = with_an_unknown_effect(Limits::default()).await;
     let (by, at) = (ResolvedBy::Person { user: kim() }, Timestamp::from_millis(7));
     let mine = LedgerRow {
         effect: Some(Effect::Committed),

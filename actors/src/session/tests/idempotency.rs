@@ -9,7 +9,7 @@ use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
     protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
-    session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::Asked},
+    session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::TurnRequest},
     test_runtime::{TestRuntime, in_time, kim},
 };
 
@@ -25,7 +25,8 @@ fn submit_under(
     key: &str,
     text: &str,
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
-    let (Asked { text, options, bytes, began, ended }, beginning, end) = asked(runtime, key, text);
+    let (TurnRequest { text, options, bytes, began, ended }, beginning, end) =
+        asked(runtime, key, text);
     runtime.send(slot, SessionMsg::Ask { text, options, bytes, began, ended });
     (beginning, end)
 }
@@ -34,7 +35,7 @@ fn asked(
     runtime: &TestRuntime,
     key: &str,
     text: &str,
-) -> (Asked, Began, oneshot::Receiver<TurnEnd>) {
+) -> (TurnRequest, Began, oneshot::Receiver<TurnEnd>) {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
@@ -44,7 +45,7 @@ fn asked(
     };
     let admission = &runtime.tree.around.admission;
     let bytes = admission.admit(Bound::QueuedBytes, &kim(), text.len()).unwrap();
-    (Asked { text: text.into(), options, bytes, began, ended }, beginning, end)
+    (TurnRequest { text: text.into(), options, bytes, began, ended }, beginning, end)
 }
 
 #[tokio::test]

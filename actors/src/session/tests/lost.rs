@@ -74,20 +74,20 @@ fn places(probe: &Probe) -> Vec<String> {
 }
 
 /// Asks, and does not wait for the beginning of the turn.
-fn sends(yard: &TestRuntime, slot: &Arc<SessionSlot>, text: &str) -> oneshot::Receiver<TurnEnd> {
+fn sends(runtime: &TestRuntime, slot: &Arc<SessionSlot>, text: &str) -> oneshot::Receiver<TurnEnd> {
     let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options =
         TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
-    let admission = &yard.tree.around.admission;
+    let admission = &runtime.tree.around.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
-    yard.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
+    runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
     end
 }
 
 /// Dismisses the turn. Gives what the store says of that.
-async fn dismisses(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), StoreError> {
+async fn dismisses(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), StoreError> {
     let (reply, dismissed) = oneshot::channel();
-    yard.send(slot, SessionMsg::Dismiss { reply });
+    runtime.send(slot, SessionMsg::Dismiss { reply });
     let stored = in_time(dismissed).await.unwrap().unwrap();
     in_time(stored).await.unwrap()
 }
@@ -100,25 +100,25 @@ fn is_interrupted(event: &SessionEvent) -> bool {
 async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervisor_comes() {
     let tool = FakeTool::write("mail");
     let runs = tool.runs();
-    let (mut yard, mut script) = by_hand([tool]).await;
+    let (mut runtime, mut script) = by_hand([tool]).await;
     let gate = Gate::new();
     let (late, _) = Late::spawn(None, Late, gate.clone()).await.unwrap();
-    yard.context =
-        Arc::new(RuntimeContext { supervisor: late.get_cell(), ..(*yard.context).clone() });
-    let slot = yard.slot("s").await;
+    runtime.context =
+        Arc::new(RuntimeContext { supervisor: late.get_cell(), ..(*runtime.context).clone() });
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
     killed(&slot).await;
 
-    let state = yard.state(&slot).await;
+    let state = runtime.state(&slot).await;
     assert!(!state.is_streaming && state.error.is_some(), "{state:?}");
     in_time(completion.cancelled()).await;
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
-    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+    let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
     gate.open();
-    let end = yard.ask(&slot, "again").await.unwrap();
+    let end = runtime.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     let ended = in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
@@ -130,34 +130,34 @@ async fn nobody_goes_on_with_the_turn_of_a_killed_actor_however_late_its_supervi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     let slow = ScriptedCompletion::text("Hello.").after(Duration::from_millis(20));
-    let yard = TestRuntime::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
+    let runtime = TestRuntime::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
     let mut sessions = Vec::new();
     for number in 0..300 {
-        let slot = yard.slot(&number.to_string()).await;
+        let slot = runtime.slot(&number.to_string()).await;
         let probe = Probe::new(slot.feed().subscribe());
-        drop(yard.ask(&slot, "hi").await.unwrap());
+        drop(runtime.ask(&slot, "hi").await.unwrap());
         sessions.push((slot, probe));
     }
     let actors: Vec<_> = sessions.iter().filter_map(|(slot, _)| slot.awake()).collect();
     actors.iter().for_each(|actor| actor.kill());
     for (slot, _) in &sessions {
         let (reply, _) = oneshot::channel();
-        yard.send(slot, SessionMsg::State { reply });
+        runtime.send(slot, SessionMsg::State { reply });
     }
     for (slot, probe) in &mut sessions {
         // The state of one that was dead then may have been asked of the dead one.
-        in_time(awake(&yard, slot)).await;
-        yard.ask(slot, "again").await.unwrap().await.unwrap();
+        in_time(awake(&runtime, slot)).await;
+        runtime.ask(slot, "again").await.unwrap().await.unwrap();
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2, "{}", probe.lines());
     }
 }
 
 /// Waits until an actor behind the slot answers.
-async fn awake(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
+async fn awake(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     loop {
         let (reply, state) = oneshot::channel();
-        yard.send(slot, SessionMsg::State { reply });
+        runtime.send(slot, SessionMsg::State { reply });
         if state.await.is_ok() {
             return;
         }
@@ -168,17 +168,17 @@ async fn awake(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
 #[tokio::test]
 async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
     let gate = Gate::new();
-    let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     in_time(gate.arrived(1)).await;
     slot.awake().unwrap().kill();
     probe.until(|events| events.last().is_some_and(|event| is_interrupted(event))).await;
     gate.open();
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
-    let end = yard.ask(&slot, "again").await.unwrap();
+    let end = runtime.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
@@ -187,9 +187,9 @@ async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
     assert_eq!(places(&probe), ["1", "1", "1", "2", "2.1", "2.2", "3", "4", "4.2"]);
     // Whoever comes back reads the same from the store.
     let limits = Limits { max_feed_events: 1, ..Limits::default() };
-    let fresh = yard.fresh_slot(&slot);
-    awake(&yard, &fresh).await;
-    let store: Arc<dyn Store> = Arc::new(yard.store.clone());
+    let fresh = runtime.fresh_slot(&slot);
+    awake(&runtime, &fresh).await;
+    let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
     let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &store, &limits));
     again.until_turns_ended(2).await;
     assert_eq!(places(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
@@ -211,17 +211,17 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
         let (gate, (model, mut script)) = (Gate::new(), model_pair());
         let limits = Limits { ask_timeout: Duration::from_millis(50), ..Limits::default() };
         let tools = [FakeTool::write("mail").gate(&gate)];
-        let yard = TestRuntime::keeping(history, limits, model, tools).await;
-        let slot = yard.slot("s").await;
+        let runtime = TestRuntime::keeping(history, limits, model, tools).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         in_time(gate.arrived(1)).await;
-        yard.store.fail_next_begin();
-        let refused = dismisses(&yard, &slot).await;
+        runtime.store.fail_next_begin();
+        let refused = dismisses(&runtime, &slot).await;
         assert!(refused.is_err());
         if fails_again {
-            yard.store.fail_next_read();
+            runtime.store.fail_next_read();
         }
         gate.open();
         // The session wakes by itself. A caller that waits for the end is not held up by a second failure.
@@ -232,9 +232,9 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
             Err(_) => assert!(fails_again),
         }
         probe.until_turns_ended(1).await;
-        let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+        let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
         assert_eq!(stored.open_turn, None);
-        let end = in_time(yard.ask(&slot, "what did you do?")).await.unwrap();
+        let end = in_time(runtime.ask(&slot, "what did you do?")).await.unwrap();
         let completion = script.next().await;
         let read: Vec<_> = completion.request().messages.iter().map(role).collect();
         assert_eq!(read, ["user", "call", "user"], "{history:?}");
@@ -249,15 +249,15 @@ async fn who_listens_hears_what_a_handler_did_though_the_store_failed_meanwhile(
 
 #[tokio::test]
 async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "one").await.unwrap();
+    let end = runtime.ask(&slot, "one").await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.unwrap();
-    let paused = yard.store.pause().await;
-    drop(sends(&yard, &slot, "two"));
-    yard.state(&slot).await; // so it is on its way to the store
+    let paused = runtime.store.pause().await;
+    drop(sends(&runtime, &slot, "two"));
+    runtime.state(&slot).await; // so it is on its way to the store
     killed(&slot).await;
     in_time(asleep(&slot)).await;
     drop(paused);
@@ -268,23 +268,23 @@ async fn a_turn_whose_beginning_was_not_told_is_told_whole_once_it_is_stored() {
 
 #[tokio::test]
 async fn a_chat_in_memory_outlives_its_actor() {
-    let (yard, mut script) = in_memory([FakeTool::transactional("save")]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "one").await.unwrap();
+    let (runtime, mut script) = in_memory([FakeTool::transactional("save")]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "one").await.unwrap();
     script.next().await.finish(calling("Saving.", &["save"]));
     script.next().await.say("Saved.");
     in_time(end).await.unwrap();
-    let before = words(&yard, &slot).await;
+    let before = words(&runtime, &slot).await;
     killed(&slot).await;
-    assert_eq!((words(&yard, &slot).await, before.len()), (before, 4));
+    assert_eq!((words(&runtime, &slot).await, before.len()), (before, 4));
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "two").await.unwrap();
+    let end = runtime.ask(&slot, "two").await.unwrap();
     let completion = script.next().await;
     killed(&slot).await;
     in_time(completion.cancelled()).await;
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
     probe.until_turns_ended(1).await;
-    let end = yard.ask(&slot, "three").await.unwrap();
+    let end = runtime.ask(&slot, "three").await.unwrap();
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
     assert_eq!(read, ["user", "model", "call", "model", "user", "user"]);
@@ -292,25 +292,25 @@ async fn a_chat_in_memory_outlives_its_actor() {
     in_time(end).await.unwrap();
     probe.until_turns_ended(2).await;
     assert_eq!(ends(probe.events()).len(), 2);
-    assert_eq!(words(&yard, &slot).await.len(), 7);
+    assert_eq!(words(&runtime, &slot).await.len(), 7);
     // Another process knows nothing of it, and shows nothing of the calls that are in the ledger.
-    assert!(words(&yard, &yard.fresh_slot(&slot)).await.is_empty());
+    assert!(words(&runtime, &runtime.fresh_slot(&slot)).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_the_next_start() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "go").await.unwrap();
+    let end = runtime.ask(&slot, "go").await.unwrap();
     let completion = script.next().await;
-    yard.context.closing.cancel();
+    runtime.context.closing.cancel();
     killed(&slot).await;
     in_time(asleep(&slot)).await;
     in_time(completion.cancelled()).await;
     assert!(in_time(end).await.is_err());
-    yard.at_rest().await;
-    let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+    runtime.at_rest().await;
+    let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_some());
     probe.until(|events| !events.is_empty()).await;
     assert_eq!(probe.lines(), "user: go");
@@ -318,14 +318,14 @@ async fn what_is_killed_while_the_runtime_closes_is_told_to_nobody_and_left_to_t
 
 #[tokio::test]
 async fn nothing_begins_beside_a_session_that_left_something_to_its_next_actor() {
-    let (yard, _) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, _) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     assert!(slot.begins_asleep().is_some(), "it has not woken");
     slot.hand_over(Handover::default());
     assert!(slot.begins_asleep().is_none(), "nobody has taken it over");
     slot.handover_taken();
     assert!(slot.begins_asleep().is_some());
-    yard.state(&slot).await;
+    runtime.state(&slot).await;
     assert!(slot.begins_asleep().is_none(), "it is awake");
 }
 
@@ -334,26 +334,26 @@ async fn an_interrupted_turn_that_a_shutdown_leaves_open_was_told_to_have_ended_
     // Its actor is lost, or the store fails once.
     for is_killed in [true, false] {
         let gate = Gate::new();
-        let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-        let slot = yard.slot("s").await;
+        let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
         let mut reads = slot.feed().subscribe();
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         in_time(gate.arrived(1)).await;
         if is_killed {
             killed(&slot).await;
         } else {
-            yard.store.fail_next_begin();
-            dismisses(&yard, &slot).await.unwrap_err();
+            runtime.store.fail_next_begin();
+            dismisses(&runtime, &slot).await.unwrap_err();
         }
         probe.until(|events| events.last().is_some_and(|event| is_interrupted(event))).await;
-        yard.context.closing.cancel();
+        runtime.context.closing.cancel();
         gate.open();
-        in_time(yard.sessions.close()).await;
+        in_time(runtime.sessions.close()).await;
         in_time(end).await.expect_err("its end is left to the next start");
-        yard.at_rest().await;
-        let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+        runtime.at_rest().await;
+        let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
         assert!(stored.open_turn.is_some());
         while let Some(item) = reads.try_next() {
             let StreamItem::Event(event) = item else { continue };
@@ -366,23 +366,23 @@ async fn an_interrupted_turn_that_a_shutdown_leaves_open_was_told_to_have_ended_
 async fn a_dismissal_is_told_to_be_stored_once_the_store_has_it() {
     for waits_for_the_model in [true, false] {
         let gate = Gate::new();
-        let (yard, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
-        let slot = yard.slot("s").await;
-        drop(yard.ask(&slot, "go").await.unwrap());
+        let (runtime, mut script) = by_hand([FakeTool::write("mail").gate(&gate)]).await;
+        let slot = runtime.slot("s").await;
+        drop(runtime.ask(&slot, "go").await.unwrap());
         let completion = script.next().await;
         if !waits_for_the_model {
             completion.finish(calling("", &["mail"]));
             in_time(gate.arrived(1)).await;
         }
-        let paused = yard.store.pause().await;
+        let paused = runtime.store.pause().await;
         let (reply, dismissed) = oneshot::channel();
-        yard.send(&slot, SessionMsg::Dismiss { reply });
+        runtime.send(&slot, SessionMsg::Dismiss { reply });
         let mut is_stored = in_time(dismissed).await.unwrap().unwrap();
-        assert!(!yard.state(&slot).await.is_streaming, "the screen is free at once");
+        assert!(!runtime.state(&slot).await.is_streaming, "the screen is free at once");
         assert!(is_stored.try_recv().is_err(), "the store does not have it");
         drop(paused);
         in_time(is_stored).await.unwrap().unwrap();
-        let stored = yard.store.session(slot.session()).await.unwrap().unwrap();
+        let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
         assert!(stored.open_turn.is_none_or(|turn| turn.is_dismissed));
         gate.open();
     }
@@ -391,17 +391,17 @@ async fn a_dismissal_is_told_to_be_stored_once_the_store_has_it() {
 #[tokio::test(start_paused = true)]
 async fn who_is_refused_while_no_writer_comes_asks_again_once_one_does() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "one").await.unwrap();
-    let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "one").await.unwrap();
+    let lease = runtime.tree.store.lease("a handler that blocks".into()).await.unwrap();
     script.next().await.say("Hello.");
     in_time(end).await.expect_err("the store has no end to tell of");
-    let refused = in_time(yard.ask(&slot, "two")).await;
+    let refused = in_time(runtime.ask(&slot, "two")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
     drop(lease);
     let end = loop {
-        if let Ok(end) = in_time(yard.ask(&slot, "three")).await {
+        if let Ok(end) = in_time(runtime.ask(&slot, "three")).await {
             break end;
         }
     };
@@ -414,26 +414,26 @@ async fn whoever_begins_anew_is_asked_anew_also_where_only_the_store_remembers_t
     for is_forgotten in [false, true] {
         let tool = FakeTool::destructive("mail");
         let runs = tool.runs();
-        let (yard, mut script) = in_memory([tool]).await;
-        let mut slot = yard.slot("s").await;
+        let (runtime, mut script) = in_memory([tool]).await;
+        let mut slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["mail"]));
         let question = probe.question().await;
-        yard.answer(&question, Decision::ApproveAlways).await.unwrap();
+        runtime.answer(&question, Decision::ApproveAlways).await.unwrap();
         script.next().await.say("Sent.");
         in_time(end).await.unwrap();
         killed(&slot).await;
         if is_forgotten {
-            slot = yard.fresh_slot(&slot); // as in another process
+            slot = runtime.fresh_slot(&slot); // as in another process
         }
         let (reply, cleared) = oneshot::channel();
-        yard.send(&slot, SessionMsg::Clear { reply });
+        runtime.send(&slot, SessionMsg::Clear { reply });
         in_time(cleared).await.unwrap().unwrap();
         let only_grants = LedgerFilter::grants();
-        assert_eq!(yard.store.calls(&only_grants).await.unwrap(), []);
+        assert_eq!(runtime.store.calls(&only_grants).await.unwrap(), []);
         let mut probe = Probe::new(slot.feed().subscribe());
-        drop(yard.ask(&slot, "again").await.unwrap());
+        drop(runtime.ask(&slot, "again").await.unwrap());
         script.next().await.finish(calling("", &["mail"]));
         probe.question().await;
         assert_eq!(runs.count(), 1);

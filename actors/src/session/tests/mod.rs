@@ -70,7 +70,7 @@ async fn asleep(slot: &Arc<SessionSlot>) {
 }
 
 /// The transcript as words.
-async fn words(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
+async fn words(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
     let word = |content| match content {
         Content::User { text } | Content::Model { text, .. } => text.to_string(),
         Content::ToolCall(record) => {
@@ -78,7 +78,7 @@ async fn words(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
         }
         other @ (Content::Notice { .. } | Content::Cleared) => format!("{other:?}"),
     };
-    let messages = yard.state(slot).await.messages;
+    let messages = runtime.state(slot).await.messages;
     let seqs: Vec<_> = messages.iter().map(|message| message.seq).collect();
     assert!(seqs.is_sorted_by(|a, b| *b == a + 1), "no gaps: {seqs:?}");
     messages.into_iter().map(|message| word(message.content)).collect()
@@ -88,22 +88,22 @@ async fn words(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<String> {
 async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
     let limits = Limits { session_idle: Duration::from_millis(5), ..Limits::default() };
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
-    let yard = TestRuntime::with(limits, model, []).await;
-    let slot = yard.slot("s").await;
+    let runtime = TestRuntime::with(limits, model, []).await;
+    let slot = runtime.slot("s").await;
     for _ in 0..3 {
-        let end = yard.ask(&slot, "hi").await.unwrap();
+        let end = runtime.ask(&slot, "hi").await.unwrap();
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
         in_time(asleep(&slot)).await;
     }
-    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."].repeat(3));
-    yard.at_rest().await;
+    assert_eq!(words(&runtime, &slot).await, ["hi", "Hello."].repeat(3));
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
     let limits = Limits { max_waiting_messages: 2, ..Limits::default() };
-    let yard = TestRuntime::with(limits, ScriptedModel::new([]), []).await;
-    let slot = yard.slot("s").await;
+    let runtime = TestRuntime::with(limits, ScriptedModel::new([]), []).await;
+    let slot = runtime.slot("s").await;
     let state = || {
         let (reply, state) = oneshot::channel();
         (SessionMsg::State { reply }, state)
@@ -112,29 +112,29 @@ async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_
     assert!(matches!(slot.send(first), Sent::WakeIt));
     assert!(matches!(slot.send(second), Sent::Delivered));
     assert!(matches!(slot.send(third), Sent::Full(SessionMsg::State { .. }, _)));
-    super::open(slot.clone(), yard.context.clone(), super::WakePolicy::RefuseIfFull).await;
+    super::open(slot.clone(), runtime.context.clone(), super::WakePolicy::RefuseIfFull).await;
     in_time(heard_first).await.unwrap().unwrap();
     in_time(heard_second).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
-    let yard = TestRuntime::new([]).await;
+    let runtime = TestRuntime::new([]).await;
     let user = crate::test_runtime::kim();
     let name = crate::test_runtime::session("never-opened");
-    let slot = yard.sessions.slot(&name, &user, &yard.tree.around.limits).unwrap();
-    assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Store(_))));
+    let slot = runtime.sessions.slot(&name, &user, &runtime.tree.around.limits).unwrap();
+    assert!(matches!(runtime.ask(&slot, "hi").await, Err(TurnRefused::Store(_))));
     assert!(slot.awake().is_none());
-    yard.slot("never-opened").await;
-    assert!(words(&yard, &slot).await.is_empty());
+    runtime.slot("never-opened").await;
+    assert!(words(&runtime, &slot).await.is_empty());
 }
 
 #[tokio::test]
 async fn what_a_model_had_no_room_for_is_told_with_its_number() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     let answer = Completion { left_out: 7, ..calling("Hello.", &[]) };
     script.next().await.finish(answer);
     in_time(end).await.unwrap();
@@ -150,14 +150,14 @@ async fn what_a_model_had_no_room_for_is_told_with_its_number() {
 /// The session is told of a call's end before the text that the model said with it has come back from the store.
 #[tokio::test]
 async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
-    let (mut yard, mut script) = by_hand([FakeTool::read("look")]).await;
+    let (mut runtime, mut script) = by_hand([FakeTool::read("look")]).await;
     let (dispatcher, _) = Quick::spawn(None, Quick, ()).await.unwrap();
     let context =
-        RuntimeContext { dispatcher: Address::new(dispatcher), ..(*yard.context).clone() };
-    yard.context = Arc::new(context);
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "hi").await.unwrap();
-    let paused = yard.store.pause().await;
+        RuntimeContext { dispatcher: Address::new(dispatcher), ..(*runtime.context).clone() };
+    runtime.context = Arc::new(context);
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "hi").await.unwrap();
+    let paused = runtime.store.pause().await;
     script.next().await.finish(calling("Let me see.", &["look"]));
     let mut probe = Probe::new(slot.feed().subscribe());
     probe
@@ -165,7 +165,7 @@ async fn the_model_is_not_asked_again_before_all_that_it_must_read_is_shown() {
             events.iter().any(|event| matches!(event.kind, EventKind::ToolCallProposed { .. }))
         })
         .await;
-    yard.state(&slot).await; // so the end of the call was handled too
+    runtime.state(&slot).await; // so the end of the call was handled too
     drop(paused);
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
@@ -225,10 +225,10 @@ impl Actor for Quick {
 async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did() {
     for tool in [FakeTool::transactional("save"), FakeTool::write("save")] {
         let (gate, runs) = (Gate::new(), tool.runs());
-        let (yard, mut script) = by_hand([tool.gate(&gate)]).await;
-        let slot = yard.slot("s").await;
+        let (runtime, mut script) = by_hand([tool.gate(&gate)]).await;
+        let slot = runtime.slot("s").await;
         let mut probe = Probe::new(slot.feed().subscribe());
-        let end = yard.ask(&slot, "go").await.unwrap();
+        let end = runtime.ask(&slot, "go").await.unwrap();
         script.next().await.finish(calling("", &["save"]));
         in_time(gate.arrived(1)).await;
         slot.awake().unwrap().kill();
@@ -236,7 +236,7 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
             |event: &Arc<SessionEvent>| matches!(event.kind, EventKind::TurnInterrupted { .. });
         probe.until(|events| events.iter().any(is_interrupted)).await;
         // The next message waits until the handler has ended, so that its real end is what everybody reads.
-        let (again, ()) = tokio::join!(yard.ask(&slot, "again"), async {
+        let (again, ()) = tokio::join!(runtime.ask(&slot, "again"), async {
             for _ in 0..100 {
                 tokio::task::yield_now().await; // time enough to wake, if it did not wait
             }
@@ -249,128 +249,130 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
         completion.say("Saved.");
         in_time(again.unwrap()).await.unwrap();
         let expected = ["go", "save Committed Discarded", "again", "Saved."];
-        assert_eq!(words(&yard, &slot).await, expected);
-        assert_eq!((runs.count(), yard.at_rest().await.len()), (1, 1));
+        assert_eq!(words(&runtime, &slot).await, expected);
+        assert_eq!((runs.count(), runtime.at_rest().await.len()), (1, 1));
     }
 }
 
 #[tokio::test]
 async fn killed_while_the_model_speaks_or_a_person_is_asked_nothing_is_left_behind() {
-    let (yard, mut script) = by_hand([FakeTool::destructive("mail")]).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "one").await.unwrap();
+    let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "one").await.unwrap();
     let completion = script.next().await;
     slot.awake().unwrap().kill();
     in_time(completion.cancelled()).await;
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
 
     let mut probe = Probe::new(slot.feed().subscribe());
-    let end = yard.ask(&slot, "two").await.unwrap();
+    let end = runtime.ask(&slot, "two").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let question = probe.question().await;
     slot.awake().unwrap().kill();
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Failed);
-    assert_eq!(words(&yard, &slot).await, ["one", "two", "mail None Shown"]);
-    assert!(yard.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
-    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
+    assert_eq!(words(&runtime, &slot).await, ["one", "two", "mail None Shown"]);
+    assert!(runtime.answer(&question, Decision::Approve).await.is_err(), "it is not open any more");
+    let stored =
+        crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.open_turn, None);
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn a_turn_that_the_store_refuses_is_refused_and_the_next_one_runs() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    yard.store.fail_next_begin();
-    assert!(matches!(yard.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
-    let end = yard.ask(&slot, "hi").await.unwrap();
-    yard.store.fail_next_begin();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    runtime.store.fail_next_begin();
+    assert!(matches!(runtime.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
+    let end = runtime.ask(&slot, "hi").await.unwrap();
+    runtime.store.fail_next_begin();
     script.next().await.say("lost too");
     let ended = in_time(end).await.unwrap();
     assert_eq!((ended.ending, ended.error), (TurnEnding::Failed, Some(TurnError::Store)));
-    let end = yard.ask(&slot, "again").await.unwrap();
+    let end = runtime.ask(&slot, "again").await.unwrap();
     script.next().await.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(words(&yard, &slot).await, ["hi", "again", "Hello."]);
+    assert_eq!(words(&runtime, &slot).await, ["hi", "again", "Hello."]);
 }
 
 #[tokio::test]
 async fn what_was_stored_is_not_called_lost_where_only_the_reply_was() {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    yard.store.lose_next_commit_reply();
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    runtime.store.lose_next_commit_reply();
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
-    yard.store.lose_next_commit_reply();
+    runtime.store.lose_next_commit_reply();
     completion.say("Hello.");
     assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
+    assert_eq!(words(&runtime, &slot).await, ["hi", "Hello."]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let lease = yard.tree.store.lease("a handler that blocks".into()).await.unwrap();
-    let refused = in_time(yard.ask(&slot, "send it")).await;
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let lease = runtime.tree.store.lease("a handler that blocks".into()).await.unwrap();
+    let refused = in_time(runtime.ask(&slot, "send it")).await;
     assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
-    assert!(words(&yard, &slot).await.is_empty(), "it has woken anew");
+    assert!(words(&runtime, &slot).await.is_empty(), "it has woken anew");
     in_time(slot.writes_ended()).await;
     drop(lease);
-    yard.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
-    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
+    runtime.tree.store.write(Vec::new()).await.unwrap(); // behind all that waited
+    let stored =
+        crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!((stored.open_turn, stored.messages), (None, Vec::new()));
     assert!(script.try_next().is_none(), "nobody answers what was refused");
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_asks_while_a_commit_hangs_hears_what_becomes_of_it() {
     let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
-    let (yard, mut script) = by_hand_with(limits, []).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let paused = yard.store.pause().await;
+    let (runtime, mut script) = by_hand_with(limits, []).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let paused = runtime.store.pause().await;
     let hangs = async {
         tokio::time::sleep(Duration::from_secs(5)).await;
-        assert!(yard.state(&slot).await.is_streaming, "its turn is about to begin");
+        assert!(runtime.state(&slot).await.is_streaming, "its turn is about to begin");
         drop(paused);
     };
-    let (end, ()) = tokio::join!(yard.ask(&slot, "hi"), hangs);
+    let (end, ()) = tokio::join!(runtime.ask(&slot, "hi"), hangs);
     script.next().await.say("Hello.");
     in_time(end.unwrap()).await.unwrap();
-    assert_eq!(words(&yard, &slot).await, ["hi", "Hello."]);
+    assert_eq!(words(&runtime, &slot).await, ["hi", "Hello."]);
 }
 
 #[tokio::test]
 async fn what_a_session_writes_is_waited_for() {
-    let (yard, mut script) = by_hand([]).await;
-    let slots = [yard.slot("a").await, yard.slot("b").await];
+    let (runtime, mut script) = by_hand([]).await;
+    let slots = [runtime.slot("a").await, runtime.slot("b").await];
     for slot in &slots {
-        yard.state(slot).await;
+        runtime.state(slot).await;
     }
     let tasks = || Handle::current().metrics().num_alive_tasks();
-    let (before, paused) = (tasks(), yard.store.pause().await);
+    let (before, paused) = (tasks(), runtime.store.pause().await);
     let waits = async {
         for slot in &slots {
-            yard.state(slot).await;
+            runtime.state(slot).await;
         }
-        yard.tree.store.waiting().await.unwrap();
+        runtime.tree.store.waiting().await.unwrap();
         assert_eq!(tasks() - before, 3, "the writer, and one for each session");
-        assert_eq!(yard.context.tasks.len(), 3, "and all are waited for");
+        assert_eq!(runtime.context.tasks.len(), 3, "and all are waited for");
         drop(paused);
     };
-    let asks = (yard.ask(&slots[0], "hi"), yard.ask(&slots[1], "hi"));
+    let asks = (runtime.ask(&slots[0], "hi"), runtime.ask(&slots[1], "hi"));
     let (one, two, ()) = tokio::join!(asks.0, asks.1, waits);
     for end in [one, two] {
         script.next().await.say("Hello.");
         in_time(end.unwrap()).await.unwrap();
     }
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
@@ -378,34 +380,35 @@ async fn a_chat_in_memory_never_sleeps_is_not_stored_and_outlives_a_failing_stor
     let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
     let (model, mut script) = model_pair();
     let tools = [FakeTool::transactional("save")];
-    let yard = TestRuntime::keeping(History::InMemory, limits, model, tools).await;
-    let slot = yard.slot("s").await;
-    let end = yard.ask(&slot, "one").await.unwrap();
+    let runtime = TestRuntime::keeping(History::InMemory, limits, model, tools).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "one").await.unwrap();
     script.next().await.finish(calling("Saving.", &["save"]));
     script.next().await.say("Saved.");
     in_time(end).await.unwrap();
-    yard.store.fail_next_begin();
-    assert!(matches!(yard.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
-    let end = yard.ask(&slot, "two").await.unwrap();
+    runtime.store.fail_next_begin();
+    assert!(matches!(runtime.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
+    let end = runtime.ask(&slot, "two").await.unwrap();
     let completion = script.next().await;
     let read: Vec<_> = completion.request().messages.iter().map(role).collect();
     assert_eq!(read, ["user", "model", "call", "model", "user"]);
     completion.say("Hello.");
     in_time(end).await.unwrap();
     let texts: Vec<_> =
-        yard.state(&slot).await.messages.into_iter().map(|message| message.content).collect();
+        runtime.state(&slot).await.messages.into_iter().map(|message| message.content).collect();
     assert_eq!(texts.len(), 6);
-    let stored = crate::port::Store::session(&yard.store, slot.session()).await.unwrap().unwrap();
+    let stored =
+        crate::port::Store::session(&runtime.store, slot.session()).await.unwrap().unwrap();
     assert_eq!(stored.messages.len(), 1, "only the call");
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }
 
 #[tokio::test]
 async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
-    let (yard, _script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.context.closing.cancel();
-    assert!(matches!(yard.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
-    in_time(yard.sessions.close()).await;
-    yard.at_rest().await;
+    let (runtime, _script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.context.closing.cancel();
+    assert!(matches!(runtime.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
+    in_time(runtime.sessions.close()).await;
+    runtime.at_rest().await;
 }

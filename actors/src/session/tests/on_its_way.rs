@@ -31,17 +31,17 @@ async fn where_the_store_could_not_say_whether_it_has_the_end_it_tells_that_end_
 
 /// Lets the session hear of a failure while the end of its turn waits for its commit.
 async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, StoreError)) {
-    let (yard, mut script) = by_hand([]).await;
-    let slot = yard.slot("s").await;
-    yard.state(&slot).await;
-    let store: Arc<dyn Store> = Arc::new(yard.store.clone());
-    let mut reads = slot.subscribe(&store, &yard.tree.around.limits);
-    let end = yard.ask(&slot, "hi").await.unwrap();
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    runtime.state(&slot).await;
+    let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
+    let mut reads = slot.subscribe(&store, &runtime.tree.around.limits);
+    let end = runtime.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
-    let paused = yard.store.pause().await;
+    let paused = runtime.store.pause().await;
     completion.say("Hello.");
     in_time(async {
-        while yard.state(&slot).await.is_streaming {
+        while runtime.state(&slot).await.is_streaming {
             tokio::task::yield_now().await;
         }
     })
@@ -63,11 +63,11 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
         }
     })
     .await;
-    yard.state(&slot).await;
+    runtime.state(&slot).await;
     let part = store.transcript(slot.session(), 0, 9).await.unwrap();
     let ends = part.entries.iter().filter_map(|entry| entry.end.as_ref());
     let ends: Vec<_> = ends.map(|(_, end)| end.ending).collect();
     assert_eq!(ends, [TurnEnding::Answered]);
     assert!(reads.try_next().is_none(), "it ended once");
-    yard.at_rest().await;
+    runtime.at_rest().await;
 }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Feeds that forget soon, and sessions that sleep when they are told to.
-async fn yard(max_feed_events: usize) -> TestRuntime {
+async fn runtime(max_feed_events: usize) -> TestRuntime {
     let limits = Limits { max_feed_events, ..Limits::default() };
     let script = [
         ScriptedCompletion::call("look", &json!({})),
@@ -28,30 +28,30 @@ async fn yard(max_feed_events: usize) -> TestRuntime {
     TestRuntime::keeping(History::Stored, limits, model, [FakeTool::read("look")]).await
 }
 
-fn store(yard: &TestRuntime) -> Arc<dyn Store> {
-    Arc::new(yard.store.clone())
+fn store(runtime: &TestRuntime) -> Arc<dyn Store> {
+    Arc::new(runtime.store.clone())
 }
 
-fn subscribe(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
-    slot.subscribe(&store(yard), &yard.tree.around.limits)
+fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
+    slot.subscribe(&store(runtime), &runtime.tree.around.limits)
 }
 
 async fn come_back(
-    yard: &TestRuntime,
+    runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
     place: EventCursor,
 ) -> Subscription {
-    yard.state(slot).await; // so that it is awake
-    slot.subscribe_after(place, &store(yard), &yard.tree.around.limits)
+    runtime.state(slot).await; // so that it is awake
+    slot.subscribe_after(place, &store(runtime), &runtime.tree.around.limits)
 }
 
-async fn turn(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
-    in_time(yard.ask(slot, "hi").await.unwrap()).await.unwrap();
+async fn turn(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
+    in_time(runtime.ask(slot, "hi").await.unwrap()).await.unwrap();
 }
 
-async fn sleep(yard: &TestRuntime, slot: &Arc<SessionSlot>) {
+async fn sleep(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
     let (reply, sleeps) = oneshot::channel();
-    yard.state(slot).await;
+    runtime.state(slot).await;
     if let Some(session) = slot.awake() {
         assert!(session.cast(SessionMsg::Sleep { reply }).is_ok());
     }
@@ -96,22 +96,22 @@ async fn read(
 }
 
 /// The whole story, as whoever comes last reads it from the store alone.
-async fn story(yard: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<(EventCursor, EventKind)> {
-    sleep(yard, slot).await;
-    let fresh = yard.fresh_slot(slot);
+async fn story(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Vec<(EventCursor, EventKind)> {
+    sleep(runtime, slot).await;
+    let fresh = runtime.fresh_slot(slot);
     let mut story = Vec::new();
-    let mut reader = come_back(yard, &fresh, EventCursor::START).await;
-    let last = yard.store.session(slot.session()).await.unwrap().unwrap().row.last_seq;
+    let mut reader = come_back(runtime, &fresh, EventCursor::START).await;
+    let last = runtime.store.session(slot.session()).await.unwrap().unwrap().row.last_seq;
     if last > 0 {
-        let end = story_end(yard, slot, last).await;
+        let end = story_end(runtime, slot, last).await;
         read(&mut reader, end, usize::MAX, &mut story).await;
     }
     story
 }
 
 /// Behind the last of all that is kept.
-async fn story_end(yard: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
-    let part = yard.store.transcript(slot.session(), last, 1).await.unwrap();
+async fn story_end(runtime: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> EventCursor {
+    let part = runtime.store.transcript(slot.session(), last, 1).await.unwrap();
     let place = EventCursor::of_entry(last);
     if part.entries.iter().any(|entry| entry.end.is_some()) { place.end() } else { place }
 }
@@ -119,17 +119,18 @@ async fn story_end(yard: &TestRuntime, slot: &Arc<SessionSlot>, last: u64) -> Ev
 #[tokio::test]
 async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
     let (model, mut script) = model_pair();
-    let yard =
+    let runtime =
         TestRuntime::keeping(History::Stored, Limits::default(), model, [FakeTool::read("look")])
             .await;
-    let slot = yard.slot("a").await;
-    let mut reader = subscribe(&yard, &slot);
-    drop(yard.ask(&slot, "hi").await.unwrap());
+    let slot = runtime.slot("a").await;
+    let mut reader = subscribe(&runtime, &slot);
+    drop(runtime.ask(&slot, "hi").await.unwrap());
     let completion = in_time(script.next()).await;
-    let paused = yard.store.pause().await;
+    let paused = runtime.store.pause().await;
     completion.say("Hello.");
     let is_on_its_way = async {
-        while yard.tree.store.waiting().await.unwrap() == 0 && yard.state(&slot).await.is_streaming
+        while runtime.tree.store.waiting().await.unwrap() == 0
+            && runtime.state(&slot).await.is_streaming
         {
             tokio::task::yield_now().await;
         }
@@ -154,13 +155,13 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
 #[tokio::test]
 async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_quick_ones_wait_for_nobody()
  {
-    let yard = yard(4).await;
-    let slot = yard.slot("s").await;
-    turn(&yard, &slot).await;
-    let mut slow = subscribe(&yard, &slot);
-    let mut quick: Vec<_> = (0..8).map(|_| Probe::new(subscribe(&yard, &slot))).collect();
+    let runtime = runtime(4).await;
+    let slot = runtime.slot("s").await;
+    turn(&runtime, &slot).await;
+    let mut slow = subscribe(&runtime, &slot);
+    let mut quick: Vec<_> = (0..8).map(|_| Probe::new(subscribe(&runtime, &slot))).collect();
     for turns in 1..=6 {
-        turn(&yard, &slot).await;
+        turn(&runtime, &slot).await;
         for probe in &mut quick {
             probe.until_turns_ended(turns).await;
         }
@@ -182,12 +183,12 @@ async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_while_qui
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
-    let yard = yard(2).await;
-    let slot = yard.slot("s").await;
-    let mut slow = subscribe(&yard, &slot);
-    turn(&yard, &slot).await;
+    let runtime = runtime(2).await;
+    let slot = runtime.slot("s").await;
+    let mut slow = subscribe(&runtime, &slot);
+    turn(&runtime, &slot).await;
     assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Lagged { .. })));
-    yard.store.fail_next_read();
+    runtime.store.fail_next_read();
     assert_eq!(in_time(slow.next()).await, Some(StreamItem::ReplayFailed));
     let failed = tokio::time::Instant::now();
     let Some(StreamItem::Event(first)) = in_time(slow.next()).await else {
@@ -196,7 +197,7 @@ async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
     assert_eq!(first.cursor, EventCursor::of_entry(1));
     assert!(failed.elapsed() >= Duration::from_secs(1), "the store is given some time");
     while slow.try_next().is_some() {}
-    turn(&yard, &slot).await;
+    turn(&runtime, &slot).await;
     let again = tokio::time::Instant::now();
     assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Lagged { .. })));
     assert!(matches!(in_time(slow.next()).await, Some(StreamItem::Event(_))));
@@ -205,41 +206,41 @@ async fn a_store_that_cannot_be_read_is_told_and_asked_again_after_a_while() {
 
 #[tokio::test]
 async fn who_has_missed_nothing_that_the_store_keeps_does_not_ask_it() {
-    let yard = yard(2).await;
-    let slot = yard.slot("s").await;
-    turn(&yard, &slot).await;
-    sleep(&yard, &slot).await;
-    let slot = yard.fresh_slot(&slot);
-    yard.state(&slot).await;
+    let runtime = runtime(2).await;
+    let slot = runtime.slot("s").await;
+    turn(&runtime, &slot).await;
+    sleep(&runtime, &slot).await;
+    let slot = runtime.fresh_slot(&slot);
+    runtime.state(&slot).await;
     let place = slot.feed().published_up_to().unwrap();
-    let mut readers = [subscribe(&yard, &slot), come_back(&yard, &slot, place).await];
+    let mut readers = [subscribe(&runtime, &slot), come_back(&runtime, &slot, place).await];
     let tells = || {
         let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
         slot.feed().publish(turn, at, Durability::Transient, EventKind::Cleared);
     };
     tells();
     for reader in &mut readers {
-        yard.store.fail_next_read();
+        runtime.store.fail_next_read();
         assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Event(_))));
     }
     // These only tell how things go, and more of them than are kept.
     (0..3).for_each(|_| tells());
     for reader in &mut readers {
         assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Lagged { .. })));
-        yard.store.fail_next_read();
+        runtime.store.fail_next_read();
         assert!(matches!(in_time(reader.next()).await, Some(StreamItem::Event(_))));
     }
 }
 
 #[tokio::test]
 async fn who_begins_to_listen_while_a_session_sleeps_hears_nothing_of_before() {
-    let yard = yard(2).await;
-    let slot = yard.slot("s").await;
-    turn(&yard, &slot).await;
-    sleep(&yard, &slot).await;
-    let fresh = yard.fresh_slot(&slot);
-    let mut reader = subscribe(&yard, &fresh);
-    turn(&yard, &fresh).await;
+    let runtime = runtime(2).await;
+    let slot = runtime.slot("s").await;
+    turn(&runtime, &slot).await;
+    sleep(&runtime, &slot).await;
+    let fresh = runtime.fresh_slot(&slot);
+    let mut reader = subscribe(&runtime, &fresh);
+    turn(&runtime, &fresh).await;
     let mut seen = Vec::new();
     read(&mut reader, EventCursor::of_entry(5).end(), usize::MAX, &mut seen).await;
     assert_eq!(seen.first().unwrap().0, EventCursor::of_entry(4), "the turn's own first entry");
@@ -250,18 +251,18 @@ async fn who_listens_first_to_a_turn_that_goes_on_reads_what_the_ring_has_forgot
     let (model, mut script) = model_pair();
     let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let tools = [FakeTool::read("look")];
-    let yard = TestRuntime::keeping(History::Stored, limits, model, tools).await;
-    let slot = yard.slot("s").await;
-    drop(yard.ask(&slot, "hi").await.unwrap());
+    let runtime = TestRuntime::keeping(History::Stored, limits, model, tools).await;
+    let slot = runtime.slot("s").await;
+    drop(runtime.ask(&slot, "hi").await.unwrap());
     let _first = in_time(script.next()).await;
     // As after a crash: the turn goes on, and says more than the ring keeps before anybody listens.
-    let slot = yard.fresh_slot(&slot);
-    yard.state(&slot).await;
+    let slot = runtime.fresh_slot(&slot);
+    runtime.state(&slot).await;
     let look = |text: &str| super::calling(text, &["look"]);
     in_time(script.next()).await.finish(look("One."));
     in_time(script.next()).await.finish(look("Two."));
     let last = in_time(script.next()).await;
-    let mut reader = subscribe(&yard, &slot);
+    let mut reader = subscribe(&runtime, &slot);
     last.say("Three.");
     let mut seen = Vec::new();
     read(&mut reader, EventCursor::of_entry(6).end(), usize::MAX, &mut seen).await;
@@ -278,28 +279,28 @@ proptest! {
     ) {
         let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         threads.block_on(async {
-            let yard = yard(capacity).await;
-            let mut slot = yard.slot("s").await;
-            let mut reader = subscribe(&yard, &slot);
+            let runtime = runtime(capacity).await;
+            let mut slot = runtime.slot("s").await;
+            let mut reader = subscribe(&runtime, &slot);
             let mut seen = Vec::new();
             let last = |seen: &Vec<(EventCursor, EventKind)>| {
                 seen.last().map_or(EventCursor::START, |(place, _)| *place)
             };
             for (step, items) in steps {
                 match step {
-                    0..=2 => turn(&yard, &slot).await,
+                    0..=2 => turn(&runtime, &slot).await,
                     3 => {
                         let (reply, cleared) = oneshot::channel();
-                        yard.send(&slot, SessionMsg::Clear { reply });
+                        runtime.send(&slot, SessionMsg::Clear { reply });
                         in_time(cleared).await.unwrap().unwrap();
                     }
-                    4 => sleep(&yard, &slot).await,
+                    4 => sleep(&runtime, &slot).await,
                     5 => {
-                        sleep(&yard, &slot).await;
-                        slot = yard.fresh_slot(&slot);
-                        reader = come_back(&yard, &slot, last(&seen)).await;
+                        sleep(&runtime, &slot).await;
+                        slot = runtime.fresh_slot(&slot);
+                        reader = come_back(&runtime, &slot, last(&seen)).await;
                     }
-                    6 => reader = come_back(&yard, &slot, last(&seen)).await,
+                    6 => reader = come_back(&runtime, &slot, last(&seen)).await,
                     _ => {
                         while seen.len() < items
                             && let Ok(Some(item)) =
@@ -313,7 +314,7 @@ proptest! {
                     }
                 }
             }
-            let story = story(&yard, &slot).await;
+            let story = story(&runtime, &slot).await;
             if let Some((end, _)) = story.last() {
                 read(&mut reader, *end, usize::MAX, &mut seen).await;
             }

@@ -122,7 +122,7 @@ impl SessionState {
     pub(crate) fn dispatch(&mut self, me: &ActorRef<SessionMsg>, index: usize) {
         let Some(turn) = self.turn.as_mut() else { return };
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
-        // As the turn is now: it may have been dismissed since the model asked for the call.
+        // As the turn is now: the user may have dismissed it since the model asked for the call.
         let begins = Arc::make_mut(&mut request);
         begins.dismissal = turn.dismissal.from_here();
         begins.cancelled = turn.cancelled.clone();

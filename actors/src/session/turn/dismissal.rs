@@ -1,4 +1,4 @@
-//! Dismissing the turn that runs, and leaving it in order when the runtime shuts down.
+//! Dismissing the running turn, and leaving it in order when the runtime shuts down.
 
 use ractor::ActorRef;
 use tokio::sync::oneshot;
@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// That of a turn that goes on or begins. A chat in memory ends with its process: nobody goes on with what it leaves,
-    /// so none of its calls begins once the runtime ends.
+    /// Makes the dismissal of a turn that begins or goes on. A chat in memory ends with its process and no later start
+    /// goes on with it. So none of its calls begins once the runtime ends.
     pub(crate) fn dismissal(&self) -> Dismissal {
         Dismissal::new(match self.context.history {
             History::Stored => CancellationToken::new(),
@@ -28,7 +28,7 @@ impl SessionState {
         })
     }
 
-    /// No turn begins any more.
+    /// Tells whether no turn begins any more.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
@@ -49,12 +49,12 @@ impl SessionState {
         }
         let spoken = self.slot.feed().spoken();
         self.on(me, TurnInput::Dismissed { spoken });
-        // Where it goes on to its end, a crash on the way must not make it forget.
+        // Where the turn goes on to its end, a crash on the way must not lose the dismissal.
         self.step(me, TurnStep::Dismissed);
         Ok(stored)
     }
 
-    /// Stores what happens to the turn that runs, unless its end is on the way to the store.
+    /// Stores a step of the running turn, unless its end is on the way to the store.
     fn step(&mut self, me: &ActorRef<SessionMsg>, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
         let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
@@ -66,8 +66,8 @@ impl SessionState {
         self.store(me, [step], Outgoing { dismissed, ..Outgoing::default() });
     }
 
-    /// A turn is left to the next start: its model stops, calls that have not begun stay where the ledger has them, and
-    /// those that run end first. A chat in memory ends with its process, and so does its turn.
+    /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and
+    /// running calls end first. A chat in memory ends with its process, and so does its turn.
     pub(crate) fn close(&mut self, me: &ActorRef<SessionMsg>, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
         match self.context.history {

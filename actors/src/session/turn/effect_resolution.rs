@@ -1,4 +1,4 @@
-//! A person resolves what a call did whose effect is unknown.
+//! The resolution by a person of a call with an unknown effect.
 
 use crate::session::{RuntimeContext, SessionSlot};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Why a call was not resolved. Nothing of it has changed.
+/// A reason why a call was not resolved. It is unchanged.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
@@ -21,13 +21,13 @@ pub enum ResolveError {
     /// The call is another user's.
     #[error("the call is another user's to resolve")]
     NotYours,
-    /// A handler of the call still runs in this process: it will say itself what it did.
+    /// A handler of the call still runs in this process, and will report its effect itself.
     #[error("the tool still runs, and will say itself what it did")]
     StillRuns,
-    /// There is nothing to resolve.
+    /// The call's effect is known, or the call has not ended.
     #[error("whether the call took effect is not in question")]
     NotUnknown {
-        /// What it did; `None`: it has not ended.
+        /// The known effect; `None` where the call has not ended.
         effect: Option<Effect>,
     },
     /// The store could not be read or written.
@@ -36,10 +36,10 @@ pub enum ResolveError {
 }
 
 /// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one resolution
-/// wins; whoever else tries hears [`ResolveError::NotUnknown`].
+/// wins; later callers get [`ResolveError::NotUnknown`].
 ///
 /// # Errors
-/// [`ResolveError`] says why not.
+/// [`ResolveError`] says why the resolution does not count.
 pub async fn resolve(
     slot: &SessionSlot,
     context: &RuntimeContext,
@@ -49,7 +49,7 @@ pub async fn resolve(
 ) -> Result<(), ResolveError> {
     let (session, user, around) = (slot.session(), slot.user(), &context.around);
     let row = row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
-    // Behind the reading: a handler that has ended since has recorded what it did, and the store refuses.
+    // After the read: where a handler has ended since and recorded its effect, the store refuses.
     may_resolve(&row, session, user, around.is_running(call))?;
     let (at, by) = (around.clock.now(), ResolvedBy::Person { user: user.clone() });
     let is_lie = is_planted("a resolution is turned round");
@@ -58,7 +58,7 @@ pub async fn resolve(
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(context, step).await {
-        // Somebody was first, or the answer was lost: only the ledger knows.
+        // Another resolution came first, or the answer was lost: only the ledger tells.
         let found = self::row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
         stands(&found, resolution, &by, at, cause)?;
     }
@@ -85,7 +85,7 @@ fn may_resolve(
     }
 }
 
-/// Whether the ledger has this resolution, where the store did not say so.
+/// Tells whether the ledger has this resolution, where the store gave no answer.
 pub(crate) fn stands(
     found: &LedgerRow,
     resolution: EffectResolution,

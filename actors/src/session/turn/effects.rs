@@ -1,4 +1,4 @@
-//! Carrying out what the turn decides: asking the model, hearing of its calls, storing the end.
+//! Carries out what the turn decides: asks the model, handles events of its calls, stores the end.
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl SessionState {
-    /// Lets the turn decide, and carries out what it decided.
+    /// Lets the turn decide, and carries out its effects.
     pub(crate) fn on(&mut self, me: &ActorRef<SessionMsg>, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
         let (mut outgoing, mut end) = (Outgoing::default(), None);
@@ -41,7 +41,7 @@ impl SessionState {
                 TurnEffect::Propose { round, usage, text, calls } => {
                     self.propose(me, Called { round, usage, text, calls });
                 }
-                // A call that is withdrawn finds its turn dismissed, and so does not begin.
+                // A withdrawn call finds its turn dismissed, and so does not begin.
                 TurnEffect::Dispatch { index } | TurnEffect::Withdraw { index } => {
                     self.dispatch(me, index);
                 }
@@ -68,7 +68,7 @@ impl SessionState {
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
         }
-        // A turn ends when all that it began has been shown, so its end stands behind that and what it says with it.
+        // A turn ends when all that it began is published. Its end stands behind that and behind its own last messages.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.context.around.clock.now();
@@ -103,7 +103,7 @@ impl SessionState {
             result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
         };
         let reply = Reply::new(Recipient::actor(me.clone()), lost);
-        // If the model's actor is gone, the reply is lost, and says so.
+        // If the model's actor is gone, the reply is lost, and reports that.
         let (request, span) = (Box::new(request), turn.span.span().clone());
         self.context.llm.complete(QueuedCompletion { request, deltas, cancel, span, reply });
     }
@@ -142,7 +142,7 @@ impl SessionState {
         self.on(me, input);
     }
 
-    /// Tells that the model answered without the oldest messages, if so.
+    /// Tells that the model answered without the oldest messages, if it did.
     fn publish_left_out(&mut self, messages: u32) {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
         let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
@@ -198,7 +198,7 @@ impl SessionState {
         if std::mem::replace(&mut running.has_ended, true) {
             return;
         }
-        // Whoever would have told its end has broken down: nobody's decision counts any more.
+        // The call that would have told its end is lost: no decision counts any more.
         if let Some(open) = questions.iter().position(|question| question.call == record.id) {
             questions.remove(open);
             let end = ConfirmationEnd::Cancelled { reason: CancelReason::Unreachable };
@@ -214,10 +214,10 @@ impl SessionState {
     }
 }
 
-/// What a person is told of a model's failure.
+/// Makes the error that a person is told of a model's failure.
 fn turn_error(error: &ModelError) -> TurnError {
     match error {
-        // Nobody but the model itself cancelled a completion that is still awaited.
+        // Only the model itself can have cancelled a completion that is still awaited.
         ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
         ModelError::Failed { kind, .. } => TurnError::model(&**kind),
         ModelError::Overloaded { retry_after } => TurnError::Model {

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 use tracing::debug;
 
 use crate::session::{
-    msg::{Asked, SessionMsg, TurnEnd, TurnRefused},
+    msg::{SessionMsg, TurnEnd, TurnRefused, TurnRequest},
     state::SessionState,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 impl SessionState {
     /// Joins the running turn of the same key, or asks the store whether there was one.
-    pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: Asked) {
+    pub(crate) fn submit(&mut self, me: &ActorRef<SessionMsg>, asked: TurnRequest) {
         let Some(key) = asked.options.key.clone() else { return self.begin(me, asked) };
         if self.runs(&asked) {
             return self.join(asked);
@@ -42,7 +42,7 @@ impl SessionState {
     pub(crate) fn submitted(
         &mut self,
         me: &ActorRef<SessionMsg>,
-        asked: Asked,
+        asked: TurnRequest,
         found: Result<Option<SubmittedTurn>, StoreError>,
         turns_begun: u64,
     ) {
@@ -79,13 +79,13 @@ impl SessionState {
     }
 
     /// Tells whether the turn of this key runs.
-    fn runs(&self, asked: &Asked) -> bool {
+    fn runs(&self, asked: &TurnRequest) -> bool {
         self.turn
             .as_ref()
             .is_some_and(|turn| turn.options.key == asked.options.key && !turn.core.is_suspended())
     }
 
-    fn join(&mut self, asked: Asked) {
+    fn join(&mut self, asked: TurnRequest) {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.text != text_digest(&asked.text) {
             return answer(asked.began, Err(TurnRefused::OtherText));

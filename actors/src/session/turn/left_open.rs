@@ -1,4 +1,4 @@
-//! Seeing to the turn that was left open: carries out the plan for it, in one job of the store.
+//! Recovering the turn that was left open: carries out the plan for it, in one job of the store.
 
 use tracing::info;
 
@@ -18,19 +18,19 @@ use crate::{
     protocol::{Bound, ChatMessage, Content, Effect, Notice, Timestamp, TurnEnding, TurnError},
 };
 
-/// What became of the turn that was left open.
+/// The result of recovering the turn that was left open.
 #[derive(Debug, Default)]
 pub(crate) struct SeenTo {
-    /// It goes on.
+    /// The turn that goes on.
     pub(crate) resumption: Option<Box<Resumption>>,
-    /// It is over.
+    /// Whether the turn is over.
     pub(crate) has_ended: bool,
-    /// The places of the entries that were made of it.
+    /// The numbers of the entries that were made of it.
     pub(crate) news: Vec<u64>,
 }
 
-/// Carries out the plan, in one job of the store: what is resumed was counted before it begins, and whoever must hear of
-/// an unknown effect hears of it wherever the process ends.
+/// Carries out the plan, in one job of the store. A resumption is counted before it begins. A user that must be told of
+/// an unknown effect is told wherever the process ends.
 pub(crate) async fn see_to(
     open: OpenTurn,
     stored: &StoredSession,
@@ -54,14 +54,14 @@ pub(crate) async fn see_to(
         abandoned: abandoned.map(|abandoned| abandoned.end.0.turn),
         max_resumes: around.limits.max_resumes,
     });
-    // Before anything is written: while it waits, nothing of it has happened.
+    // Before the first write: while it waits, no part of the plan has happened.
     let place = match plan.turn {
         Fate::Ends(_) => None,
         Fate::GoesOn { .. } => {
             tokio::select! {
                 biased;
                 place = around.admission.wait(Bound::RunningTurns, slot.user()) => Some(place),
-                // It is left to the next start.
+                // The turn is left to the next start.
                 () = context.closing.cancelled() => return Ok(SeenTo::default()),
             }
         }
@@ -79,7 +79,7 @@ pub(crate) async fn see_to(
         writes.push(Write::Turn { session, turn, at, step });
     }
     writes.extend(ends.into_iter().map(|(row, end)| end_write(row, at, end)));
-    // What took its process with it again and again would do it in every turn that reads it.
+    // A turn that took its process with it again and again would do so in every turn that reads it.
     let is_left_out = plan.turn == Fate::Ends(Reason::TooOften);
     let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
     let is_kept = context.history == History::Stored;
@@ -117,7 +117,7 @@ pub(crate) async fn see_to(
     }
 }
 
-/// The end of a call that nobody brings to its end any more.
+/// Makes the end of a call that no pipeline brings to its end any more.
 fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
     let (session, call) = (row.session.clone(), row.call);
     Write::Call { session, call, at, transition: Transition::Ended(end) }

@@ -1,4 +1,4 @@
-//! What becomes of a call, or of a write, whose reply was lost. Only the store decides.
+//! Finds out what became of a call, or of a write, whose reply was lost. Only the store decides.
 
 use std::sync::Arc;
 
@@ -14,11 +14,10 @@ use crate::{
     protocol::{ChatMessage, Fault, SessionId, TurnId},
 };
 
-/// Dispatches the call again if the ledger knows no more of it than its proposal, else brings it to the end that the
-/// ledger knows.
+/// Dispatches the call again if the ledger has only its proposal, else brings it to the end that the ledger has.
 ///
-/// Such a call has not begun: a reply is lost with a dispatcher's mailbox, or with a call's actors, and with those
-/// whatever they had not yet committed. Where a commit is on its way all the same, the ledger refuses the second run.
+/// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors, and so are their
+/// uncommitted steps. Where a commit is on its way all the same, the ledger refuses the second run.
 pub(crate) async fn recover(
     request: Arc<DispatchRequest>,
     context: Arc<RuntimeContext>,
@@ -28,7 +27,7 @@ pub(crate) async fn recover(
     warn!(%call, "the reply about a call was lost");
     let filter = LedgerFilter::call(call);
     let row = context.store.store().calls(&filter).await.map(|mut rows| rows.pop());
-    // What the ledger has was let in before: its place is waited for, and it is not proposed again.
+    // A call in the ledger was admitted before: it waits for its permit, and is not proposed again.
     let ledger_row = match &row {
         Ok(row) => row.clone().map(Box::new),
         Err(_) => request.ledger_row.clone(),
@@ -48,7 +47,7 @@ pub(crate) async fn recover(
         };
         match back {
             Some(DispatcherMsg::Dispatch { reply: unused, .. }) if !came_back => reply = unused,
-            // Dropping the message says "lost" once more, and that leads here again, to a dispatcher that lives.
+            // Dropping the message reports the loss once more, which leads here again, to a dispatcher that lives.
             Some(_) | None => return,
         }
     }
@@ -56,7 +55,7 @@ pub(crate) async fn recover(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// By what it is seen that a job of a session was written. All of a job was, or none.
+/// The sign by which a job of a session is recognised in the store. All of a job was written, or none.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sign {
     TurnStarted(TurnId),
@@ -73,9 +72,9 @@ pub(crate) enum Sign {
 }
 
 impl Sign {
-    /// That of this job; `None`: it leaves none.
+    /// Chooses the sign of this job; `None` where it leaves none.
     pub(crate) fn of(job: &[Write]) -> Option<Self> {
-        // A revocation says least: it changes nothing where there is nothing to revoke.
+        // A revocation tells least: without an approval it changes nothing.
         let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
         match job.iter().find(is_telling).or(job.first())? {
             Write::TurnStarted { turn, .. } => Some(Self::TurnStarted(*turn)),
@@ -91,7 +90,7 @@ impl Sign {
         }
     }
 
-    /// Whether the store shows it.
+    /// Tells whether the store shows the sign.
     pub(crate) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
         let Ok(Some(stored)) = store.session(session).await else { return false };
         let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);

@@ -1,7 +1,7 @@
 //! One turn of a session: from the stored user message to its end.
 //!
-//! `machine` and `recovery` are pure: the one takes an input and gives effects, the other takes what is stored of an open
-//! turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
+//! `machine` and `recovery` are pure. The one takes an input and gives effects, the other takes the stored facts of an
+//! open turn and gives a plan. The other files carry out what these two decide, as methods of the session's state:
 //!
 //! - `effects` asks the model and hears of calls; `calls` records and dispatches them; `persist` writes, and publishes
 //!   what came back; `dismissal` stops a turn or suspends it; `idempotency` finds the turn of a key.
@@ -9,10 +9,9 @@
 //! - `lost_reply` asks the ledger what became of a call whose reply was lost.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
 //!
-//! Invariants:
-//! - A turn ends exactly once, after all calls that it began have their outcome in the store.
-//! - A call whose handler was recorded as begun is never dispatched again.
-//! - A dismissal keeps what has been written, and lets nothing begin that has not begun.
+//! Invariants: - A turn ends exactly once, after all calls that it began have their outcome in the store. - A call
+//! whose handler was recorded as begun is never dispatched again. - A dismissal keeps what was written, and lets
+//! nothing begin that has not begun.
 
 pub(crate) mod calls;
 pub(crate) mod dismissal;

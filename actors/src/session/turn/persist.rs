@@ -1,4 +1,4 @@
-//! What a session gives to the store, and shows when it is there.
+//! The writes of a session, and the publishing of what the store has.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// Gives something to the store; it is shown when it comes back. The order of writes is the order of these calls.
+    /// Gives parts to the store; they are published when the write comes back. The order of writes is the order of
+    /// these calls.
     pub(crate) fn store(
         &self,
         me: &ActorRef<SessionMsg>,
@@ -101,8 +102,8 @@ impl SessionState {
         }
     }
 
-    /// The store could not keep what this session says: the turn is over, and the session wakes anew, from the store or
-    /// from what is left of a chat in memory, once all that it began has ended.
+    /// Ends the turn because the store could not keep it. The session wakes anew, from the store or from the handover
+    /// of a chat in memory, once all that it began has ended.
     pub(crate) fn not_stored(
         &mut self,
         me: &ActorRef<SessionMsg>,
@@ -120,7 +121,7 @@ impl SessionState {
         }
         let abandoned = self.turn.take().map(|turn| self.not_stored_turn(turn, cause));
         self.leave(abandoned);
-        // Whoever comes from now on wakes the next actor, and is not lost with this one.
+        // Later callers wake the next actor, and are not lost with this one.
         self.slot.died(me.get_id());
         wake_again(&self.slot, &self.context);
         if let Some(reply) = self.closing.take() {
@@ -141,7 +142,7 @@ impl SessionState {
         abandoned
     }
 
-    /// Why a turn did not begin that the store did not take.
+    /// Gives the reason why a turn that the store did not take did not begin.
     fn not_begun(&self, cause: &StoreError) -> TurnRefused {
         if !matches!(cause, StoreError::TooMuchStored) {
             return TurnRefused::Store(cause.clone());
@@ -184,8 +185,8 @@ impl SessionState {
         text
     }
 
-    /// Shows an entry that the store has, and those that waited for it. The turn hears of a call's end only now: before,
-    /// the model would be asked again without it.
+    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now:
+    /// before, the model would be asked again without it.
     pub(crate) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
         let mut ended = Vec::new();
@@ -204,7 +205,7 @@ impl SessionState {
         }
     }
 
-    /// Tells an entry that the store has.
+    /// Publishes an entry that the store has.
     pub(crate) fn publish_message(&self, message: &ChatMessage, locale: Locale) {
         let kind = kind_of(message, locale);
         self.slot.feed().publish(message.turn, message.at, Durability::Entry(message.seq), kind);
@@ -222,7 +223,7 @@ impl SessionState {
     }
 }
 
-/// Tells the session what became of a write, once, even if it is lost on the way.
+/// Tells the session the end of a write, once, even if the answer is lost on the way.
 struct Report {
     to: ActorRef<SessionMsg>,
     outgoing: Outgoing,
@@ -233,7 +234,7 @@ struct Report {
 }
 
 impl Report {
-    /// Waits for the answer, and asks the store where that leaves a doubt.
+    /// Waits for the answer, and asks the store where it leaves a doubt.
     async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
         self.result = written.await;
         if self.result.is_ok() && failpoint("persist.committed").await.is_err() {
@@ -242,7 +243,7 @@ impl Report {
         self.look().await;
     }
 
-    /// Asks the store where only that knows.
+    /// Asks the store where only the store can tell.
     async fn look(&mut self) {
         let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
         if is_doubtful
@@ -256,7 +257,7 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
-        // The slot hears of it first: whoever wakes the session next reads what was written.
+        // The slot is told first: the next waking reads what was written.
         self.begun = None;
         let written = std::mem::take(&mut self.outgoing);
         let result = std::mem::replace(&mut self.result, Ok(()));
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
     use crate::{session::SessionSlot, test_runtime::TestRuntime, testing::MemoryStore};
 
-    /// A session that is gone.
+    /// The error of a session that is gone.
     struct Gone;
 
     impl Actor for Gone {
@@ -296,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Looks, at the moment in which it is woken, whether the slot still waits for a write.
+    /// Checks, when it is woken, whether the slot still waits for a write.
     struct Looks(Arc<SessionSlot>, AtomicBool);
 
     impl Looks {
@@ -313,8 +314,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_slot_knows_of_a_write_before_the_session_is_told() {
-        let yard = TestRuntime::new([]).await;
-        let slot = yard.slot("s").await;
+        let runtime = TestRuntime::new([]).await;
+        let slot = runtime.slot("s").await;
         let (to, ended) = Actor::spawn(None, Gone, ()).await.unwrap();
         to.stop(None);
         ended.await.unwrap();

@@ -1,4 +1,4 @@
-//! Going on with a turn that was left open: the same calls under the same ids, the same questions, the model anew.
+//! Going on with a turn that was left open: the same calls under the same ids, the same questions, a new completion.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,10 +17,10 @@ use crate::{
 };
 
 impl SessionState {
-    /// Goes on where the store says that the turn was.
+    /// Goes on where the store has the turn.
     pub(crate) fn resume(&mut self, me: &ActorRef<SessionMsg>, resumption: Resumption) {
         if self.is_closing() {
-            // It stays open for the next start, and this one does not count.
+            // The turn stays open for the next start, and this resumption does not count.
             let (session, at) = (self.slot.session().clone(), self.context.around.clock.now());
             let (turn, step) = (resumption.open.turn, TurnStep::Suspended);
             let suspended = Write::Turn { session, turn, at, step };
