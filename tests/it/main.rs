@@ -16,6 +16,7 @@ mod gaps;
 mod gate;
 mod generated_types;
 mod given_up;
+mod glossary;
 mod layers;
 mod limits;
 mod logs;

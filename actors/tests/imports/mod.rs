@@ -1,6 +1,6 @@
 //! Finds which modules of its crate a source file imports. It reads tokens, not the whole language: enough for paths.
 
-mod tokens;
+pub(crate) mod tokens;
 
 use std::{
     fs,

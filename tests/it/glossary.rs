@@ -1,0 +1,283 @@
+//! The words of the code keep the rules of docs/glossary.md: one name for one type, no lost document, no former word.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::layers::imports::{
+    source_files,
+    tokens::{Token, tokens},
+};
+
+/// The folders of the workspace that have Rust sources.
+const FOLDERS: [&str; 18] = [
+    "actors/src",
+    "actors/tests",
+    "benches",
+    "examples",
+    "fuzz/fuzz_targets",
+    "llama/benches",
+    "llama/src",
+    "program/examples",
+    "program/src",
+    "program/tests",
+    "proof/src",
+    "proof/tests",
+    "src",
+    "testing/src",
+    "tests",
+    "toolkits/benches",
+    "toolkits/src",
+    "toolkits/tests",
+];
+
+/// Types by which no concept is called any more; docs/glossary.md and the code have others for them.
+const FORMER_TYPES: [&str; 26] = [
+    "Around",
+    "AtDoor",
+    "Awake",
+    "Book",
+    "ClearedCall",
+    "Desk",
+    "Door",
+    "Doors",
+    "EventPlace",
+    "Homecoming",
+    "House",
+    "Keeper",
+    "Kept",
+    "Pace",
+    "Resting",
+    "Seat",
+    "Seats",
+    "Settlement",
+    "Spoiled",
+    "Stay",
+    "Ticket",
+    "TimedReply",
+    "Waking",
+    "Wiring",
+    "Wish",
+    "Yard",
+];
+
+/// Words that stand in no name of a function, field or variable any more, alone or between underscores.
+const FORMER_WORDS: [&str; 12] = [
+    "carrying_out",
+    "desk",
+    "door",
+    "doors",
+    "foresee",
+    "homecoming",
+    "seats",
+    "settling",
+    "shelf",
+    "unsettled",
+    "wiring",
+    "yard",
+];
+
+/// The folders from which the path of a file begins in a comment.
+const ROOMS: [&str; 10] = [
+    "actors/",
+    "docs/",
+    "llama/",
+    "models/",
+    "program/",
+    "proof/",
+    "scripts/",
+    "testing/",
+    "tests/",
+    "toolkits/",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each Rust source of the workspace, by its path from the root.
+fn sources() -> Vec<(PathBuf, String)> {
+    let files = FOLDERS.iter().flat_map(|folder| {
+        let files = source_files(&root().join(folder)).into_iter();
+        files.map(move |file| (Path::new(folder).join(file.path), file.text))
+    });
+    let files: Vec<_> = files.collect();
+    assert!(files.len() > 600, "{}", files.len());
+    files
+}
+
+/// Whether tests alone compile the file, or none of its types is of the library or the program.
+fn is_test_file(path: &Path) -> bool {
+    let names: Vec<_> = path.iter().filter_map(|name| name.to_str()).collect();
+    let apart = ["tests", "tests.rs", "benches", "examples", "fuzz_targets", "test_runtime.rs"];
+    names.iter().any(|name| apart.contains(name))
+}
+
+/// The declared types with their lines, those of test modules left out. `is_public` takes only plain `pub` ones.
+fn declared_types(text: &str, is_public: bool) -> Vec<(String, usize)> {
+    let tokens = tokens(text);
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text);
+    let mut types = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        if (0..6).map(|step| word(at + step)).eq(["#", "[", "cfg", "(", "test", ")"]) && is_public {
+            at = behind_item(&tokens, at + 7);
+            continue;
+        }
+        let is_type = ["struct", "enum", "trait", "type", "union"].contains(&word(at));
+        let before = at.checked_sub(1).map_or("", &word);
+        if is_type && (!is_public || before == "pub") {
+            let (name, line) = (word(at + 1), tokens.get(at + 1).map_or(0, |token| token.line));
+            if name != "$" {
+                types.push((name.to_owned(), line));
+            }
+        }
+        at += 1;
+    }
+    types
+}
+
+/// Where the item ends that begins here: behind its `;`, or behind the bracket that closes its body.
+fn behind_item(tokens: &[Token<'_>], begin: usize) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(begin) {
+        match token.text {
+            "{" => depth += 1,
+            "}" if depth <= 1 => return at + 1,
+            "}" => depth -= 1,
+            ";" if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+#[test]
+fn each_public_type_name_is_that_of_one_type() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources().iter().filter(|(path, _)| !is_test_file(path)) {
+        for (name, line) in declared_types(text, true) {
+            places.entry(name).or_default().push(format!("{}:{line}", path.display()));
+        }
+    }
+    assert!(places.len() > 300, "{}", places.len());
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "{places:#?}");
+}
+
+#[test]
+fn only_public_types_outside_of_tests_need_a_name_of_their_own() {
+    let source = "pub struct One; pub(crate) enum Two {} struct Three; #[cfg(test)] mod tests { \
+                  pub struct Four; } pub unsafe trait Five {} pub type Six = One;";
+    let names = |is_public| {
+        declared_types(source, is_public).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(true), ["One", "Six"]);
+    assert_eq!(names(false), ["One", "Two", "Three", "Four", "Five", "Six"]);
+}
+
+/// The comments of a source, each line with its number.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(at, line)| {
+        let begin = if line.trim_start().starts_with("//") { Some(0) } else { line.find(" // ") };
+        Some((at + 1, &line[begin?..]))
+    })
+}
+
+/// The documents and files that a comment cites and that the repository lacks.
+fn lost(comment: &str) -> Vec<String> {
+    let is_of_path = |letter: char| letter.is_ascii_alphanumeric() || "/_-.".contains(letter);
+    let words = comment.split(|letter| !is_of_path(letter)).filter(|word| !word.is_empty());
+    let words: Vec<_> = words.map(|word| word.trim_end_matches(['.', '/'])).collect();
+    let is_lost = |word: &str| {
+        let is_path = ROOMS.iter().any(|room| word.starts_with(room));
+        (is_path || word.ends_with(".md")) && !root().join(word).exists()
+    };
+    let mut lost: Vec<_> =
+        words.iter().filter(|word| is_lost(word)).map(|word| (*word).to_owned()).collect();
+    let is_number = |word: &str| word.chars().all(|digit| digit.is_ascii_digit());
+    for pair in words.windows(2) {
+        let is_lost = match *pair {
+            ["decision" | "Decision", number] if is_number(number) => !has_decision(number),
+            ["seed", number] => is_number(number) && number.starts_with('0') && number.len() == 3,
+            _ => false,
+        };
+        lost.extend(is_lost.then(|| pair.join(" ")));
+    }
+    let phrases = ["the seeds", "the spec ", "the spec.", "the spec:", "§"];
+    lost.extend(phrases.iter().filter(|words| comment.contains(**words)).map(|w| (*w).to_owned()));
+    lost
+}
+
+/// Whether the repository has the decision of this number.
+fn has_decision(number: &str) -> bool {
+    let names = fs::read_dir(root().join("docs/decisions")).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.any(|name| name.starts_with(number))
+}
+
+#[test]
+fn each_document_that_a_comment_cites_is_in_the_repository() {
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for (path, text) in sources() {
+        // The pages that a person writes are files of a test's folder.
+        let has_pages = path.starts_with("toolkits/src/notes") || path.ends_with("it/glossary.rs");
+        for (line, comment) in comments(&text).filter(|_| !has_pages) {
+            seen += 1;
+            wrong.extend(
+                lost(comment).into_iter().map(|what| format!("{}:{line}: {what}", path.display())),
+            );
+        }
+    }
+    assert!(seen > 5_000, "{seen}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_document_that_the_repository_lacks_is_found() {
+    for comment in [
+        "// as spec.md says",
+        "/// See docs/house.md.",
+        "//! Decided in decision 0999.",
+        "// seed 001 asks for it",
+        "// as the spec says",
+        "// program/eval/dinner.toml has them",
+    ] {
+        assert_eq!(lost(comment).len(), 1, "{comment}: {:?}", lost(comment));
+    }
+    for comment in ["// docs/proof.md, and decision 0004.", "// a seed of 0, and the spec's name"] {
+        assert!(lost(comment).is_empty(), "{comment}: {:?}", lost(comment));
+    }
+}
+
+/// Whether a name has this word, alone or between underscores.
+fn has_word(name: &str, word: &str) -> bool {
+    format!("_{name}_").contains(&format!("_{word}_"))
+}
+
+#[test]
+fn no_name_has_a_former_word() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let former = |(name, line): &(String, usize)| {
+            FORMER_TYPES
+                .contains(&name.as_str())
+                .then(|| format!("{}:{line}: {name}", path.display()))
+        };
+        wrong.extend(declared_types(&text, false).iter().filter_map(former));
+        for token in tokens(&text) {
+            if FORMER_WORDS.iter().any(|word| has_word(token.text, word)) {
+                wrong.push(format!("{}:{}: {}", path.display(), token.line, token.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_former_word_is_found_in_a_name_and_not_within_another_word() {
+    assert!(has_word("desk", "desk") && has_word("the_old_desk", "desk"));
+    assert!(!has_word("desktop", "desk") && !has_word("outdoor", "door"));
+}
