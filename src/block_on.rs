@@ -6,6 +6,7 @@ use std::io;
 /// future spawned end with it, so shut the runtime of the chats down first. A server builds its own Tokio runtime
 /// instead.
 ///
+/// # Errors
 /// The error of a system that gives no timer or no events.
 ///
 /// # Panics

@@ -165,6 +165,7 @@ impl Session {
     /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
     /// Stored messages and the ledger stay.
     ///
+    /// # Errors
     /// [`ClearError`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), ClearError> {
         let (reply, answer) = oneshot::channel();
@@ -242,6 +243,7 @@ impl Session {
     /// Ends the standing approvals of this tool in this session: its next call needs a question again. A call that
     /// began before goes on. Without any approval it changes nothing.
     ///
+    /// # Errors
     /// [`SessionError::Store`] if the end could not be recorded.
     pub async fn revoke(&self, tool: &str) -> Result<(), SessionError> {
         let revoke = Write::Revoke {
@@ -280,6 +282,7 @@ impl Session {
     /// A resolution cannot be taken back, and exactly one wins. Once a person or the late end of its handler has
     /// resolved a call, each later caller gets [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.
     ///
+    /// # Errors
     /// [`ResolveError`] says why the resolution does not count.
     pub async fn resolve(
         &self,

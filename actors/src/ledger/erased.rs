@@ -40,6 +40,7 @@ impl ErasedChain {
 
     /// Checks the seal.
     ///
+    /// # Errors
     /// [`SealError`] says why the erasure does not count.
     pub fn check(&self, keys: &SealKeys) -> Result<(), SealError> {
         keys.fits(self.seal.as_ref(), ERASED, &self.parts())

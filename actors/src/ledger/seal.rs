@@ -145,6 +145,7 @@ impl SealKeys {
 
     /// Checks the seal of an approval; any other step has none and passes.
     ///
+    /// # Errors
     /// [`SealError`] says why the approval does not count.
     pub fn check(
         &self,
@@ -165,6 +166,7 @@ impl SealKeys {
 
     /// Checks the seal of a session's owner.
     ///
+    /// # Errors
     /// [`SealError`] says why the owner does not count.
     pub fn check_owner(
         &self,

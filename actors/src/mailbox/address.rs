@@ -97,6 +97,7 @@ impl<M: Message> Address<M> {
 
     /// Sends a message, or gives it back if the actor is gone.
     ///
+    /// # Errors
     /// Gives the message back.
     pub fn send(&self, msg: M) -> Result<(), Option<M>> {
         let sent = self.there().cast(msg);

@@ -146,6 +146,7 @@ impl RegisteredTool {
     /// Runs the handler on checked arguments. An outcome that could not be read again once stored is a `Serialize`
     /// fault, found before any of the call is kept.
     ///
+    /// # Errors
     /// The fault that the handler gives in place of an outcome, or `Serialize`.
     pub async fn handle(
         &self,
@@ -176,6 +177,7 @@ impl RegisteredTool {
     /// Validates and runs outside the dispatcher: no question is asked and no step recorded. For tools that need no
     /// connection. Never panics.
     ///
+    /// # Errors
     /// [`CallError`] where the tool gave no outcome of its own; a broken rule is an outcome.
     pub async fn run(&self, arguments: Value, ctx: &ToolContext) -> Result<ToolOutcome, CallError> {
         self.run_on(arguments, ctx, Access::None).await

@@ -1,4 +1,4 @@
-//! The shell of the StoreActor: it starts tracked writer tasks for what waits.
+//! The shell of the StoreActor: it starts tracked writer tasks for waiting jobs.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,27 +8,28 @@ use tokio_util::task::TaskTracker;
 use super::{Jobs, StoreJob, StoreMsg, WriterHealth, writer::Writer};
 use crate::{failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits};
 
-/// Starts a writer whenever something waits and one is idle. If it is killed, a group that has begun is finished and
-/// answered, and what waits is written when it was started anew. Stopped in order, it refuses what waits and what comes.
+/// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has begun is finished and
+/// answered, and waiting jobs are written when it was started anew. Stopped in order, it refuses waiting and later
+/// jobs.
 #[derive(Debug)]
 pub struct StoreActor;
 
-/// What a StoreActor is made of; the same again after a restart.
+/// The parts of a StoreActor; the same again after a restart.
 #[derive(Debug, Clone)]
 pub struct StoreArguments {
-    /// The store.
+    /// The store that is written.
     pub store: Arc<dyn Store>,
-    /// The bounds.
+    /// The bounds of groups and waits.
     pub limits: Arc<Limits>,
-    /// Where writer tasks run: they outlive the actor, and shutdown waits for them.
+    /// The tracker of writer tasks: they outlive the actor, and shutdown waits for them.
     pub tasks: TaskTracker,
-    /// What is known of the writers' health.
+    /// The health of the writers.
     pub health: Arc<WriterHealth>,
-    /// What waits, also while the actor is started anew.
+    /// The waiting jobs, also while the actor is started anew.
     pub jobs: Jobs,
 }
 
-/// What a StoreActor knows.
+/// The state of a StoreActor.
 #[derive(Debug)]
 pub struct StoreState {
     jobs: Jobs,
@@ -98,7 +99,7 @@ impl StoreState {
     }
 }
 
-/// A writer has a group. However that ends, it is idle again.
+/// A writer that has a group. However that ends, it is idle again.
 struct Busy<'a>(&'a Jobs);
 
 impl Busy<'_> {

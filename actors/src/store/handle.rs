@@ -1,4 +1,4 @@
-//! How everybody else reaches the store.
+//! The handle through which all other code reaches the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,14 +17,14 @@ use crate::{
     protocol::{CallId, Limits, SessionId},
 };
 
-/// How everybody else reaches the store. Cheap to clone.
+/// The handle through which all other code reaches the store. Cheap to clone.
 ///
-/// Whoever waits is told one thing, and it stays true. A job to which no writer came within `Limits::store_timeout` is
-/// withdrawn, and its asker hears [`StoreError::Withdrawn`]: nothing of it was written, and nothing will be. What a writer
-/// has begun it answers itself, however long that takes.
+/// Each caller is told one result, and it stays true. A job to which no writer came within `Limits::store_timeout` is
+/// withdrawn with [`StoreError::Withdrawn`]: it was not written, and will not be. A job that a writer has begun is
+/// answered by that writer, however long that takes.
 ///
-/// Dropping its futures is safe: a job that was sent is still done, only nobody hears of it; a lease that nobody takes
-/// is returned.
+/// Dropping its futures is safe: a job that was sent is still done, without a listener. A lease that is not taken is
+/// returned.
 #[derive(Debug, Clone)]
 pub struct StoreHandle {
     store: Arc<dyn Store>,
@@ -35,7 +35,8 @@ pub struct StoreHandle {
 }
 
 impl StoreHandle {
-    /// A handle to this store, whose actor is found at `writer` and writes these jobs. Make one and clone it: it counts what waits.
+    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone it: it counts the
+    /// waiting jobs.
     #[must_use]
     pub fn new(
         writer: Address<StoreMsg>,
@@ -48,13 +49,13 @@ impl StoreHandle {
         Self { store, writer, jobs, permits, answers_within: limits.store_timeout }
     }
 
-    /// The store itself, for reads.
+    /// Gives the store itself, for reads.
     #[must_use]
     pub const fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// How many jobs wait for a writer. All that was sent from here before has reached the queue by then.
+    /// Counts the jobs that wait for a writer. All jobs sent from here before have reached the queue by then.
     ///
     /// # Errors
     /// [`AskError`] if the actor is gone or does not answer.
@@ -70,7 +71,7 @@ impl StoreHandle {
         self.begin_write(writes).await
     }
 
-    /// The same, sent before the future is polled: the order of these calls is the order of the writes.
+    /// Does the same, sent before the future is polled: the order of these calls is the order of the writes.
     ///
     /// # Errors
     /// The future gives what [`write`](Self::write) gives.
@@ -84,7 +85,7 @@ impl StoreHandle {
     /// Borrows the writer's open transaction. The label names the borrower in the log.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing was written then.
+    /// [`StoreError`]; then no fact was written.
     pub fn lease(
         &self,
         label: Arc<str>,
@@ -92,10 +93,10 @@ impl StoreHandle {
         self.lease_for(label, None)
     }
 
-    /// The same for the handler of a call, which will be recorded when the lease ends.
+    /// Does the same for the handler of a call, which will be recorded when the lease ends.
     ///
     /// # Errors
-    /// What [`lease`](Self::lease) gives.
+    /// The errors of [`lease`](Self::lease).
     pub fn lease_for(
         &self,
         label: Arc<str>,
@@ -105,7 +106,7 @@ impl StoreHandle {
         sent(self.send(job))
     }
 
-    /// Admission comes before the queue.
+    /// Takes a permit before the queue, and sends the job.
     fn send<T>(
         &self,
         job: impl FnOnce(ReplySender<T>, OwnedSemaphorePermit) -> StoreJob,
@@ -119,7 +120,7 @@ impl StoreHandle {
         Ok(answer)
     }
 
-    /// Takes a permit. What was withdrawn makes room for others.
+    /// Takes a permit. Withdrawn jobs make room for others.
     fn permit(&self) -> Option<OwnedSemaphorePermit> {
         let permit = || self.permits.clone().try_acquire_owned().ok();
         permit().or_else(|| {
@@ -129,7 +130,7 @@ impl StoreHandle {
     }
 }
 
-/// What becomes of what was sent.
+/// Waits for the result of a job that was sent.
 async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, StoreError> {
     let told = answer?.heard().await?;
     failpoint("handle.sent").await.map_err(|_| StoreError::Silent)?;

@@ -1,4 +1,4 @@
-//! What waits for the store's writers, apart from the actor that starts them: it outlives the actor.
+//! The jobs that wait for the store's writers. They outlive the actor that starts the writers.
 
 use std::{
     collections::VecDeque,
@@ -14,55 +14,55 @@ use super::{
 };
 use crate::{port::StoreError, protocol::Limits};
 
-/// What waits for the store's writers. Cheap to clone. Nothing of it is lost when the StoreActor dies: the next one finds
-/// it here.
+/// The jobs that wait for the store's writers. Cheap to clone. None is lost when the StoreActor dies: the next one
+/// finds them here.
 #[derive(Debug, Clone)]
 pub struct Jobs {
     queue: Arc<Mutex<Queue<StoreJob>>>,
-    /// Who starts writers now; `None` before the first actor.
+    /// The actor that starts writers now; `None` before the first one.
     starter: Arc<Mutex<Option<ActorRef<StoreMsg>>>>,
 }
 
-/// Nobody writes any more.
+/// Tells that no actor takes jobs any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the actor in front of the store is gone")]
 struct Gone;
 
 impl Jobs {
-    /// Nothing waits before so many writers.
+    /// Makes an empty queue before so many writers.
     #[must_use]
     pub fn new(writers: usize, limits: &Limits) -> Self {
         let queue = Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs)));
         Self { queue, starter: Arc::default() }
     }
 
-    /// Takes no more jobs: nobody is left to start a writer for them. Those that wait are refused.
+    /// Takes no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
     pub(crate) fn close(&self) {
         let left = self.queue().close();
         left.into_iter().for_each(|job| job.refuse(StoreError::unavailable(Gone)));
     }
 
-    /// A job comes, and says whether a writer is to be started for it. It is refused once nobody takes any more.
+    /// Adds a job, and tells whether a writer is to be started for it. The job is refused once the queue is closed.
     pub(super) fn push(&self, job: StoreJob) -> Writers {
         let pushed = self.queue().push(job);
-        // Not under the lock: whoever is refused does what it likes.
+        // Not under the lock: each refusal runs the caller's own code.
         pushed.unwrap_or_else(|job| {
             job.refuse(StoreError::unavailable(Gone));
             Writers::Busy
         })
     }
 
-    /// From now on this actor starts writers. It looks for what waits behind this.
+    /// Lets this actor start writers from now on. It looks for waiting jobs afterwards.
     pub(super) fn started_by(&self, actor: ActorRef<StoreMsg>) {
         *self.starter() = Some(actor);
     }
 
-    /// A writer panicked: whoever starts writers by now is to start another. An actor that comes later looks by itself.
+    /// Asks the present actor to start another writer, because one panicked. A later actor looks by itself.
     pub(super) fn writer_failed(&self) {
         self.written(VecDeque::new());
         let starter = self.starter().clone();
         if starter.is_none_or(|actor| actor.cast(StoreMsg::Work).is_err()) {
-            debug!("a writer failed while nobody starts another");
+            debug!("a writer failed while no actor starts another");
         }
     }
 

@@ -8,10 +8,10 @@ use tracing::error;
 use super::{ReplySender, reply::reply, stage::Stage};
 use crate::port::{StoreError, Transaction, Write};
 
-/// The open transaction of the store's writer, lent to one borrower. Dropped without [`end`](Self::end), all that was
-/// written through it is undone and nothing is recorded.
+/// The open transaction of the store's writer, lent to one borrower. Dropping it without [`end`](Self::end) undoes its
+/// writes and records nothing.
 ///
-/// Others wait behind it, so the borrower keeps to `Limits::transaction_deadline` from the moment it got the lease.
+/// Other jobs wait behind it, so the borrower keeps to `Limits::transaction_deadline` from the moment it got the lease.
 pub struct Lease {
     loan: Option<Loan>,
     label: Arc<str>,
@@ -24,23 +24,23 @@ struct Loan {
     returned: oneshot::Sender<LeaseReturn>,
 }
 
-/// What becomes of the borrower's writes.
+/// The fate of the borrower's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// They are committed together with the record, or neither is.
+    /// The store commits them together with the record, or neither.
     Keep,
-    /// They are undone before the record is written.
+    /// The store undoes them before it writes the record.
     Undo,
 }
 
 /// The returned transaction.
 pub(super) struct LeaseReturn {
     pub(super) transaction: Box<dyn Transaction>,
-    /// The borrower's wish; absent after a panic, a kill, a change of mind.
+    /// The end that the borrower asks for; `None` after a panic, a kill, or a dropped lease.
     pub(super) end: Option<End>,
 }
 
-/// How the borrower wishes the lease to end.
+/// The end of a lease, as its borrower asks for it.
 pub(super) struct End {
     pub(super) keep: Keep,
     pub(super) record: Vec<Write>,
@@ -48,7 +48,7 @@ pub(super) struct End {
 }
 
 impl Lease {
-    /// Lends the transaction; the receiver hears of its return.
+    /// Lends the transaction; the receiver is told of its return.
     pub(super) fn lend(
         transaction: Box<dyn Transaction>,
         label: Arc<str>,
@@ -58,8 +58,8 @@ impl Lease {
         (Self { loan: Some(Loan { transaction, returned }), label, patience }, back)
     }
 
-    /// The driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the borrower's
-    /// own are welcome; whoever ends the transaction itself loses all that was written through the lease.
+    /// Gives the driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the
+    /// borrower's own are welcome. A borrower that ends the transaction itself loses all its writes.
     pub fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.loan
             .as_mut()
@@ -68,11 +68,11 @@ impl Lease {
             .connection()
     }
 
-    /// Gives the transaction back with the record of what was done. The future hears of the commit; the transaction is
-    /// on its way back even if that is never polled.
+    /// Gives the transaction back with the record of the call. The future gives the end of the commit; the transaction
+    /// is on its way back even if the future is never polled.
     ///
     /// # Errors
-    /// The future gives what the commit gave. A refused record undoes the borrower's writes too.
+    /// The future gives the error of the commit. A refused record undoes the borrower's writes too.
     pub fn end(
         mut self,
         keep: Keep,
@@ -86,7 +86,8 @@ impl Lease {
     fn give_back(&mut self, end: Option<End>) {
         let Some(Loan { transaction, returned }) = self.loan.take() else { return };
         if returned.send(LeaseReturn { transaction, end }).is_err() {
-            // Dropped there, the transaction is rolled back; whoever waits for the commit hears that nobody answers.
+            // Dropped there, the transaction is rolled back; a caller that waits for the commit is told that no answer
+            // comes.
             error!(tool = %self.label, "a lease found no writer to return to");
         }
     }

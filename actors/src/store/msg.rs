@@ -1,4 +1,4 @@
-//! What the StoreActor is asked.
+//! The messages of the StoreActor, and the jobs of its queue.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use crate::{
     protocol::{CallId, SessionId},
 };
 
-/// What the StoreActor is asked. [`StoreHandle`](super::StoreHandle) makes these.
+/// A message for the StoreActor. [`StoreHandle`](super::StoreHandle) makes these.
 #[derive(Debug)]
 pub enum StoreMsg {
-    /// Something waits, or a writer is idle again.
+    /// A job waits, or a writer is idle again.
     Work,
     /// Asks how many jobs wait for a writer.
     Waiting {
-        /// Hears the number.
+        /// Receives the number.
         reply: oneshot::Sender<usize>,
     },
 }
 
-/// What waits for the writer.
+/// A job that waits for a writer.
 #[derive(Debug)]
 pub enum StoreJob {
-    /// Facts that are written together or not at all.
+    /// Writes facts, together or not at all.
     Write(WriteJob),
-    /// Somebody wants to borrow the open transaction.
+    /// Lends the open transaction.
     Lend(LeaseJob),
 }
 
@@ -36,27 +36,27 @@ pub enum StoreJob {
 pub struct WriteJob {
     /// The facts, in order.
     pub writes: Vec<Write>,
-    /// Hears of the commit.
+    /// Receives the end of the commit.
     pub reply: ReplySender<()>,
-    /// Its permit among the jobs that may wait; free again when the job is done.
+    /// The permit among the jobs that may wait; free again when the job is done.
     pub permit: OwnedSemaphorePermit,
 }
 
-/// Somebody wants to borrow the open transaction.
+/// A request for the open transaction.
 #[derive(Debug)]
 pub struct LeaseJob {
-    /// Who, for the log: a tool's name.
+    /// The name of the borrower for the log: a tool's name.
     pub label: Arc<str>,
     /// The call that the borrower will record, if it is known.
     pub call: Option<(SessionId, CallId)>,
-    /// Gets the lease.
+    /// Receives the lease.
     pub reply: ReplySender<Lease>,
-    /// Its permit among the jobs that may wait; free again when the lease has ended.
+    /// The permit among the jobs that may wait; free again when the lease has ended.
     pub permit: OwnedSemaphorePermit,
 }
 
 impl StoreJob {
-    /// Its asker was told that nothing of it will be done.
+    /// Tells whether its caller was told that it is withdrawn.
     pub(super) fn is_withdrawn(&self) -> bool {
         match self {
             Self::Write(job) => job.reply.is_over(),
@@ -64,7 +64,7 @@ impl StoreJob {
         }
     }
 
-    /// Tells whoever waits that nothing of it was done.
+    /// Tells the caller that no part of it was done.
     pub(super) fn refuse(self, error: StoreError) {
         match self {
             Self::Write(job) => job.reply.send(Err(error)),

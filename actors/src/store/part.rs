@@ -1,4 +1,4 @@
-//! One part of a group's transaction: a savepoint, what is written in it, and its end.
+//! One part of a group's transaction: a savepoint, the writes in it, and its end.
 
 use crate::{
     failpoint::failpoint,
@@ -6,13 +6,13 @@ use crate::{
     protocol::{CallId, SessionId},
 };
 
-/// The group's transaction.
+/// The open transaction of a group.
 pub(super) type Open = Box<dyn Transaction>;
 
-/// The open transaction and whether the job was refused; or why there is no transaction any more.
+/// The open transaction and whether the job was refused; or why the transaction is lost.
 pub(super) type Concluded = Result<(Open, Result<(), StoreError>), StoreError>;
 
-/// Begins a part, in which this call will be written about.
+/// Begins a part, which will record this call.
 pub(super) async fn savepoint(
     open: &mut Open,
     call: Option<&(SessionId, CallId)>,
@@ -24,7 +24,7 @@ pub(super) async fn savepoint(
     }
 }
 
-/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses something.
+/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses a write.
 pub(super) async fn conclude(mut open: Open, writes: &[Write]) -> Concluded {
     failpoint("writer.write").await?;
     match open.write_all(writes).await {

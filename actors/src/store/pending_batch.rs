@@ -1,4 +1,4 @@
-//! What waits for the commit of its group, and what becomes of it where the group is discarded.
+//! The jobs that wait for the commit of their group, and what becomes of them where the group is discarded.
 
 use std::{collections::VecDeque, error::Error};
 
@@ -8,19 +8,19 @@ use tracing::error;
 use super::{ReplySender, StoreJob, WriteJob, write_batch::WriteBatch};
 use crate::port::{StoreError, Write};
 
-/// What waits for the commit.
+/// Jobs that wait for the commit.
 pub(super) enum PendingBatch {
     Job {
         reply: ReplySender<()>,
         result: Result<(), StoreError>,
-        /// What a plain write takes to be done once more.
+        /// The facts and the permit with which a plain write is done once more.
         again: Option<(Vec<Write>, OwnedSemaphorePermit)>,
     },
-    /// Plain writes of which none was refused.
+    /// Plain writes, none of which was refused.
     WriteBatch(WriteBatch),
 }
 
-/// A batch whose transaction cannot be used any more; nothing of its group was written.
+/// A batch whose transaction is unusable; none of its group was written.
 pub(super) struct PoisonedBatch {
     pub(super) cause: StoreError,
     pub(super) by: PoisonedBy,
@@ -30,12 +30,12 @@ pub(super) struct PoisonedBatch {
 pub(super) enum PoisonedBy {
     /// The store itself fails.
     Store,
-    /// A borrower ended or broke the transaction: the others are written again without it.
+    /// A borrower ended or broke the transaction: the other jobs are written again without it.
     Borrower,
 }
 
 impl PendingBatch {
-    /// How many jobs it is.
+    /// Counts the jobs.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Job { .. } => 1,
@@ -47,7 +47,7 @@ impl PendingBatch {
         matches!(self, Self::Job { again: None, .. })
     }
 
-    /// Tells how the group ended, and with it what it did.
+    /// Tells the callers how the group ended, and with it their jobs.
     pub(super) fn answer(self, end: &Result<(), StoreError>) {
         match self {
             Self::Job { reply, result, .. } => reply.send(end.clone().and(result)),
@@ -62,7 +62,8 @@ impl WriteJob {
     }
 }
 
-/// Nothing of the group was written. Plain writes are done again where a borrower poisoned it; all others are answered.
+/// Discards the group, of which nothing was written. Plain writes are done again where a borrower poisoned it; all
+/// others are answered.
 pub(super) fn discard(
     poisoned: PoisonedBatch,
     done: Vec<PendingBatch>,
@@ -90,12 +91,12 @@ pub(super) fn discard(
     left
 }
 
-/// The job, to be done once more; `None` where its asker's time is up, who is told that nothing was written.
+/// Gives the job to do once more. `None` where its caller's time is up, which is told that nothing was written.
 pub(super) fn again(mut job: WriteJob) -> Option<StoreJob> {
     job.reply.is_done_again().then_some(StoreJob::Write(job))
 }
 
-/// What is told of a job that was surely not written, whatever the store called its failure.
+/// Makes the error of a job that was surely not written, whatever the store called its failure.
 pub(super) fn unwritten(cause: &StoreError) -> StoreError {
     match cause {
         StoreError::Unavailable { .. } => cause.clone(),

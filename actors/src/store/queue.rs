@@ -1,4 +1,4 @@
-//! What waits for the store's writers, and which of it goes into the next group. Pure.
+//! The jobs that wait for the store's writers, and which of them go into the next group. Pure.
 
 use std::collections::VecDeque;
 
@@ -7,23 +7,23 @@ use std::collections::VecDeque;
 pub(super) struct Queue<J> {
     waiting: VecDeque<J>,
     idle_writers: usize,
-    /// Somebody was told that a writer is to be started, and has not looked yet.
+    /// Whether the actor was told to start a writer, and has not looked yet.
     is_told: bool,
     max_batch_jobs: usize,
     is_closed: bool,
 }
 
-/// Whether anybody must be told that something waits.
+/// Tells whether the actor must be told that a job waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writers {
-    /// One of them is to be started.
+    /// A writer is idle and is to be started.
     Idle,
-    /// The first that is done looks for what waits, or whoever was told already.
+    /// Each writer is busy, or the actor was told already: the first that is free looks for waiting jobs.
     Busy,
 }
 
 impl<J> Queue<J> {
-    /// Nothing waits, all writers are idle.
+    /// Makes an empty queue whose writers are idle.
     pub(super) fn new(writers: usize, max_batch_jobs: usize) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -34,7 +34,8 @@ impl<J> Queue<J> {
         }
     }
 
-    /// A job comes, and says whether a writer is idle that should look for it. Given back once nobody takes any more.
+    /// Adds a job, and tells whether a writer is idle that should look for it. Gives the job back once the queue is
+    /// closed.
     pub(super) fn push(&mut self, job: J) -> Result<Writers, J> {
         if self.is_closed {
             return Err(job);
@@ -52,7 +53,7 @@ impl<J> Queue<J> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Takes out those that are over, as far as they wait longest: all wait equally long.
+    /// Takes out jobs that are over, oldest first, up to the first that is not: all wait equally long.
     pub(super) fn shed(&mut self, is_over: impl Fn(&J) -> bool) -> Vec<J> {
         let mut shed = Vec::new();
         while self.waiting.front().is_some_and(&is_over) {
@@ -61,19 +62,19 @@ impl<J> Queue<J> {
         shed
     }
 
-    /// How many jobs wait.
+    /// Counts the waiting jobs.
     pub(super) fn waiting_len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// A writer is idle again; what it left undone goes before all that came later.
+    /// Marks a writer as idle again; its leftover jobs go before all later ones.
     pub(super) fn written(&mut self, mut left: VecDeque<J>) {
         left.append(&mut self.waiting);
         self.waiting = left;
         self.idle_writers += 1;
     }
 
-    /// Gives an idle writer its group: all that waits, up to the bound.
+    /// Gives an idle writer its group: all waiting jobs, up to the bound.
     pub(super) fn next_batch(&mut self) -> Option<VecDeque<J>> {
         self.is_told = false;
         if self.idle_writers == 0 || self.waiting.is_empty() {

@@ -14,8 +14,8 @@ use tokio::{
 use super::stage::{Happens, Stage, Word};
 use crate::{mailbox::answer, port::StoreError};
 
-/// Completes a caller's job once. A job whose time is up before a writer begins it is
-/// withdrawn. Dropped, it says so too, or that nobody knows, where a writer had begun the job.
+/// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping it reports
+/// that the job is withdrawn, or its end unknown where a writer had begun it.
 #[must_use = "dropping it tells the asker that there is no answer"]
 pub struct ReplySender<T> {
     asker: Option<oneshot::Sender<Result<T, StoreError>>>,
@@ -28,15 +28,15 @@ pub(super) struct PendingReply<T> {
     at: At,
 }
 
-/// Where a job stands, which both ends know, and when its time is up.
+/// The stage of a job, which both ends share, and its deadline.
 #[derive(Clone)]
 struct At {
     stage: Arc<Mutex<Stage>>,
-    /// `None`: too late to be ever reached.
+    /// The deadline; `None` where it is too late to be ever reached.
     due: Option<Instant>,
 }
 
-/// A reply to a job whose time begins now.
+/// Makes both ends of the reply to a job whose time begins now.
 pub(super) fn reply<T>(stage: Stage, patience: Duration) -> (ReplySender<T>, PendingReply<T>) {
     let (asker, answer) = oneshot::channel();
     let due = Instant::now().checked_add(patience);
@@ -61,19 +61,19 @@ impl<T> PendingReply<T> {
 }
 
 impl<T> ReplySender<T> {
-    /// Begins the job for a writer. False: it was withdrawn, and nothing of it may be done.
+    /// Begins the job for a writer. False where it was withdrawn, and must not be done.
     #[must_use]
     pub(super) fn begins(&mut self) -> bool {
         self.goes_on(Happens::Begins)
     }
 
-    /// Says that its writer undid all of the job. False: it is not done once more.
+    /// Notes that its writer undid all of the job. False where it is not to be done once more.
     #[must_use]
     pub(super) fn is_done_again(&mut self) -> bool {
         self.goes_on(Happens::IsUndone)
     }
 
-    /// Answers.
+    /// Sends the answer.
     pub(super) fn send(mut self, result: Result<T, StoreError>) {
         self.tell(Happens::IsAnswered, result);
     }
@@ -92,7 +92,7 @@ impl<T> ReplySender<T> {
         self.asker.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Tells whether the job is not over with this. The clock is asked first, for the caller may have dropped its end.
+    /// Tells whether the job goes on after this. The clock is asked first, for the caller may have dropped its end.
     fn goes_on(&mut self, happens: Happens) -> bool {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));
@@ -100,7 +100,7 @@ impl<T> ReplySender<T> {
         self.tell(happens, Err(StoreError::Silent)) != Stage::Told
     }
 
-    /// Tells the caller, if it is to be told: what the writer knows, or why no writer does.
+    /// Tells the caller, if it is to be told: the writer's result, or why there is none.
     fn tell(&mut self, happens: Happens, result: Result<T, StoreError>) -> Stage {
         let (stage, word) = self.at.after(happens);
         if let Some((word, asker)) = word.and_then(|word| Some((word, self.asker.take()?))) {
@@ -154,7 +154,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    /// A reply, and what its asker hears.
+    /// Makes a reply with both ends.
     fn queued() -> (ReplySender<u8>, PendingReply<u8>) {
         reply(Stage::Queued, PATIENCE)
     }
@@ -188,7 +188,7 @@ mod tests {
         assert!(!reply.is_closed() && !reply.is_over());
         assert!(matches!(answer.heard().await, Err(StoreError::Withdrawn)));
         assert!(reply.is_closed() && reply.is_over() && !reply.begins());
-        reply.send(Ok(7)); // to nobody, and nothing happens
+        reply.send(Ok(7)); // no caller is left, and nothing happens
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,47 +1,47 @@
-//! Where a job stands that somebody waits for, and who may still decide about it. Pure.
+//! The stages of a job with a waiting caller, and which side may still decide about it. Pure.
 
-/// Where a job stands. Its asker's deadline can withdraw it only while nothing of it has happened.
+/// The stage of a job. Its caller's deadline can withdraw it only before a writer takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It waits for a writer: nothing of it has happened.
+    /// The job waits for a writer: no part of it has happened.
     Queued,
-    /// A writer has begun it, so only that writer knows what becomes of it.
+    /// A writer has taken the job, so only that writer can tell its end.
     Taken {
-        /// Its asker's time is up: nothing of it is done a second time.
+        /// Whether its caller's time is up: then no part of it is done a second time.
         is_late: bool,
     },
-    /// Its asker was told, and nothing more happens.
+    /// Its caller was told, and nothing more happens.
     Told,
 }
 
-/// What happens to a job.
+/// An event of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happens {
-    /// A writer comes to it.
+    /// A writer takes the job.
     Begins,
-    /// The writer undid all that it did of it, and wants to do it once more.
+    /// The writer undid all of it, and wants to do it once more.
     IsUndone,
-    /// Its asker has waited for long enough.
+    /// Its caller has waited for long enough.
     TimeIsUp,
-    /// The writer knows what became of it.
+    /// The writer has its result.
     IsAnswered,
-    /// Whoever had it dropped it.
+    /// The holder dropped it.
     IsLost,
 }
 
-/// What the asker is told.
+/// The word that the caller is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
-    /// That nothing of the job has happened, and nothing will.
+    /// No part of the job has happened, and none will.
     Withdrawn,
-    /// What the writer knows.
+    /// The writer's result.
     Answer,
-    /// That nobody knows what became of it.
+    /// The end of the job is unknown.
     NotKnown,
 }
 
 impl Stage {
-    /// Where the job stands then, and what its asker is told. The writer goes on with it only where it is
+    /// Gives the next stage, and the word for its caller. The writer goes on with the job only where the stage is
     /// [`Taken`](Self::Taken).
     pub(super) const fn after(self, happens: Happens) -> (Self, Option<Word>) {
         match (self, happens) {
@@ -51,7 +51,7 @@ impl Stage {
                 (Self::Told, Some(Word::Withdrawn))
             }
             (Self::Taken { is_late: false }, Happens::IsUndone) => (Self::Queued, None),
-            // Whoever said "no" now might be wrong a moment later: its writer says what became of it.
+            // A "no" now might be wrong a moment later: the job's writer tells its end.
             (Self::Taken { .. }, Happens::TimeIsUp) => (Self::Taken { is_late: true }, None),
             (Self::Taken { .. }, Happens::IsLost) => (Self::Told, Some(Word::NotKnown)),
             (Self::Queued | Self::Taken { .. }, Happens::IsAnswered) => {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     proptest! {
-        /// The writer is what it is in life: it writes only what it has taken.
+        /// Plays a writer as it is: it writes only a job that it has taken.
         #[test]
         fn whoever_is_told_no_finds_nothing_written_in_any_order(
             happens in prop::collection::vec(anything(), 0..24),
@@ -122,7 +122,7 @@ mod tests {
             let (mut stage, mut told, mut is_begun) = (Stage::Queued, None, false);
             for happens in happens.into_iter().chain([Happens::IsLost]) {
                 let (then, word) = stage.after(happens);
-                // The writer does something of it, which the asker's "no" must never have come before.
+                // The writer does a part of it, before which the caller's "no" must never have come.
                 if happens == Happens::Begins && matches!(then, Stage::Taken { .. }) {
                     prop_assert_eq!(told, None);
                     is_begun = true;

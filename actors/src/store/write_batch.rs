@@ -1,4 +1,4 @@
-//! Plain writes of a group that are written in one savepoint: fewer trips to the store.
+//! Plain writes of a group that share one savepoint: fewer trips to the store.
 
 use std::collections::VecDeque;
 
@@ -8,18 +8,18 @@ use crate::port::{StoreError, Write};
 /// Jobs in one batch: a group looks at its clock between batches.
 const LONGEST: usize = 64;
 
-/// Plain writes that are written together, in one savepoint.
+/// Plain writes that share one savepoint.
 pub(super) struct WriteBatch {
     jobs: Vec<WriteJob>,
-    /// Those of all jobs, in order; each job has its own again once they are taken apart.
+    /// The facts of all jobs, in order; each job has its own again once they are taken apart.
     writes: Vec<Write>,
-    /// How many of them each job has.
+    /// The number of facts of each job.
     lengths: Vec<usize>,
 }
 
 impl WriteBatch {
     /// Begins this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
-    /// write is quick, and a borrower may take its whole deadline. What was withdrawn is left out.
+    /// write is quick, and a borrower may take its whole deadline. Withdrawn jobs are left out.
     pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<StoreJob>) -> Self {
         let mut batch = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
         batch.push(first);
@@ -46,27 +46,27 @@ impl WriteBatch {
         self.jobs.push(job);
     }
 
-    /// How many jobs it is.
+    /// Counts the jobs.
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// All of its jobs were withdrawn.
+    /// Tells whether all of its jobs were withdrawn.
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// What all of them write.
+    /// Gives the facts of all jobs.
     pub(super) fn writes(&self) -> &[Write] {
         &self.writes
     }
 
-    /// Tells all of them the same; their permits are free behind it.
+    /// Tells all callers the same; their permits are free afterwards.
     pub(super) fn answer(self, result: &Result<(), StoreError>) {
         self.jobs.into_iter().for_each(|job| job.reply.send(result.clone()));
     }
 
-    /// The jobs, each with its own writes.
+    /// Gives the jobs, each with its own facts.
     pub(super) fn apart(self) -> impl DoubleEndedIterator<Item = WriteJob> {
         let Self { mut jobs, writes, lengths } = self;
         let mut writes = writes.into_iter();

@@ -1,5 +1,5 @@
-//! One group: begin, each job so that it can be undone by itself, one commit, then all answers. Runs in a tracked task,
-//! so none of the transaction's futures is ever dropped.
+//! The writer of one group: it begins, writes each job so that it can be undone by itself, commits once, then answers
+//! all. It runs in a tracked task, so none of the transaction's futures is ever dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     telemetry::group_ended,
 };
 
-/// A lease that is out for this many deadlines is reported: its borrower should have ended it after one.
+/// The deadlines after which a lease is reported: its borrower should have ended it after one.
 const OVERDUE_AFTER_DEADLINES: u32 = 4;
 
 /// Writes groups of jobs to a store.
@@ -87,7 +87,7 @@ impl Writer {
             if matches!(cause, StoreError::Unavailable { .. })
                 && done.iter().any(PendingBatch::is_borrowers)
             {
-                // Nothing was written, and it may be a borrower's fault: a constraint that it deferred to the commit.
+                // Nothing was written, and a borrower may be the cause: a constraint that it deferred to the commit.
                 return discard(
                     PoisonedBatch { cause: cause.clone(), by: PoisonedBy::Borrower },
                     done,
@@ -112,7 +112,7 @@ impl Writer {
         mut job: LeaseJob,
         done: &mut Vec<PendingBatch>,
     ) -> Result<Open, PoisonedBatch> {
-        // Lent to nobody, it would come back at once; others need not wait for that.
+        // Lent to a caller that has left, it would come back at once; other jobs need not wait for that.
         if job.reply.is_closed() || !job.reply.begins() {
             return Ok(transaction);
         }
@@ -141,7 +141,7 @@ impl Writer {
                 match undo(transaction, &label).await {
                     Ok(transaction) => write_job(transaction, job, done).await,
                     Err(poisoned) => {
-                        // The record is written again with the others, without what the borrower did.
+                        // The record is written again with the others, without the borrower's writes.
                         done.push(job.done(Ok(())));
                         Err(poisoned)
                     }
@@ -179,7 +179,7 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-/// The lease vanished with the transaction.
+/// Tells that the lease vanished with the transaction.
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was lost with its borrower")]
 struct Lost;
@@ -227,7 +227,7 @@ async fn write_batch(
         match write_job(transaction, job, done).await {
             Ok(open) => transaction = open,
             Err(poisoned) => {
-                // All of the batch were begun together.
+                // All jobs of the batch were begun together.
                 jobs.rev().filter_map(again).for_each(|job| not_begun.push_front(job));
                 return Err(poisoned);
             }
@@ -253,7 +253,7 @@ async fn write_job(
     }
 }
 
-/// The record belongs to the savepoint of the borrower's writes: both are kept, or neither is.
+/// Writes the record in the savepoint of the borrower's writes: both are kept, or neither is.
 async fn keep(
     transaction: Open,
     label: &str,
@@ -288,7 +288,7 @@ fn broken(label: &str, cause: StoreError) -> PoisonedBatch {
     PoisonedBatch { cause, by: PoisonedBy::Borrower }
 }
 
-/// How a failed commit is called in metrics.
+/// Names a failed commit in metrics.
 fn error_type(cause: &StoreError) -> &'static str {
     match cause {
         StoreError::Unavailable { .. } => "unavailable",

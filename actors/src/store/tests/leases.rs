@@ -85,7 +85,7 @@ async fn in_a_group_writes_do_not_wait_behind_borrowers() {
     drop(paused);
     let mut lease = lease.await.unwrap();
     put(&mut lease, "row");
-    // Whoever comes second finds the place taken.
+    // The second job finds the permit taken.
     let told = lease.end(Keep::Keep, record(3)).await;
     assert!(matches!(told, Err(StoreError::Refused { .. })), "{told:?}");
     for write in [first, ahead, behind] {

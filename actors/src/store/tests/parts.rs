@@ -1,4 +1,4 @@
-//! The parts of a group's transaction: none is begun for nobody, and none twice.
+//! The parts of a group's transaction: none is begun without a job, and none twice.
 
 use std::{
     sync::{Arc, Mutex},

@@ -1,4 +1,4 @@
-//! Who waits for the store: until when, and at what cost.
+//! The callers that wait for the store: until when, and at what cost.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 use super::{fixture, fixture_with, put, record, say};
 use crate::{port::StoreError, protocol::Limits, store::Keep};
 
-/// Nobody waits longer, and this test does not either.
+/// No caller waits longer, and this test does not either.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(Limits::default().store_timeout * 2, future).await.expect("it is told in time")
 }
