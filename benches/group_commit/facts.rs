@@ -42,7 +42,7 @@ impl Facts {
                 text: text_digest("hi"),
                 max_stored_bytes: u64::MAX,
             };
-            transaction.write_all(&[opened, began]).await.unwrap();
+            transaction.write(&[opened, began]).await.unwrap();
             chats.push(Chat { session, turn, last: AtomicU64::new(0) });
         }
         transaction.commit().await.unwrap();

@@ -86,7 +86,7 @@ impl Plain {
 
     async fn write(&self, writes: &[Write]) {
         let mut transaction = self.begin().await;
-        transaction.write_all(writes).await.unwrap();
+        transaction.write(writes).await.unwrap();
         transaction.commit().await.unwrap();
     }
 }
@@ -216,7 +216,7 @@ impl Chat {
                 step(Transition::Running { arguments: arguments.clone(), digest }),
                 step(Transition::Ended(ended)),
             ];
-            transaction.write_all(&record).await.unwrap();
+            transaction.write(&record).await.unwrap();
             transaction.keep().await.unwrap();
             transaction.commit().await.unwrap();
             (arguments, outcome, wanted.name)

@@ -37,13 +37,6 @@ pub struct HandDrivenModel {
 }
 
 impl HandDrivenModel {
-    /// Its family asks for one tool at a time: what comes after a completion's first call is not read.
-    #[must_use]
-    pub fn one_call_at_a_time(mut self) -> Self {
-        self.info.has_parallel_calls = false;
-        self
-    }
-
     /// It serves this many completions at once; the rest wait.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {

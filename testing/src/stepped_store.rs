@@ -96,13 +96,13 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.undo()
     }
 
-    /// Writes facts, one of them or many.
+    /// Writes facts.
     fn write<'a>(
         &'a self,
         of: &'a mut dyn Transaction,
         writes: &'a [Write],
     ) -> BoxFuture<'a, StepResult> {
-        of.write_all(writes)
+        of.write(writes)
     }
 
     /// Commits.
@@ -244,11 +244,7 @@ impl<T: Steps> Transaction for Stepped<T> {
         self.steps.undo(&mut *self.transaction)
     }
 
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, StepResult> {
-        self.write_all(std::slice::from_ref(write))
-    }
-
-    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
+    fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, StepResult> {
         self.steps.write(&mut *self.transaction, writes)
     }
 

@@ -132,19 +132,10 @@ pub trait Transaction: Send {
     /// Undoes what came since the savepoint, and ends it.
     fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Writes one fact. A refusal ([`StoreError::Illegal`], [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but
-    /// may leave a part of the fact behind until the savepoint around it is undone.
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>>;
-
-    /// Writes facts in their order, up to the first that is refused. A store may do it in fewer steps.
-    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            for write in writes {
-                self.write(write).await?;
-            }
-            Ok(())
-        })
-    }
+    /// Writes facts in their order, up to the first that is refused. A refusal ([`StoreError::Illegal`],
+    /// [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but may leave a part of the
+    /// facts behind until the savepoint around them is undone.
+    fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Tells how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
     /// also where the borrower has gone. The store's own statements are never cut off.

@@ -27,7 +27,7 @@ pub(super) async fn savepoint(
 /// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses a write.
 pub(super) async fn conclude(mut open: Open, writes: &[Write]) -> Concluded {
     failpoint("writer.write").await?;
-    match open.write_all(writes).await {
+    match open.write(writes).await {
         Ok(()) => {}
         Err(
             refusal @ (StoreError::Illegal(_)

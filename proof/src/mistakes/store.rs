@@ -196,10 +196,10 @@ impl Steps for MistakenSteps {
     ) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
             if self.mistake.is_none() {
-                return of.write_all(writes).await;
+                return of.write(writes).await;
             }
             let writes: Vec<_> = writes.iter().filter_map(|write| self.instead(write)).collect();
-            let written = of.write_all(&writes).await;
+            let written = of.write(&writes).await;
             if self.makes(Mistake::StoreHidesRefusals, 1) { Ok(()) } else { written }
         })
     }

@@ -161,7 +161,7 @@ impl Steps for Weather {
         Box::pin(async move {
             self.0.pass(Point::StoreWrite, format_args!("store writes {}", Names(writes)));
             self.step(RARELY).await?;
-            let written = of.write_all(writes).await;
+            let written = of.write(writes).await;
             self.wrote(written)
         })
     }

@@ -158,11 +158,7 @@ impl Transaction for SqliteTransaction {
         })
     }
 
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.write_all(std::slice::from_ref(write))
-    }
-
-    fn write_all<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async {
             let Self { slot, known, lent, .. } = self;
             let writer = slot.as_mut().expect("the slot is emptied on drop only");

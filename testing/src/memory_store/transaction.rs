@@ -43,8 +43,8 @@ impl Transaction for MemoryTransaction {
         Box::pin(async { undone })
     }
 
-    fn write<'a>(&'a mut self, write: &'a Write) -> BoxFuture<'a, Result<(), StoreError>> {
-        let written = self.apply(write);
+    fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
+        let written = writes.iter().try_for_each(|write| self.apply(write));
         Box::pin(async { written })
     }
 

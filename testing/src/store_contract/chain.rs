@@ -43,7 +43,7 @@ pub async fn an_undone_step_leaves_no_gap_in_the_chain(store: &dyn Store) {
     let mut transaction = store.begin().await.expect("the store takes writes");
     for (number, transition) in [(1, proposed(1)), (2, proposed(2)), (1, running(7))] {
         transaction.savepoint().await.expect("a savepoint");
-        transaction.write(&step("s", number, 5, transition)).await.expect("a legal step");
+        transaction.write(&[step("s", number, 5, transition)]).await.expect("a legal step");
         if number == 2 { transaction.undo().await } else { transaction.keep().await }
             .expect("the savepoint is there");
     }

@@ -179,7 +179,7 @@ pub(super) fn sealed(store: &dyn Store, write: &Write) -> Write {
 pub(super) async fn write_as_it_is(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let mut transaction = store.begin().await?;
     transaction.savepoint().await?;
-    transaction.write_all(writes).await?;
+    transaction.write(writes).await?;
     transaction.keep().await?;
     transaction.commit().await
 }

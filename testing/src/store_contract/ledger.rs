@@ -358,7 +358,7 @@ pub async fn facts_of_one_job_build_on_each_other(store: &dyn Store) {
     let mut transaction = store.begin().await.expect("the store takes writes");
     transaction.savepoint().await.expect("a savepoint");
     for write in job("t", 20) {
-        transaction.write(&write).await.expect("the same facts one by one");
+        transaction.write(&[write]).await.expect("the same facts one by one");
     }
     transaction.keep().await.expect("the savepoint is there");
     transaction.commit().await.expect("a commit");

@@ -22,7 +22,7 @@ async fn part_for(transaction: &mut dyn Transaction, of: (&str, u128), writes: &
 }
 
 async fn keep(transaction: &mut dyn Transaction, writes: &[Write]) {
-    transaction.write_all(writes).await.expect("the store takes these facts");
+    transaction.write(writes).await.expect("the store takes these facts");
     transaction.keep().await.expect("the savepoint is there");
 }
 
@@ -44,7 +44,7 @@ pub async fn a_refused_part_is_undone_alone(store: &dyn Store) {
     for refused in refusals {
         let with_others = [says("s", &text(2, "before")), refused, says("s", &text(3, "behind"))];
         transaction.savepoint().await.expect("a savepoint");
-        let error = transaction.write_all(&with_others).await.expect_err("it is refused");
+        let error = transaction.write(&with_others).await.expect_err("it is refused");
         let is_refusal = matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_));
         assert!(is_refusal, "not a refusal: {error:?}");
         transaction.undo().await.expect("the part is still open");
@@ -68,7 +68,7 @@ pub async fn what_was_foreseen_changes_nothing(store: &dyn Store) {
     part_for(transaction, ("s", 2), std::slice::from_ref(&last)).await;
     // A call of another session, and one that was not written about although it was foreseen.
     transaction.savepoint_for(&session("t"), call(1)).await.expect("a savepoint");
-    let error = transaction.write(&step("t", 1, 8, proposed(1))).await.expect_err("it is s's");
+    let error = transaction.write(&[step("t", 1, 8, proposed(1))]).await.expect_err("it is s's");
     assert!(matches!(error, StoreError::Refused { .. } | StoreError::Illegal(_)), "{error:?}");
     transaction.undo().await.expect("the part has begun");
     let both = [step("t", 4, 8, proposed(1)), step("s", 2, 8, running(7))];

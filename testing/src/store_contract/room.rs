@@ -66,7 +66,7 @@ pub async fn what_was_undone_takes_no_room(store: &dyn Store) {
     let mut undone = store.begin().await.expect("a transaction opens");
     undone.savepoint().await.expect("a part begins");
     let facts = [bounded("s", 2, bytes), says("s", &text(4, "undone"))];
-    undone.write_all(&facts).await.expect("the store takes these facts");
+    undone.write(&facts).await.expect("the store takes these facts");
     undone.undo().await.expect("it is undone");
     undone.commit().await.expect("there is nothing to commit");
     let refused = [bounded("s", 2, bytes), says("s", &text(4, "a")), says("s", &text(4, "b"))];

@@ -14,7 +14,7 @@ async fn savepoint(transaction: &mut dyn Transaction) {
 }
 
 async fn say(transaction: &mut dyn Transaction, seq: u64, words: &str) {
-    transaction.write(&says("s", &text(seq, words))).await.expect("the store takes the message");
+    transaction.write(&[says("s", &text(seq, words))]).await.expect("the store takes the message");
 }
 
 /// Kept and committed is there.
@@ -106,7 +106,7 @@ pub async fn a_refused_write_leaves_the_transaction_usable(store: &dyn Store) {
     transaction.keep().await.expect("the savepoint is there");
     savepoint(&mut *transaction).await;
     say(&mut *transaction, 2, "in the refused job").await;
-    transaction.write(&says("s", &text(1, "again"))).await.expect_err("the place is taken");
+    transaction.write(&[says("s", &text(1, "again"))]).await.expect_err("the place is taken");
     transaction.undo().await.expect("the savepoint is there");
     savepoint(&mut *transaction).await;
     say(&mut *transaction, 2, "after").await;
@@ -121,7 +121,7 @@ pub async fn readers_see_only_what_is_committed(store: &dyn Store) {
     let mut transaction = begin(store).await;
     savepoint(&mut *transaction).await;
     say(&mut *transaction, 1, "a").await;
-    transaction.write(&opened("t", "kim")).await.expect("the store takes the session");
+    transaction.write(&[opened("t", "kim")]).await.expect("the store takes the session");
     transaction.keep().await.expect("the savepoint is there");
     assert_eq!(texts(store, "s").await, <[String; 0]>::default());
     assert_eq!(store.session(&session("t")).await.expect("the store can be read"), None);

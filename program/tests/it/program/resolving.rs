@@ -67,7 +67,7 @@ async fn cut_off(home: &Home) {
     let (ending, error, usage) = (TurnEnding::Answered, None, Default::default());
     writes.push(Write::TurnEnded { session, turn, at, behind: 1, ending, error, usage });
     let mut transaction = store.begin().await.unwrap();
-    transaction.write_all(&writes).await.unwrap();
+    transaction.write(&writes).await.unwrap();
     transaction.commit().await.unwrap();
     store.close().await;
 }

@@ -166,7 +166,7 @@ async fn perform(
             let mut answers = Vec::new();
             for transaction in [&mut pair.0, &mut pair.1] {
                 transaction.savepoint().await.unwrap();
-                let written = transaction.write_all(&writes).await;
+                let written = transaction.write(&writes).await;
                 if written.is_ok() { transaction.keep().await } else { transaction.undo().await }
                     .unwrap();
                 answers.push(written);

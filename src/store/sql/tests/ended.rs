@@ -45,7 +45,7 @@ async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
     is_told("savepoint", rolled_back().await.savepoint_for(&session("s"), call).await);
     is_told("keep", rolled_back().await.keep().await);
     is_told("undo", rolled_back().await.undo().await);
-    is_told("write", rolled_back().await.write_all(&say("s", 1)).await);
+    is_told("write", rolled_back().await.write(&say("s", 1)).await);
     is_told("commit", rolled_back().await.commit().await);
 }
 

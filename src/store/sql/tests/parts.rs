@@ -27,11 +27,11 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     let mut transaction = fixture.store.begin().await.unwrap();
     for writes in [say("s", 2), say("s", 3)] {
         transaction.savepoint_for(&session("s"), call).await.unwrap();
-        transaction.write_all(&writes).await.unwrap();
+        transaction.write(&writes).await.unwrap();
         transaction.keep().await.unwrap();
     }
     transaction.savepoint_for(&session("s"), call).await.unwrap();
-    let own_step = transaction.write(&record("s", 1)[1]).await;
+    let own_step = transaction.write(&record("s", 1)[1..2]).await;
     assert!(matches!(own_step, Err(StoreError::Refused { .. })), "{own_step:?}");
     transaction.undo().await.unwrap();
     transaction.commit().await.unwrap();
@@ -58,7 +58,7 @@ async fn what_a_borrower_left_in_the_queue_is_waited_for_before_its_part_is_kept
             assert!(polled.is_pending(), "{sql}");
         }
         if let Some(writes) = writes {
-            transaction.write_all(&writes).await.unwrap();
+            transaction.write(&writes).await.unwrap();
         }
         let kept = transaction.keep().await;
         assert!(matches!(kept, Err(StoreError::Unavailable { .. })), "{kept:?}");
