@@ -11,7 +11,7 @@ use madang_actors::{
     port::{
         ChatModel, Clock, Extensions, Need, Store, SystemClock, Tool, Unconstrained, UserWeights,
     },
-    protocol::{EffectPolicy, Limits, Locale, UserId},
+    protocol::{EffectPolicy, Language, LanguageTag, Languages, Limits, UserId},
     registry::ToolRegistry,
     session::History,
 };
@@ -55,7 +55,8 @@ pub struct Builder {
     limits: Limits,
     system: Option<Arc<str>>,
     history: History,
-    locale: Locale,
+    language: LanguageTag,
+    languages: Vec<&'static dyn Language>,
     time_zones: TimeZones,
     clock: Option<Arc<dyn Clock>>,
     extensions: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
@@ -120,10 +121,17 @@ impl Builder {
         self
     }
 
-    /// Sets the language of sessions and calls that name none. Korean by default.
+    /// Sets the language of turns and calls that choose none. English by default.
     #[must_use]
-    pub fn locale(mut self, locale: Locale) -> Self {
-        self.locale = locale;
+    pub fn language(mut self, tag: LanguageTag) -> Self {
+        self.language = tag;
+        self
+    }
+
+    /// Adds a language in which the runtime says its own sentences, beside English and Korean. It is chosen by its tag.
+    #[must_use]
+    pub fn add_language(mut self, language: &'static dyn Language) -> Self {
+        self.languages.push(language);
         self
     }
 
@@ -210,7 +218,7 @@ impl Builder {
             limits: Arc::new(self.limits),
             system: self.system,
             history: self.history,
-            locale: self.locale,
+            languages: Languages::new(self.languages, self.language),
             time_zones: self.time_zones.started()?,
             clock: self.clock.unwrap_or_else(|| Arc::new(SystemClock)),
             extensions: Extensions::new(self.extensions),

@@ -11,8 +11,8 @@ use madang_actors::{
     mailbox::{Recipient, Reply},
     port::BoxFuture,
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, Locale, Question,
-        SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
+        Answer, AnswerError, Asker, Bound, CallId, CallRecord, Decision, Fault, LanguageTag,
+        Question, SessionId, ToolCall, ToolOutcome, UserId, WantedCall, call_envelope,
     },
 };
 use tokio::sync::mpsc;
@@ -28,7 +28,7 @@ pub struct Call {
     user: UserId,
     name: Arc<str>,
     arguments: Arc<str>,
-    locale: Option<Locale>,
+    language: Option<LanguageTag>,
     time_zone: Option<Arc<str>>,
     confirm: Confirm,
     session: Option<SessionId>,
@@ -66,7 +66,7 @@ impl Call {
             user,
             name: name.into(),
             arguments: arguments.into(),
-            locale: None,
+            language: None,
             time_zone: None,
             confirm: Confirm::Nobody,
             session: None,
@@ -88,10 +88,10 @@ impl Call {
         self
     }
 
-    /// Sets the language of reasons and questions.
+    /// Sets the language of reasons and questions. By default that of the runtime.
     #[must_use]
-    pub fn locale(mut self, locale: Locale) -> Self {
-        self.locale = Some(locale);
+    pub fn language(mut self, tag: LanguageTag) -> Self {
+        self.language = Some(tag);
         self
     }
 
@@ -130,7 +130,7 @@ impl Runtime {
     /// runtime has shut down; [`SessionError::Overloaded`] where too many bytes wait to be stored, and the call was not
     /// recorded.
     pub async fn dispatch(&self, call: Call) -> Result<CallReport, SessionError> {
-        let Call { user, name, arguments, locale, time_zone, confirm, session } = call;
+        let Call { user, name, arguments, language, time_zone, confirm, session } = call;
         if self.inner().is_closed() {
             return Err(SessionError::Closed);
         }
@@ -140,7 +140,7 @@ impl Runtime {
         let _bytes = bytes.map_err(SessionError::Overloaded)?;
         let place = self.place_of_call(&user, session).await?;
         let (session, turn, seq) = (place.session.clone(), place.turn, place.seq);
-        let locale = locale.unwrap_or(self.inner().locale);
+        let locale = self.inner().languages.locale(language);
         let (news, mut heard) = mpsc::unbounded_channel();
         let at = self.inner().clock.now();
         let max_stored_bytes = self.inner().limits.max_stored_bytes_per_user as u64;

@@ -42,6 +42,7 @@ mod call;
 mod call_place;
 pub mod error;
 pub mod event;
+pub mod language;
 pub mod ledger;
 pub mod model;
 mod resume;
@@ -60,7 +61,7 @@ pub use call::{Call, CallReport};
 pub use madang_actors::{
     port::{Clock, SystemClock},
     protocol::{
-        CallId, IdempotencyKey, Limits, Locale, OnDismiss, SessionId, Timestamp, TurnId,
+        CallId, IdempotencyKey, LanguageTag, Limits, OnDismiss, SessionId, Timestamp, TurnId,
         TurnOptions, UserId,
     },
     session::{History, SessionView, TurnEnd},

@@ -83,11 +83,7 @@ impl Session {
     /// # Errors
     /// [`TurnRefused`] says why no turn began.
     pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
-        let options = TurnOptions {
-            asker: Asker::Person,
-            locale: self.runtime.locale,
-            ..TurnOptions::default()
-        };
+        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
         self.send_with(text, options).await
     }
 
@@ -104,6 +100,7 @@ impl Session {
         let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take());
         let zone = zone.map_err(|UnknownTimeZone { name }| TurnRefused::UnknownTimeZone { name });
         options.time_zone = Some(zone?);
+        options.language = Some(self.runtime.languages.locale(options.language).tag());
         let text = text.into();
         let (bytes, max_bytes) = (text.len(), self.runtime.limits.max_user_text_bytes);
         if bytes > max_bytes {
@@ -116,7 +113,8 @@ impl Session {
         let (ended, end) = oneshot::channel();
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
-        let mut live = Some(self.slot.watch(self.store(), &self.runtime.limits));
+        let mut live =
+            Some(self.slot.watch(self.store(), &self.runtime.limits, &self.runtime.languages));
         match self.post(SessionMsg::Ask { text, options, bytes, began, ended }) {
             Delivery::Sent => {}
             Delivery::Full(refusal) => return Err(TurnRefused::Overloaded(refusal)),
@@ -197,7 +195,7 @@ impl Session {
     /// and then reads the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
-        self.slot.subscribe(self.store(), &self.runtime.limits)
+        self.slot.subscribe(self.store(), &self.runtime.limits, &self.runtime.languages)
     }
 
     /// Reads on behind the cursor of the last event read
@@ -210,7 +208,12 @@ impl Session {
     /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
     pub async fn subscribe_after(&self, cursor: EventCursor) -> Result<Subscription, SessionError> {
         drop(self.turn().await?); // awake, the session has what the store has
-        Ok(self.slot.subscribe_after(cursor, self.store(), &self.runtime.limits))
+        Ok(self.slot.subscribe_after(
+            cursor,
+            self.store(),
+            &self.runtime.limits,
+            &self.runtime.languages,
+        ))
     }
 
     /// Answers a question of this session. Exactly one answer wins; it counts once it is recorded. Edited arguments
@@ -290,7 +293,7 @@ impl Session {
         resolution: EffectResolution,
     ) -> Result<(), ResolveError> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
-        let locale = self.runtime.locale;
+        let locale = self.runtime.languages.locale(None);
         // In a task: once it is written, the session must be told.
         let resolving = self.runtime.tasks.spawn(async move {
             session::resolve(&slot, &context, locale, call, resolution).await

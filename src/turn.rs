@@ -129,7 +129,7 @@ impl Turn {
         let Self { id, slot, runtime, end, live } = self;
         let items = live.unwrap_or_else(|| {
             let (store, limits) = (runtime.context.store.store(), &runtime.limits);
-            slot.subscribe_after(EventCursor::START, store, limits)
+            slot.subscribe_after(EventCursor::START, store, limits, &runtime.languages)
         });
         TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
     }

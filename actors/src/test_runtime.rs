@@ -20,8 +20,8 @@ use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
-        Answer, AnswerError, Asker, Bound, CallId, Decision, Limits, Locale, Question, SessionId,
-        Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
+        Answer, AnswerError, Asker, Bound, CallId, Decision, Languages, Limits, Locale, Question,
+        SessionId, Timestamp, ToolCall, ToolOutcome, TurnId, TurnOptions, UserId,
     },
     registry::ToolRegistry,
     session::{
@@ -82,6 +82,7 @@ impl TestRuntime {
             store: Arc::new(store.clone()),
             registry: Arc::new(registry),
             limits: Arc::new(limits),
+            languages: Languages::default(),
             clock: Arc::new(SystemClock),
             extensions: Default::default(),
             tasks: tasks.clone(),
@@ -146,8 +147,7 @@ impl TestRuntime {
         text: &str,
     ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-        let options =
-            TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
+        let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
         let admission = &self.tree.around.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
         let bytes = bytes.map_err(TurnRefused::Overloaded)?;
@@ -215,7 +215,7 @@ impl TestRuntime {
                 name: tool.into(),
                 arguments: arguments.into(),
             },
-            locale: Locale::En,
+            locale: Locale::EN,
             time_zone: "UTC".into(),
             asker: Asker::Person,
             dismissal: Dismissal::default(),

@@ -197,7 +197,7 @@ fn of_a_tool_that_is_read_on_by_an_offset_the_envelope_says_where_the_next_part_
         record
     };
     let told = |tool: &ToolSpec, record: &CallRecord| -> Value {
-        let told = call_envelope(record, Some(tool), Locale::En, MAX);
+        let told = call_envelope(record, Some(tool), Locale::EN, MAX);
         serde_json::from_str::<Value>(&told).unwrap()["data"].take()
     };
     for key in ["nextOffset", "next_offset"] {
@@ -275,7 +275,7 @@ fn record(outcome: Option<ToolOutcome>, effect: Effect) -> CallRecord {
 
 #[test]
 fn an_effect_that_became_known_stands_beside_an_outcome_that_does_not_know_it() {
-    let told = |record: &CallRecord| call_envelope(record, None, Locale::En, MAX);
+    let told = |record: &CallRecord| call_envelope(record, None, Locale::EN, MAX);
     let timeout = ToolOutcome::error("timeout", "It may have taken effect.");
     let unknown = record(Some(timeout), Effect::Unknown);
     let plain = r#"{"status":"error","code":"timeout","reason":"It may have taken effect."}"#;

@@ -98,7 +98,7 @@ fn every_value_is_validated_or_refused() {
 async fn a_result_that_could_not_be_stored_is_a_fault_wherever_it_hides() {
     let (registry, tool) = registry(json!({ "type": "object" }));
     let registered = registry.get("give").unwrap();
-    let ctx = support::context(Locale::En);
+    let ctx = support::context(Locale::EN);
     let mut outcomes = Vec::new();
     hostile::for_each_value(|name, value| {
         outcomes.push((format!("{name} as data"), ToolOutcome::ok(value)));

@@ -72,7 +72,7 @@ async fn call_runs_the_handler_and_gives_its_outcome() {
     let read = registered(tool(read_file(), |arguments, ctx| {
         Ok(ToolOutcome::ok(json!({ "path": arguments["path"], "for": ctx.user.as_str() })))
     }));
-    let outcome = read.call(json!({ "path": "src/main.rs" }), &context(Locale::Ko)).await;
+    let outcome = read.call(json!({ "path": "src/main.rs" }), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::ok(json!({ "path": "src/main.rs", "for": "user" })));
 }
 
@@ -82,13 +82,13 @@ async fn a_failing_handler_gives_an_error_outcome_that_names_the_type_only() {
         let fails = registered(tool(read_file(), move |_, _| {
             Err(ToolFault::unexpected(fault.clone(), "no such file: /home/mina/secret"))
         }));
-        let outcome = fails.call(json!({ "path": "x" }), &context(Locale::Ko)).await;
+        let outcome = fails.call(json!({ "path": "x" }), &context(Locale::KO)).await;
         assert_eq!(outcome, ToolOutcome::error("handler_error", format!("도구 실행 실패: {told}")));
     }
     let question_mark = registered(tool(read_file(), |_, _| Err(io::Error::other("secret"))?));
-    let outcome = question_mark.call(json!({ "path": "x" }), &context(Locale::En)).await;
+    let outcome = question_mark.call(json!({ "path": "x" }), &context(Locale::EN)).await;
     assert_eq!(outcome, ToolOutcome::error("handler_error", "the tool failed: Error"));
-    let ran = question_mark.run(json!({ "path": "x" }), &context(Locale::En)).await;
+    let ran = question_mark.run(json!({ "path": "x" }), &context(Locale::EN)).await;
     let Err(CallError::Execution(execution)) = ran else { panic!("{ran:?}") };
     assert_eq!(execution.to_string(), "failed to run the tool read_file: Error");
     assert_eq!(std::error::Error::source(&execution).unwrap().to_string(), "secret");
@@ -99,18 +99,18 @@ async fn a_failing_handler_gives_an_error_outcome_that_names_the_type_only() {
 async fn a_rule_found_broken_and_a_cancellation_are_outcomes_unchanged() {
     let rule =
         registered(tool(read_file(), |_, _| Err(ToolFault::rule("r3_quota", "이미 셋입니다"))));
-    let outcome = rule.call(json!({ "path": "x" }), &context(Locale::Ko)).await;
+    let outcome = rule.call(json!({ "path": "x" }), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::error("r3_quota", "이미 셋입니다"));
     let cancelled =
         registered(tool(read_file(), |_, _| Ok(ToolOutcome::cancelled(CancelReason::Denied))));
-    let outcome = cancelled.call(json!({ "path": "x" }), &context(Locale::Ko)).await;
+    let outcome = cancelled.call(json!({ "path": "x" }), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::cancelled(CancelReason::Denied));
 }
 
 #[tokio::test]
 async fn a_validation_failure_is_an_error_outcome_and_the_handler_is_not_run() {
     let read = registered(tool(read_file(), |_, _| panic!("it was run")));
-    let outcome = read.call(json!({ "start_line": "one" }), &context(Locale::Ko)).await;
+    let outcome = read.call(json!({ "start_line": "one" }), &context(Locale::KO)).await;
     assert_eq!(outcome.code(), Some("validation"));
     let reason = outcome.to_string();
     assert!(reason.starts_with("인자 오류: "), "{reason}");
@@ -119,13 +119,13 @@ async fn a_validation_failure_is_an_error_outcome_and_the_handler_is_not_run() {
         "{reason}"
     );
     for not_an_object in [json!(null), json!([]), json!("path")] {
-        let outcome = read.call(not_an_object, &context(Locale::En)).await;
+        let outcome = read.call(not_an_object, &context(Locale::EN)).await;
         assert_eq!(
             outcome,
             ToolOutcome::error("validation", "invalid arguments: must be a JSON object")
         );
     }
-    let ran = read.run(json!({}), &context(Locale::En)).await;
+    let ran = read.run(json!({}), &context(Locale::EN)).await;
     assert!(matches!(ran, Err(CallError::Validation(problems)) if problems.as_slice().len() == 1));
 }
 
@@ -147,7 +147,7 @@ async fn a_panicking_handler_gives_an_error_outcome() {
             panics();
             Ok(ToolOutcome::ok(Value::Null))
         }));
-        let outcome = tool.call(json!({}), &context(Locale::Ko)).await;
+        let outcome = tool.call(json!({}), &context(Locale::KO)).await;
         assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Panic"));
     }
 }
@@ -155,7 +155,7 @@ async fn a_panicking_handler_gives_an_error_outcome() {
 #[tokio::test]
 async fn a_tool_that_needs_a_connection_runs_on_the_callers_own_and_on_no_other() {
     let tool = registered(needing::<String>(read_file()));
-    let (arguments, ctx) = (json!({ "path": "x" }), context(Locale::En));
+    let (arguments, ctx) = (json!({ "path": "x" }), context(Locale::EN));
     let outcome = tool.call(arguments.clone(), &ctx).await;
     assert_eq!(outcome, ToolOutcome::error("handler_error", "the tool failed: Error"));
     let mut lent = "a connection".to_owned();

@@ -187,7 +187,7 @@ fn the_text_of_the_problems_never_contains_the_values() {
         for value in [json!(SECRET), json!([SECRET, SECRET]), json!({ SECRET: SECRET })] {
             let Err(problems) = tool.validate(json!({ key.as_str(): value })) else { continue };
             told_of += 1;
-            for locale in [Locale::Ko, Locale::En] {
+            for locale in [Locale::KO, Locale::EN] {
                 let text = problems.in_locale(locale);
                 assert!(text.starts_with(&format!("/{key}")), "{text}");
                 assert!(!text.contains(SECRET), "{text}");
@@ -340,7 +340,7 @@ fn arguments_that_are_no_object_are_refused() {
     }
     let told = tool.check("{\"title\": ", &Limits::default()).unwrap_err();
     assert_eq!(told.to_string(), "not valid JSON (line 1, column 10)");
-    assert_eq!(told.in_locale(Locale::Ko), "올바른 JSON이 아닙니다 (1행 10열)");
+    assert_eq!(told.in_locale(Locale::KO), "올바른 JSON이 아닙니다 (1행 10열)");
     let told = tool.check(&"[".repeat(10_000), &Limits::default()).unwrap_err();
     assert_eq!(told.to_string(), "nested deeper than 64 levels");
     let told = tool.check(&" ".repeat(2 << 20), &Limits::default()).unwrap_err();

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use madang::{
-    CallId, Clock, Limits, Locale, SessionId, SystemClock, Timestamp, TurnId, TurnOptions, UserId,
+    CallId, Clock, LanguageTag, Limits, SessionId, SystemClock, Timestamp, TurnId, TurnOptions,
+    UserId,
     error::Bound,
     event::{ChatMessage, Content, Ending, EventKind, TurnEnding},
     ledger::{CallRecord, CallResult, Effect},
     model::{ChatModel, Completion, CompletionRequest, Deltas, Usage},
     store::Store,
-    tool::{Access, Tool, ToolContext, ToolOutcome, ToolRegistry, ToolSpec},
+    tool::{Access, Locale, Tool, ToolContext, ToolOutcome, ToolRegistry, ToolSpec},
 };
 use madang_actors::{
     admission::Admission,
@@ -129,7 +130,6 @@ impl Chat {
         let due = now + plain.limits.completion_timeout;
         let first_due = due.min(now + plain.limits.first_token_timeout);
         let id = CompletionId::new(Uuid::now_v7());
-        let locale = Locale::default();
         let request = CompletionRequest {
             id,
             session: self.session.clone(),
@@ -137,7 +137,7 @@ impl Chat {
             system: None,
             messages: self.prompt.clone(),
             tools: plain.specs.clone(),
-            locale,
+            language: LanguageTag::EN,
             max_tokens: plain.limits.max_completion_tokens,
         };
         self.feed.begin(id);

@@ -35,7 +35,7 @@ use std::{
     time::Duration,
 };
 
-use madang_actors::protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId};
+use madang_actors::protocol::{CompletionId, LanguageTag, PromptMessage, SessionId, UserId};
 use madang_actors::{
     port::{ChatModel as _, Deltas},
     protocol::{Completion, CompletionRequest},
@@ -331,7 +331,7 @@ fn request(
         system: system.cloned(),
         messages: Arc::new(messages),
         tools: Arc::new([]),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens,
     }
 }

@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, error::Error, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use madang::{
-    Locale, SessionId, UserId,
+    SessionId, UserId,
     model::{
         ChatModel, Completion, CompletionRequest, Deltas, ModelError, PromptMessage,
         llama::{LlamaModel, LlamaOptions},
@@ -148,7 +148,7 @@ fn request(
         system: None,
         messages: Arc::new(vec![PromptMessage::User { text: phrasing.text.as_str().into() }]),
         tools: Arc::clone(tools),
-        locale: Locale::from_lang(&phrasing.lang),
+        language: phrasing.lang.parse()?,
         max_tokens: 256,
     })
 }

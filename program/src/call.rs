@@ -51,8 +51,9 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     // No model is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Confirm::Nobody, Confirm::Always);
-    let call =
-        Call::new(wanted.person.user(), wanted.name, arguments).confirm(confirm).locale(locale);
+    let call = Call::new(wanted.person.user(), wanted.name, arguments)
+        .confirm(confirm)
+        .language(locale.tag());
     let call = match wanted.session {
         Some(session) => call.session(session),
         None => call,

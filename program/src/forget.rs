@@ -6,7 +6,7 @@ use std::{
 };
 
 use madang::{
-    Clock as _, Locale, SystemClock, UserId,
+    Clock as _, SystemClock, UserId,
     ledger::{Forget as Order, Forgotten},
     store::{SqliteStore, Store as _},
 };
@@ -15,6 +15,7 @@ use serde_json::json;
 use crate::{
     args::{Forget, Toolkits},
     failure::Failure,
+    language::UiLanguage,
     notes, output, setup,
 };
 
@@ -99,23 +100,23 @@ fn confirm(wanted: &Forget) -> Result<(), Failure> {
     Err(Failure::new("nothing was erased: what was typed is not the name of the user"))
 }
 
-fn question(user: &UserId, locale: Locale) -> String {
+fn question(user: &UserId, locale: UiLanguage) -> String {
     match locale {
-        Locale::Ko => format!(
+        UiLanguage::Ko => format!(
             "{user}의 대화, 습관, 메모와 데이터베이스 옆의 메모 폴더를 모두 지웁니다. 되돌릴 수 없습니다. 지우려면 사용자 이름을 입력하세요."
         ),
-        Locale::En => format!(
+        UiLanguage::En => format!(
             "Erases all chats, habits and notes of {user}, and the folder of notes beside the database. This cannot be undone. Type the name of the user to go on."
         ),
     }
 }
 
-const fn not_reached(locale: Locale) -> &'static str {
+const fn not_reached(locale: UiLanguage) -> &'static str {
     match locale {
-        Locale::Ko => {
+        UiLanguage::Ko => {
             "지우지 못한 것: 백업, 파일 시스템이 보관하는 사본, 로그, --workspace로 지정하지 않은 다른 폴더."
         }
-        Locale::En => {
+        UiLanguage::En => {
             "Not reached: backups, copies that the file system keeps, logs, and other folders of notes than those named here with --workspace."
         }
     }

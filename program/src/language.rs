@@ -3,25 +3,48 @@
 use std::env;
 
 use clap::ValueEnum;
-use madang::Locale;
+use madang::{LanguageTag, tool::Locale};
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Language {
+/// A language of the program's own texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UiLanguage {
     Ko,
     En,
 }
 
+impl UiLanguage {
+    /// The language of a `LANG` value: Korean where it begins with `ko`, else English.
+    fn from_lang(lang: &str) -> Self {
+        if lang.to_ascii_lowercase().starts_with("ko") { Self::Ko } else { Self::En }
+    }
+
+    /// Picks the text of this language.
+    pub(crate) fn pick<T>(self, ko: T, en: T) -> T {
+        match self {
+            Self::Ko => ko,
+            Self::En => en,
+        }
+    }
+
+    /// Gives the tag by which the library knows it.
+    pub(crate) fn tag(self) -> LanguageTag {
+        self.pick(LanguageTag::KO, LanguageTag::EN)
+    }
+
+    /// Gives the locale of the library's own texts.
+    pub(crate) fn locale(self) -> Locale {
+        self.pick(Locale::KO, Locale::EN)
+    }
+}
+
 /// The language of the environment.
-pub(crate) fn locale() -> Locale {
+pub(crate) fn ui_language() -> UiLanguage {
     spoken(None)
 }
 
-pub(crate) fn spoken(chosen: Option<Language>) -> Locale {
-    match chosen {
-        Some(Language::Ko) => Locale::Ko,
-        Some(Language::En) => Locale::En,
-        None => Locale::from_lang(&environment_language(|name| env::var(name).ok())),
-    }
+pub(crate) fn spoken(chosen: Option<UiLanguage>) -> UiLanguage {
+    chosen
+        .unwrap_or_else(|| UiLanguage::from_lang(&environment_language(|name| env::var(name).ok())))
 }
 
 /// What the environment calls its language: the first of these that is set decides, as everywhere.
@@ -36,19 +59,24 @@ mod tests {
 
     #[test]
     fn the_language_is_that_of_the_first_variable_that_is_set() {
-        let locale = |set: &[(&str, &str)]| {
+        let language = |set: &[(&str, &str)]| {
             let value = |name: &str| {
                 set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
             };
-            Locale::from_lang(&environment_language(value))
+            UiLanguage::from_lang(&environment_language(value))
         };
-        assert_eq!(locale(&[]), Locale::En);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8")]), Locale::Ko);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_ALL", "")]), Locale::Ko);
-        assert_eq!(locale(&[("LANG", "ko_KR.UTF-8"), ("LC_MESSAGES", "de_DE.UTF-8")]), Locale::En);
-        assert_eq!(
-            locale(&[("LC_ALL", "ko"), ("LC_MESSAGES", "en_GB"), ("LANG", "C")]),
-            Locale::Ko
-        );
+        assert_eq!(language(&[]), UiLanguage::En);
+        assert_eq!(language(&[("LANG", "ko_KR.UTF-8")]), UiLanguage::Ko);
+        assert_eq!(language(&[("LANG", "ko_KR.UTF-8"), ("LC_ALL", "")]), UiLanguage::Ko);
+        let german = [("LANG", "ko_KR.UTF-8"), ("LC_MESSAGES", "de_DE.UTF-8")];
+        assert_eq!(language(&german), UiLanguage::En);
+        let korean = [("LC_ALL", "ko"), ("LC_MESSAGES", "en_GB"), ("LANG", "C")];
+        assert_eq!(language(&korean), UiLanguage::Ko);
+        for lang in ["ko", "ko_KR.UTF-8", "KO"] {
+            assert_eq!(UiLanguage::from_lang(lang), UiLanguage::Ko);
+        }
+        for lang in ["", "C", "en_US.UTF-8", "de_DE.UTF-8"] {
+            assert_eq!(UiLanguage::from_lang(lang), UiLanguage::En);
+        }
     }
 }

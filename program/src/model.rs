@@ -14,7 +14,7 @@ use madang::model::{
     child::{ChildModel, ChildOptions},
     llama::{LlamaModel, LlamaOptions},
 };
-use madang::{Builder, Locale, model::ChatModel};
+use madang::{Builder, model::ChatModel};
 use madang_testing::ScriptedModel;
 
 #[cfg(feature = "llama")]
@@ -24,6 +24,7 @@ use crate::{
     bounded_input::{self, Unusable},
     failure::Failure,
     hub::{HubName, Sum},
+    language::UiLanguage,
     printable::printable,
 };
 
@@ -42,7 +43,7 @@ const SYSTEM: &str = "You are an assistant with tools. Look things up with a too
 
 impl Model {
     /// Reads the script, or brings and loads the model; without either it is the bundled one.
-    pub(crate) async fn load(wanted: &ModelChoice, locale: Locale) -> Result<Self, Failure> {
+    pub(crate) async fn load(wanted: &ModelChoice, locale: UiLanguage) -> Result<Self, Failure> {
         let fetched = match &wanted.hf {
             Some(name) => Some(fetch(name, wanted.sha256.as_ref(), locale).await?),
             None => None,
@@ -102,13 +103,13 @@ impl Model {
 
 /// Brings a model from a hub, if this program can use one.
 #[cfg(feature = "llama")]
-async fn fetch(name: &HubName, sum: Option<&Sum>, locale: Locale) -> Result<PathBuf, Failure> {
+async fn fetch(name: &HubName, sum: Option<&Sum>, locale: UiLanguage) -> Result<PathBuf, Failure> {
     hub::fetch(name, sum, locale).await
 }
 
 /// Brings nothing: it could not be used.
 #[cfg(not(feature = "llama"))]
-async fn fetch(_: &HubName, _: Option<&Sum>, _: Locale) -> Result<PathBuf, Failure> {
+async fn fetch(_: &HubName, _: Option<&Sum>, _: UiLanguage) -> Result<PathBuf, Failure> {
     Err(without_llama())
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use madang::{
-    Builder, Locale, Runtime,
+    Builder, Runtime,
     store::{SqliteStore, Store},
     tool::{EffectPolicy, ToolRegistry},
 };
@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use crate::{
     args::{Database, Toolkit, Toolkits},
     failure::Failure,
+    language::UiLanguage,
 };
 
 /// Opens the database to write, with the tables of these toolkits; creates it where there is none.
@@ -64,11 +65,11 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
 }
 
 /// A runtime without its model; over a store in which tools only read, with those alone.
-pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: Locale) -> Builder {
+pub(crate) fn builder(store: impl Store, toolkits: &Toolkits, locale: UiLanguage) -> Builder {
     let only_reads = store.only_reads();
     let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit));
     let all = all.filter(|tool| !only_reads || tool.spec().effect == EffectPolicy::Read);
-    Runtime::builder().store(store).locale(locale).panic_hook().tools(all)
+    Runtime::builder().store(store).language(locale.tag()).panic_hook().tools(all)
 }
 
 fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {

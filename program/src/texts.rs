@@ -1,6 +1,8 @@
 //! What the program itself says in a chat, in Korean and English; all else comes from the library's own table.
 
-use madang::{Locale, SessionId, UserId};
+use madang::{SessionId, UserId};
+
+use crate::language::UiLanguage;
 
 /// A text of the program.
 #[derive(Debug, Clone, Copy)]
@@ -115,28 +117,28 @@ pub(crate) enum Text<'a> {
 
 impl Text<'_> {
     /// The words in this language.
-    pub(crate) fn in_locale(self, locale: Locale) -> String {
+    pub(crate) fn in_locale(self, locale: UiLanguage) -> String {
         let pick = |ko: &str, en: &str| locale.pick(ko, en).to_owned();
         match self {
             Self::NewSession(id) => match locale {
-                Locale::Ko => format!("대화 {id} (이어 하려면: --session {id})"),
-                Locale::En => format!("session {id} (to come back: --session {id})"),
+                UiLanguage::Ko => format!("대화 {id} (이어 하려면: --session {id})"),
+                UiLanguage::En => format!("session {id} (to come back: --session {id})"),
             },
             Self::Welcome { model } => match locale {
-                Locale::Ko => format!("마당 · {model} · 나가려면 Ctrl-D"),
-                Locale::En => format!("Madang · {model} · Ctrl-D leaves"),
+                UiLanguage::Ko => format!("마당 · {model} · 나가려면 Ctrl-D"),
+                UiLanguage::En => format!("Madang · {model} · Ctrl-D leaves"),
             },
             Self::Examples(examples) => match locale {
-                Locale::Ko => {
+                UiLanguage::Ko => {
                     format!("이렇게 말해 보세요:{examples}\n명령은 /help 를 입력하면 나옵니다.")
                 }
-                Locale::En => format!("Try saying:{examples}\nType /help for commands."),
+                UiLanguage::En => format!("Try saying:{examples}\nType /help for commands."),
             },
             Self::WhichYes(line) => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "{line}: 아직 아무것도 하지 않았습니다. 대화를 정리하려면 /clear 를, 모델에게 하는 말이면 한 번 더 입력하세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "{line}: nothing was done yet. Type /clear to clear the chat, or say it once more if it is for the model."
                 ),
             },
@@ -145,8 +147,8 @@ impl Text<'_> {
                 "Say it again in other, fewer words, or begin anew with /clear.",
             ),
             Self::Reopened { entries } => match locale {
-                Locale::Ko => format!("이전 대화 {entries}개 항목에 이어서 합니다."),
-                Locale::En => format!("Goes on after {entries} earlier entries."),
+                UiLanguage::Ko => format!("이전 대화 {entries}개 항목에 이어서 합니다."),
+                UiLanguage::En => format!("Goes on after {entries} earlier entries."),
             },
             Self::MayIt => pick(
                 "실행할까요? (a 이 대화에서 항상, m 이유를 말하고 거절, e 인자 고치기) [y/n]",
@@ -157,16 +159,16 @@ impl Text<'_> {
                 "From now on this tool runs in this chat without a question. Enter confirms, any other key takes it back.",
             ),
             Self::More { shown, total } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "{total}줄 중 {shown}줄까지 보았습니다. (Enter 더 보기, g 끝으로, m 이유를 말하고 거절, n 거절)"
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "{shown} of {total} lines; there is more. (Enter goes on, g to the end, m no and why, n no)"
                 ),
             },
             Self::LeftOut { rows } => match locale {
-                Locale::Ko => format!("… {rows}줄을 보지 않고 넘어갔습니다."),
-                Locale::En => format!("… {rows} lines were passed over and not shown."),
+                UiLanguage::Ko => format!("… {rows}줄을 보지 않고 넘어갔습니다."),
+                UiLanguage::En => format!("… {rows} lines were passed over and not shown."),
             },
             Self::TooLongToEdit => pick(
                 "인자가 너무 길어서 여기서 고칠 수 없습니다. m을 눌러 무엇을 바꿀지 말해 주세요.",
@@ -185,28 +187,28 @@ impl Text<'_> {
                 "No tool runs without a question in this chat.",
             ),
             Self::Grants(tools) => match locale {
-                Locale::Ko => {
+                UiLanguage::Ko => {
                     format!(
                         "묻지 않고 실행하는 도구: {tools}. /revoke 이름 을 입력하면 다시 묻습니다."
                     )
                 }
-                Locale::En => {
+                UiLanguage::En => {
                     format!("Run without a question: {tools}. Type /revoke NAME to be asked again.")
                 }
             },
             Self::AsksAgain(tool) => match locale {
-                Locale::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
-                Locale::En => format!("You are asked again before {tool} runs."),
+                UiLanguage::Ko => format!("이제 {tool}을(를) 실행하기 전에 다시 묻습니다."),
+                UiLanguage::En => format!("You are asked again before {tool} runs."),
             },
             Self::Unresolved("") => pick(
                 "적용되었는지 알 수 없는 도구 호출이 없습니다.",
                 "Of every tool call it is known whether it took effect.",
             ),
             Self::Unresolved(calls) => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "적용되었는지 알 수 없는 도구 호출:\n{calls}확인한 뒤에 적용되었으면 /resolve 번호 yes, 아니면 /resolve 번호 no 를 입력하세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "Not known whether they took effect:\n{calls}When you have looked, type /resolve NUMBER yes if it did, /resolve NUMBER no if not."
                 ),
             },
@@ -242,18 +244,18 @@ impl Text<'_> {
                 "Commands: /clear, /grants, /revoke NAME, /unknown, /resolve NUMBER yes|no, /quit",
             ),
             Self::TooLong { bytes, max_bytes } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "입력이 {bytes}바이트로 너무 깁니다. {max_bytes}바이트까지 줄여 주세요."
                 ),
-                Locale::En => {
+                UiLanguage::En => {
                     format!("the text is too long ({bytes} bytes): shorten it to {max_bytes} bytes")
                 }
             },
             Self::NotUtf8 { line } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "입력의 {line}번째 줄이 UTF-8이 아니라서 건너뛰었습니다. 변환해서 다시 입력해 주세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "line {line} of the input is not UTF-8 and was skipped: convert it and send it again"
                 ),
             },
@@ -262,10 +264,10 @@ impl Text<'_> {
                 "too much is waiting: send it again in a moment",
             ),
             Self::TooMuchStored { user, max_bytes } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "저장된 내용이 한도({max_bytes}바이트)에 이르렀습니다. `madang forget {user}`로 지우거나 다른 데이터베이스를 쓰세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "as much is stored as is allowed ({max_bytes} bytes): make room with `madang forget {user}`, or use another database"
                 ),
             },
@@ -274,10 +276,10 @@ impl Text<'_> {
                 "another program uses the database: this call only reads, and the ledger will not have it",
             ),
             Self::CutOff(id) => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "대화가 도중에 끊겼습니다. 도구가 한 일은 `madang ledger --session {id}`로 확인하세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "the turn was cut off: see what its tools did with `madang ledger --session {id}`"
                 ),
             },
@@ -295,40 +297,40 @@ impl Text<'_> {
             ),
             Self::GoesOn => pick("끊긴 데서 이어서 합니다.", "Goes on where it was cut off."),
             Self::LeftOpen(id) => match locale {
-                Locale::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
-                Locale::En => format!("ended as asked: go on with --session {id}"),
+                UiLanguage::Ko => format!("종료합니다. 이어 하려면: --session {id}"),
+                UiLanguage::En => format!("ended as asked: go on with --session {id}"),
             },
             Self::NotBegun => pick(
                 "종료합니다. 도구를 실행하지 않았습니다.",
                 "ended as asked: the call had not begun, and nothing was run",
             ),
             Self::Downloading { model, size } => match locale {
-                Locale::Ko => format!("{model} 모델을 내려받습니다 ({size})."),
-                Locale::En => format!("Downloads {model} ({size})."),
+                UiLanguage::Ko => format!("{model} 모델을 내려받습니다 ({size})."),
+                UiLanguage::En => format!("Downloads {model} ({size})."),
             },
             Self::AnotherDownloads { file } => match locale {
-                Locale::Ko => {
+                UiLanguage::Ko => {
                     format!("다른 프로그램이 {file} 파일을 내려받고 있어서 기다립니다.")
                 }
-                Locale::En => format!("Waits for another program that downloads {file}."),
+                UiLanguage::En => format!("Waits for another program that downloads {file}."),
             },
             Self::OlderModel { why } => match locale {
-                Locale::Ko => format!("이미 받아 둔 모델을 씁니다: {why}"),
-                Locale::En => format!("Uses the model that is here: {why}"),
+                UiLanguage::Ko => format!("이미 받아 둔 모델을 씁니다: {why}"),
+                UiLanguage::En => format!("Uses the model that is here: {why}"),
             },
             Self::ModelChanged { now, older } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "허브의 모델 파일이 바뀌었습니다: 이제 {now}을(를) 씁니다. 이전 파일을 쓰려면 --hf {older}"
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "The model's file has changed on the hub: uses {now} now. For the one before: --hf {older}"
                 ),
             },
             Self::TokenKeptBack { host } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "{host}은(는) https가 아니어서 토큰을 보내지 않고 묻습니다. HF_ENDPOINT에 https 주소를 주세요."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "Asks {host} without the token, which others could read on the way: give an address with https in HF_ENDPOINT."
                 ),
             },
@@ -341,20 +343,20 @@ impl Text<'_> {
                 "Not checked: without a head that was kept elsewhere it stays unknown whether the end was cut off, all was rewritten to fit, or a whole session was removed. Keep the heads elsewhere, and check with --session ID --head HASH next time. The texts of the chat and the application's own tables are not in the chain.",
             ),
             Self::NotChecked { has_head: true, vouched_for } => match locale {
-                Locale::Ko => format!(
+                UiLanguage::Ko => format!(
                     "전이 {vouched_for}개까지는 보관해 둔 head가 보증합니다. 확인하지 못한 것: 그 뒤가 잘려 나갔거나 다시 쓰였는지는 알 수 없습니다. 대화 글과 애플리케이션의 표는 사슬에 들어 있지 않습니다."
                 ),
-                Locale::En => format!(
+                UiLanguage::En => format!(
                     "The head that was kept vouches for the first {vouched_for} transitions. Not checked: whether anything after them was cut off or rewritten. The texts of the chat and the application's own tables are not in the chain."
                 ),
             },
             Self::Items { shown, total } => match locale {
-                Locale::Ko if shown == total => format!("{total}개"),
-                Locale::Ko => format!("{total}개 중 {shown}개"),
-                Locale::En if shown == total => {
+                UiLanguage::Ko if shown == total => format!("{total}개"),
+                UiLanguage::Ko => format!("{total}개 중 {shown}개"),
+                UiLanguage::En if shown == total => {
                     format!("{total} item{}", if total == 1 { "" } else { "s" })
                 }
-                Locale::En => format!("{shown} of {total} items"),
+                UiLanguage::En => format!("{shown} of {total} items"),
             },
         }
     }

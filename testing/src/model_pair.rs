@@ -178,7 +178,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use madang_actors::protocol::{CompletionId, Locale, SessionId, UserId};
+    use madang_actors::protocol::{CompletionId, LanguageTag, SessionId, UserId};
     use uuid::Uuid;
 
     fn asked(
@@ -194,7 +194,7 @@ mod tests {
             system: None,
             messages: Default::default(),
             tools: Arc::new([]),
-            locale: Locale::En,
+            language: LanguageTag::EN,
             max_tokens: 16,
         };
         tokio::spawn(async move { model.complete(request, deltas, cancel).await })

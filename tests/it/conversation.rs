@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use madang::{
-    Locale, TurnOptions,
+    LanguageTag, TurnOptions,
     approval::{Asker, Confirm, Decision},
     error::TurnRefused,
     model::{Completion, ModelError},
@@ -229,14 +229,22 @@ async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    for (kind, locale, says) in [
-        (ModelError::REPETITION, Locale::Ko, "LLM 응답 실패: Repetition. 같은 말을 되풀이해"),
-        (ModelError::REPETITION, Locale::En, "the model failed: Repetition. It repeated itself"),
-        (ModelError::TOO_LONG, Locale::Ko, "LLM 응답 실패: AnswerTooLong. 쓸 수 있는 답을"),
-        (ModelError::TOO_LONG, Locale::En, "the model failed: AnswerTooLong. It reached its bound"),
+    for (kind, tag, says) in [
+        (ModelError::REPETITION, LanguageTag::KO, "LLM 응답 실패: Repetition. 같은 말을 되풀이해"),
+        (
+            ModelError::REPETITION,
+            LanguageTag::EN,
+            "the model failed: Repetition. It repeated itself",
+        ),
+        (ModelError::TOO_LONG, LanguageTag::KO, "LLM 응답 실패: AnswerTooLong. 쓸 수 있는 답을"),
+        (
+            ModelError::TOO_LONG,
+            LanguageTag::EN,
+            "the model failed: AnswerTooLong. It reached its bound",
+        ),
     ] {
         let turn = session
-            .send_with("hello", TurnOptions { locale, ..TurnOptions::default() })
+            .send_with("hello", TurnOptions { language: Some(tag), ..TurnOptions::default() })
             .await
             .unwrap();
         let asked = script.next().await;
@@ -286,7 +294,7 @@ async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users
 async fn every_text_speaks_english_where_the_turn_does() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
     let session = test.runtime.session("kim", "s").await.unwrap();
-    let options = TurnOptions { locale: madang::Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions { language: Some(LanguageTag::EN), ..TurnOptions::default() };
     session.send_with("go on", options).await.unwrap().ended().await.unwrap();
     let error = session.state().await.unwrap().error.unwrap();
     assert_eq!(error, "Stopped, because the chain of tool calls became too long.");

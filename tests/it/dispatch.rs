@@ -5,7 +5,7 @@ use std::time::Duration;
 use madang::{
     Limits,
     approval::{Confirm, Decision},
-    event::Text,
+    language::{Locale, Text},
     ledger::{CallResult, Effect, LedgerFilter},
 };
 use madang_testing::{RuntimeHooks as _, ScriptedModel};
@@ -237,7 +237,7 @@ async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_re
     let report = test.call("slow_mail", &json!({}), approve()).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::Unknown));
     let limits_second = Text::TimedOut { seconds: 0.1, effect: Effect::Unknown };
-    assert_eq!(report.outcome().unwrap().to_string(), limits_second.in_locale(madang::Locale::Ko));
+    assert_eq!(report.outcome().unwrap().to_string(), limits_second.in_locale(Locale::KO));
     test.gate.open(1);
     let (runtime, store) = (test.runtime.clone(), test.store.clone());
     test.shutdown().await;

@@ -17,6 +17,7 @@ mod gate;
 mod generated_types;
 mod given_up;
 mod glossary;
+mod languages;
 mod layers;
 mod limits;
 mod logs;

@@ -8,12 +8,12 @@ use std::{
 };
 
 use madang::{
-    Call, CallReport, Limits, Locale, Runtime, UserId,
+    Call, CallReport, LanguageTag, Limits, Runtime, UserId,
     approval::Confirm,
     model::ChatModel,
     tool::{
-        self, EffectPolicy, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult, ToolSpec,
-        WantedCall,
+        self, EffectPolicy, Locale, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult,
+        ToolSpec, WantedCall,
     },
 };
 use madang_testing::{
@@ -74,6 +74,7 @@ impl TestRuntime {
             Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) }),
         );
         let runtime = Runtime::builder()
+            .language(LanguageTag::KO)
             .model(model)
             .store(store.clone())
             .tools(tools())

@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin, task};
 
 use futures_core::Stream;
 use madang::{
-    IdempotencyKey, Limits, Locale, OnDismiss, Session, Turn, TurnEvents, TurnOptions,
+    IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnEvents, TurnOptions,
     approval::Asker,
     error::{ReplyError, SessionError, TurnError},
     event::{EventKind, StreamItem, TurnEnding},
@@ -97,7 +97,7 @@ async fn a_turn_that_a_tool_stops_gives_what_was_said_until_then() {
 #[tokio::test]
 async fn the_text_of_a_turn_that_failed_is_its_error_with_its_words() {
     let (test, session, mut script) = with_hand().await;
-    let options = TurnOptions { locale: Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions { language: Some(LanguageTag::EN), ..TurnOptions::default() };
     let turn = session.send_with("hi", options).await.unwrap();
     script.next().await.fail("Offline");
     let Err(ReplyError::Failed { error, text }) = in_time(turn.text()).await else {

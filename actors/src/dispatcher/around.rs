@@ -13,7 +13,7 @@ use crate::{
     confirm::ConfirmMsg,
     mailbox::Address,
     port::{Clock, Extensions, ToolContext},
-    protocol::{CallId, Limits},
+    protocol::{CallId, Languages, Limits},
     registry::ToolRegistry,
     store::StoreHandle,
 };
@@ -29,6 +29,8 @@ pub struct CallContext {
     pub store: StoreHandle,
     /// The actor that asks questions.
     pub confirm: Address<ConfirmMsg>,
+    /// The languages in which persons read of calls.
+    pub languages: Languages,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// The values that the embedder handed in.
@@ -84,6 +86,7 @@ impl CallContext {
             limits,
             store,
             confirm,
+            languages: Languages::default(),
             clock,
             extensions,
             tasks,
@@ -91,6 +94,12 @@ impl CallContext {
             permits,
             handlers: Handlers::default(),
         }
+    }
+
+    /// Says texts in these languages.
+    #[must_use]
+    pub fn speaking(self, languages: Languages) -> Self {
+        Self { languages, ..self }
     }
 
     /// Notes that a handler begins that may have effects outside of the store.

@@ -1,7 +1,7 @@
 //! A part of a transcript, read in order, with the ends of turns in their places.
 
 use super::StoredEnd;
-use crate::protocol::{ChatMessage, Locale, Timestamp};
+use crate::protocol::{ChatMessage, LanguageTag, Timestamp};
 
 /// A part of a transcript.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,7 +18,7 @@ pub struct StoredEntry {
     /// The entry itself.
     pub message: ChatMessage,
     /// The language of its turn.
-    pub locale: Locale,
+    pub language: Option<LanguageTag>,
     /// When and how its turn ended, if the end stands behind this entry.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
@@ -31,7 +31,7 @@ pub struct TranscriptRow {
     /// The entry; `None` for a call that has not ended.
     pub message: Option<ChatMessage>,
     /// The language of its turn.
-    pub locale: Locale,
+    pub language: Option<LanguageTag>,
     /// When and how its turn ended, if the end stands behind this number.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
@@ -41,8 +41,8 @@ impl TranscriptPart {
     #[must_use]
     pub fn of(rows: Vec<TranscriptRow>, max: usize) -> Self {
         let next = rows.get(max).map(|row| row.seq);
-        let entry = |TranscriptRow { message, locale, end, .. }| {
-            Some(StoredEntry { message: message?, locale, end })
+        let entry = |TranscriptRow { message, language, end, .. }| {
+            Some(StoredEntry { message: message?, language, end })
         };
         Self { entries: rows.into_iter().take(max).filter_map(entry).collect(), next }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CompletionId, Locale, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
+use super::{CompletionId, LanguageTag, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
 /// The request for a completion. `tool_choice` is always `auto`: the model decides whether it calls a tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct CompletionRequest {
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// The session's language.
-    pub locale: Locale,
+    pub language: LanguageTag,
     /// The most tokens it may generate.
     pub max_tokens: u32,
 }

@@ -1,31 +1,69 @@
-//! The languages that Madang speaks.
+//! The language of a turn or a call: the tag that was chosen, and the language that speaks for it.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use super::{English, Korean, Language, LanguageTag, Text};
 
 /// The language of every text that a person sees. The model answers in the language of the user's last message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Locale {
-    /// Korean, the library's default.
-    #[default]
-    Ko,
-    /// English.
-    En,
+///
+/// Where no [`Language`] has the tag, English speaks. The tag stays the one that was chosen: a tool may know more
+/// languages than the runtime.
+#[derive(Clone, Copy)]
+pub struct Locale {
+    tag: LanguageTag,
+    language: &'static dyn Language,
 }
 
 impl Locale {
-    /// Reads the locale of a `LANG` value: Korean where it begins with `ko`, else English.
-    #[must_use]
-    pub fn from_lang(lang: &str) -> Self {
-        if lang.to_ascii_lowercase().starts_with("ko") { Self::Ko } else { Self::En }
+    /// English, the default.
+    pub const EN: Self = Self { tag: LanguageTag::EN, language: &English };
+    /// Korean.
+    pub const KO: Self = Self { tag: LanguageTag::KO, language: &Korean };
+
+    pub(super) const fn new(tag: LanguageTag, language: &'static dyn Language) -> Self {
+        Self { tag, language }
     }
 
-    /// Picks the text of this language.
+    /// Gives the tag that was chosen.
+    #[must_use]
+    pub const fn tag(&self) -> LanguageTag {
+        self.tag
+    }
+
+    /// Gives the language of that tag alone, such as `pt` of `pt-BR`.
+    #[must_use]
+    pub fn language(&self) -> &str {
+        self.tag.language()
+    }
+
+    /// Picks the Korean text where the language is Korean, else the English one.
     #[must_use]
     pub fn pick<T>(self, ko: T, en: T) -> T {
-        match self {
-            Self::Ko => ko,
-            Self::En => en,
-        }
+        if self.language() == LanguageTag::KO.as_str() { ko } else { en }
+    }
+
+    pub(super) fn say(self, text: &Text<'_>) -> String {
+        self.language.say(text).unwrap_or_else(|| English.words(text))
+    }
+}
+
+/// English.
+impl Default for Locale {
+    fn default() -> Self {
+        Self::EN
+    }
+}
+
+impl PartialEq for Locale {
+    fn eq(&self, other: &Self) -> bool {
+        self.tag == other.tag
+    }
+}
+
+impl Eq for Locale {}
+
+impl fmt::Debug for Locale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Locale({})", self.tag)
     }
 }

@@ -17,6 +17,8 @@ mod effect_resolution;
 mod envelope;
 mod event;
 mod id;
+mod language;
+mod language_tag;
 mod limit_exceeded;
 mod limit_ranges;
 mod limits;
@@ -43,6 +45,8 @@ pub use event::{
 pub use id::{
     CallId, CompletionId, IdempotencyKey, InvalidId, SessionId, Timestamp, TurnId, UserId,
 };
+pub use language::{English, Korean, Language, Languages};
+pub use language_tag::{InvalidLanguageTag, LanguageTag};
 pub use limit_exceeded::{Bound, LimitExceeded, Scope};
 pub use limit_ranges::LimitError;
 pub use limits::Limits;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asker, IdempotencyKey, Locale, OnDismiss};
+use super::{Asker, IdempotencyKey, LanguageTag, OnDismiss};
 
 /// The options of a turn. They are stored with it, so that it goes on in the same way after a crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct TurnOptions {
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
     /// The language of reasons, questions and notices.
-    pub locale: Locale,
+    pub language: Option<LanguageTag>,
     /// The user's time zone: an IANA name. `None` takes that of the runtime: its user's, or the machine's. The zone
     /// that was taken is stored with the turn.
     pub time_zone: Option<Arc<str>>,

@@ -68,7 +68,7 @@ impl Problems {
 /// Writes English, for logs; `in_locale` is for the model and the user.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.in_locale(Locale::En))
+        f.write_str(&self.in_locale(Locale::EN))
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     fn text(problems: Vec<Problem>) -> String {
-        Problems::new(problems, &Limits::default()).in_locale(Locale::En)
+        Problems::new(problems, &Limits::default()).in_locale(Locale::EN)
     }
 
     fn missing(place: String) -> Problem {
@@ -226,14 +226,14 @@ mod tests {
             &Limits::default(),
         );
         assert_eq!(
-            problems.in_locale(Locale::En),
+            problems.in_locale(Locale::EN),
             "/id: is required; /blocks/0/indent: must be at least 0; must be a JSON object"
         );
         assert_eq!(
-            problems.in_locale(Locale::Ko),
+            problems.in_locale(Locale::KO),
             "/id: 꼭 있어야 합니다; /blocks/0/indent: 0 이상이어야 합니다; JSON 객체여야 합니다"
         );
-        assert_eq!(problems.to_string(), problems.in_locale(Locale::En));
+        assert_eq!(problems.to_string(), problems.in_locale(Locale::EN));
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             };
             let count = places.len();
             let told = Problems::new(places.into_iter().map(missing).collect(), &limits);
-            for locale in [Locale::Ko, Locale::En] {
+            for locale in [Locale::KO, Locale::EN] {
                 let text = told.in_locale(locale);
                 proptest::prop_assert!(text.len() <= max_bytes.max(MORE.len()), "{} {text}", text.len());
                 let words = Text::Breach(&Breach::Missing).in_locale(locale);

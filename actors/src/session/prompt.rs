@@ -112,7 +112,7 @@ mod tests {
             chat.push(message);
         }
         let (limits, mut kept) = (Limits::default(), Prompt::default());
-        let before = kept.of(&chat, &[], Locale::En, &limits);
+        let before = kept.of(&chat, &[], Locale::EN, &limits);
         assert!(
             before
                 .iter()
@@ -121,8 +121,8 @@ mod tests {
         let (seq, at) = (chat.len() as u64 + 1, Timestamp::from_millis(2));
         let content = Content::Notice { notice: Notice::TurnLeftOut };
         chat.push(ChatMessage { seq, turn: killer, at, content });
-        let after = kept.of(&chat, &[], Locale::En, &limits);
-        assert_eq!(*after, prompt(&chat, &[], Locale::En, &limits));
+        let after = kept.of(&chat, &[], Locale::EN, &limits);
+        assert_eq!(*after, prompt(&chat, &[], Locale::EN, &limits));
         let last: Vec<_> = after.iter().rev().take(2).rev().collect();
         let PromptMessage::User { text } = last[0] else { panic!("{last:?}") };
         assert!(text.starts_with("(The text of this message is left out"), "{text}");
@@ -146,7 +146,7 @@ mod tests {
     fn it_is_what_it_would_be_if_it_were_written_anew() {
         let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
         for end in 0..=chat.len() {
-            for locale in [Locale::Ko, Locale::Ko, Locale::En] {
+            for locale in [Locale::KO, Locale::KO, Locale::EN] {
                 let anew = prompt(&chat[..end], &[], locale, &limits);
                 assert_eq!(*kept.of(&chat[..end], &[], locale, &limits), anew);
             }
@@ -157,7 +157,7 @@ mod tests {
     fn what_was_written_is_kept_and_not_written_anew() {
         let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
         let mut envelope = |end| {
-            let prompt = kept.of(&chat[..end], &[], Locale::En, &limits);
+            let prompt = kept.of(&chat[..end], &[], Locale::EN, &limits);
             let call = prompt.iter().find_map(|entry| match entry {
                 PromptMessage::ToolCall { envelope, .. } => Some(envelope.clone()),
                 PromptMessage::User { .. } | PromptMessage::Model { .. } => None,

@@ -23,7 +23,7 @@ use crate::{
     mailbox::Alarm,
     port::{LedgerRow, ModelError, OpenTurn, StoreError},
     protocol::{
-        CallId, CompletionId, Digest, EventCursor, EventKind, Question, SessionEvent, Text,
+        CallId, CompletionId, Digest, EventCursor, EventKind, Locale, Question, SessionEvent, Text,
         Timestamp, TurnEnding, TurnError, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
@@ -171,7 +171,7 @@ impl SessionState {
     /// store that works. Its end is told when the store has it. Until then the turn is open: where this process ends
     /// before, the next start goes on with it.
     pub(crate) fn abandoned(&self, turn: &mut ActiveTurn, error: TurnError) -> AbandonedTurn {
-        let (at, locale) = (self.context.around.clock.now(), turn.options.locale);
+        let (at, locale) = (self.context.around.clock.now(), self.locale_of(turn));
         let end = self.failed(turn, error);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         let has_begun = turn.began.is_none();
@@ -185,6 +185,11 @@ impl SessionState {
         let (sent_end, waiting) =
             (turn.sent_end.take(), WaitingForEnd::new(std::mem::take(&mut turn.ended)));
         AbandonedTurn { end: (end, at), sent_end, has_begun, locale, waiting }
+    }
+
+    /// Gives the locale of a turn.
+    pub(crate) fn locale_of(&self, turn: &ActiveTurn) -> Locale {
+        self.context.around.languages.locale(turn.options.language)
     }
 
     /// Hands over a turn that was cut off in the middle.

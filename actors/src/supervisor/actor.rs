@@ -20,7 +20,7 @@ use crate::{
     llm::{LlmActor, LlmMsg, ModelQueue},
     mailbox::{Address, answer},
     port::{ChatModel, Clock, Extensions, Occupied, Store, UserWeights},
-    protocol::Limits,
+    protocol::{Languages, Limits},
     registry::ToolRegistry,
     store::{Jobs, StoreActor, StoreArguments, StoreHandle, StoreMsg, WriterHealth},
 };
@@ -91,6 +91,8 @@ pub struct Children {
     pub registry: Arc<ToolRegistry>,
     /// The bounds.
     pub limits: Arc<Limits>,
+    /// The languages in which it speaks to persons.
+    pub languages: Languages,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// The values that the embedder hands to every tool.
@@ -213,7 +215,7 @@ impl Actor for Supervisor {
             &children.limits,
         );
         let confirm = Address::new(children.start_confirm(&me).await?);
-        let around = Arc::new(CallContext::new(
+        let around = CallContext::new(
             children.registry.clone(),
             children.limits.clone(),
             store.clone(),
@@ -221,7 +223,8 @@ impl Actor for Supervisor {
             children.clock.clone(),
             children.extensions.clone(),
             children.tasks.clone(),
-        ));
+        );
+        let around = Arc::new(around.speaking(children.languages.clone()));
         let dispatcher = Address::new(start_dispatcher(&around, &me).await?);
         let (model, weights) = (children.model.clone(), children.weights.clone());
         let model_queue = ModelQueue::new(model, weights, children.limits.clone());

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     mailbox::Address,
     port::{Extensions, SystemClock, UserWeights},
-    protocol::Limits,
+    protocol::{Languages, Limits},
     registry::ToolRegistry,
     store::WriterHealth,
     testing::{MemoryStore, ScriptedModel},
@@ -33,6 +33,7 @@ async fn tree(limits: Limits) -> RuntimeHandles {
         store: Arc::new(MemoryStore::new()),
         registry: Arc::new(ToolRegistry::new()),
         limits: Arc::new(limits),
+        languages: Languages::default(),
         clock: Arc::new(SystemClock),
         extensions: Extensions::default(),
         tasks: TaskTracker::new(),

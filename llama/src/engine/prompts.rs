@@ -165,7 +165,7 @@ mod tests {
 
     use madang_actors::{
         port::Deltas,
-        protocol::{CompletionId, Locale, PromptMessage, SessionId, UserId},
+        protocol::{CompletionId, LanguageTag, PromptMessage, SessionId, UserId},
     };
     use tokio::sync::oneshot;
     use uuid::Uuid;
@@ -181,7 +181,7 @@ mod tests {
             system: None,
             messages: Arc::new(vec![PromptMessage::User { text: text.into() }]),
             tools: Arc::default(),
-            locale: Locale::En,
+            language: LanguageTag::EN,
             max_tokens: 1,
         };
         let (reply, _) = oneshot::channel();

@@ -22,7 +22,7 @@ use std::{
 };
 
 use madang_actors::protocol::{
-    CallId, CompletionDelta, CompletionId, FinishReason, Locale, PromptMessage, SessionId,
+    CallId, CompletionDelta, CompletionId, FinishReason, LanguageTag, PromptMessage, SessionId,
     ToolSpec, UserId, WantedCall,
 };
 use serde_json::json;
@@ -57,7 +57,7 @@ fn request(messages: Vec<PromptMessage>, tools: Vec<ToolSpec>) -> CompletionRequ
         system: None,
         messages: std::sync::Arc::new(messages),
         tools: tools.into(),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens: 64,
     }
 }

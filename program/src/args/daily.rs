@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as Options, ValueEnum};
 use madang::{
-    Locale, SessionId, UserId,
+    SessionId, UserId,
     approval::{Decision, Digest},
 };
 
@@ -13,7 +13,7 @@ use super::shared::{
 };
 use crate::{
     hub::{HubName, Sum},
-    language::{Language, spoken},
+    language::{UiLanguage, spoken},
     notes::Workspace,
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct Chat {
     pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
     #[arg(long)]
-    locale: Option<Language>,
+    locale: Option<UiLanguage>,
     /// How questions are answered before a call that must be confirmed.
     #[arg(long)]
     pub(crate) confirm: Option<Confirmation>,
@@ -79,7 +79,7 @@ pub(crate) struct Call {
     pub(crate) zone: Zone,
     /// The language. Without it, that of the environment.
     #[arg(long)]
-    locale: Option<Language>,
+    locale: Option<UiLanguage>,
 }
 
 #[derive(Debug, Options)]
@@ -101,7 +101,7 @@ pub(crate) struct Ledger {
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
     #[arg(long, requires = "is_to_verify")]
-    locale: Option<Language>,
+    locale: Option<UiLanguage>,
 }
 
 #[derive(Debug, Options)]
@@ -123,7 +123,7 @@ pub(crate) struct Forget {
     pub(crate) database: Database,
     /// The language. Without it, that of the environment.
     #[arg(long)]
-    locale: Option<Language>,
+    locale: Option<UiLanguage>,
 }
 
 #[derive(Debug, Options)]
@@ -136,7 +136,7 @@ pub(crate) struct Fetch {
     pub(crate) sha256: Option<Sum>,
     /// The language. Without it, that of the environment.
     #[arg(long)]
-    locale: Option<Language>,
+    locale: Option<UiLanguage>,
 }
 
 #[derive(Debug, Options)]
@@ -175,13 +175,13 @@ enum Answer {
 }
 
 impl Chat {
-    pub(crate) fn locale(&self) -> Locale {
+    pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
     }
 }
 
 impl Call {
-    pub(crate) fn locale(&self) -> Locale {
+    pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
     }
 
@@ -198,19 +198,19 @@ impl Forget {
         or_usual(self.by.clone())
     }
 
-    pub(crate) fn locale(&self) -> Locale {
+    pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
     }
 }
 
 impl Fetch {
-    pub(crate) fn locale(&self) -> Locale {
+    pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
     }
 }
 
 impl Ledger {
-    pub(crate) fn locale(&self) -> Locale {
+    pub(crate) fn locale(&self) -> UiLanguage {
         spoken(self.locale)
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Asks the model, and prints what was measured.
 pub(crate) async fn run(wanted: BenchModel) -> Result<(), Failure> {
     // Before signals are heard here: a download is ended by them as it stands.
-    let model = Model::load(&wanted.which, language::locale()).await?;
+    let model = Model::load(&wanted.which, language::ui_language()).await?;
     let mut signals = Signals::new()?;
     let report = tokio::select! {
         report = measure(&wanted, model) => report?,

@@ -4,7 +4,8 @@ use madang::{
     Limits,
     approval::{Decision, Question},
     error::AnswerError,
-    event::{Text as LibraryText, editable},
+    event::editable,
+    language::Text as LibraryText,
     tool::Problems,
 };
 
@@ -43,7 +44,7 @@ impl Line {
         talk: &mut Talk,
         screen: &mut dyn Screen,
     ) -> Result<Answered, Failure> {
-        let locale = talk.options.locale;
+        let locale = talk.locale;
         let (prompt, mut initial) = match self {
             Self::Message => (Text::WhyNot.in_locale(locale), String::new()),
             Self::Arguments => (Text::Arguments.in_locale(locale), editable(&question.arguments)),
@@ -70,7 +71,7 @@ impl Line {
                     Err(error) => {
                         let (line_number, column) = (error.line(), error.column());
                         let breach = madang::tool::Breach::NotJson { line: line_number, column };
-                        screen.say(&LibraryText::Breach(&breach).in_locale(locale));
+                        screen.say(&LibraryText::Breach(&breach).in_locale(locale.locale()));
                         initial = line;
                         continue;
                     }
@@ -79,8 +80,9 @@ impl Line {
             match talk.session.answer(question, decision).await {
                 Ok(()) => return Ok(Answered::Yes),
                 Err(AnswerError::DoesNotFit { problems }) => {
-                    let problems = Problems::new(problems, &Limits::default()).in_locale(locale);
-                    screen.say(&LibraryText::BadArguments(&problems).in_locale(locale));
+                    let problems =
+                        Problems::new(problems, &Limits::default()).in_locale(locale.locale());
+                    screen.say(&LibraryText::BadArguments(&problems).in_locale(locale.locale()));
                 }
                 Err(AnswerError::MessageTooLong { bytes, max_bytes }) => {
                     let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };

@@ -1,18 +1,18 @@
 //! Events as JSON lines: the library's own event type, as it serialises itself.
 
-use madang::{Locale, event::StreamItem};
+use madang::event::StreamItem;
 
 use super::screen::Screen;
-use crate::{failure::Failure, output, texts::Text};
+use crate::{failure::Failure, language::UiLanguage, output, texts::Text};
 
 /// Prints one event a line.
 #[derive(Debug)]
 pub(super) struct Json {
-    locale: Locale,
+    locale: UiLanguage,
 }
 
 impl Json {
-    pub(super) const fn new(locale: Locale) -> Self {
+    pub(super) const fn new(locale: UiLanguage) -> Self {
         Self { locale }
     }
 }

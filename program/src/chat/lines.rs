@@ -1,7 +1,7 @@
 //! A chat without a terminal: each line of standard input is a turn.
 
 use madang::{
-    Limits, Locale,
+    Limits,
     event::{EventKind, Notice, StreamItem, plain},
 };
 use unicode_width::UnicodeWidthChar as _;
@@ -12,13 +12,16 @@ use super::{
     summary::summary,
     talk::{Next, Talk},
 };
-use crate::{failure::Failure, output, printable::printable, signals::Asked, texts::Text};
+use crate::{
+    failure::Failure, language::UiLanguage, output, printable::printable, signals::Asked,
+    texts::Text,
+};
 
 /// Takes one turn after the other until the input ends.
 pub(super) async fn run(mut talk: Talk, screen: &mut dyn Screen) -> Result<(), Failure> {
     let unreadable = |cause| Failure::because("failed to read standard input: try again", cause);
     let mut lines = Lines::of_stdin().map_err(unreadable)?;
-    let locale = talk.options.locale;
+    let locale = talk.locale;
     let mut next = talk.go_on(screen).await?;
     loop {
         match next {
@@ -78,11 +81,11 @@ fn said(text: &str) -> String {
 /// Shows a chat as plain text.
 #[derive(Debug)]
 pub(super) struct Plain {
-    locale: Locale,
+    locale: UiLanguage,
 }
 
 impl Plain {
-    pub(super) const fn new(locale: Locale) -> Self {
+    pub(super) const fn new(locale: UiLanguage) -> Self {
         Self { locale }
     }
 

@@ -61,8 +61,9 @@ async fn talk(runtime: &Runtime, wanted: &Chat, model: &str) -> Result<(), Failu
     }
     let asker = if matches!(answers, Answers::Nobody) { Asker::Nobody } else { Asker::Person };
     let time_zone = wanted.zone.time_zone.clone();
-    let options = TurnOptions { asker, locale, time_zone, ..TurnOptions::default() };
-    let talk = Talk::new(session, options, answers, signals);
+    let language = Some(locale.tag());
+    let options = TurnOptions { asker, language, time_zone, ..TurnOptions::default() };
+    let talk = Talk::new(session, (options, locale), answers, signals);
     if is_terminal {
         terminal::run(talk, model, &wanted.toolkits).await
     } else if wanted.is_json {

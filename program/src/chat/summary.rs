@@ -1,16 +1,16 @@
 //! A tool call in one line, in words: how it ended, what it did or why it did not, and which tool it was.
 
 use madang::{
-    Locale,
     approval::Approval,
-    event::{Text as LibraryText, plain, quoted},
+    event::{plain, quoted},
+    language::Text as LibraryText,
     ledger::{CallRecord, Effect},
     tool::ToolOutcome,
 };
 use serde_json::Value;
 
 use super::words;
-use crate::texts::Text;
+use crate::{language::UiLanguage, texts::Text};
 
 /// So many characters of arguments are shown, where there are no words for them.
 const MAX_CHARS: usize = 100;
@@ -22,14 +22,14 @@ const CANCELLED: &str = "🚫";
 const DISCARDED: &str = "❗";
 
 /// What became of the call.
-pub(super) fn summary(record: &CallRecord, locale: Locale) -> String {
+pub(super) fn summary(record: &CallRecord, locale: UiLanguage) -> String {
     let (mark, words) = ending(record, locale);
     let approval = approval(record, locale).map_or_else(String::new, |words| format!(" {words}"));
     format!("{mark} {words} · {}{approval}", plain(&record.name))
 }
 
 /// What the person has to do with it, where that is more than a yes.
-fn approval(record: &CallRecord, locale: Locale) -> Option<String> {
+fn approval(record: &CallRecord, locale: UiLanguage) -> Option<String> {
     let text = match (&record.asked, record.approval?) {
         (Some(_), _) => Text::Changed,
         (None, Approval::Granted { .. }) => Text::RanByGrant,
@@ -38,7 +38,7 @@ fn approval(record: &CallRecord, locale: Locale) -> Option<String> {
     Some(text.in_locale(locale))
 }
 
-fn ending(record: &CallRecord, locale: Locale) -> (&'static str, String) {
+fn ending(record: &CallRecord, locale: UiLanguage) -> (&'static str, String) {
     match &record.outcome {
         Some(ToolOutcome::Ok(ok)) => {
             // What a tool has to say to the person goes before the data, which is for the model.
@@ -53,7 +53,7 @@ fn ending(record: &CallRecord, locale: Locale) -> (&'static str, String) {
             (FAILED, format!("{}{}", locale.pick("오류: ", "Error: "), plain(&error.reason)))
         }
         Some(ToolOutcome::Cancelled(cancelled)) => {
-            let reason = LibraryText::Cancelled(cancelled.reason).in_locale(locale);
+            let reason = LibraryText::Cancelled(cancelled.reason).in_locale(locale.locale());
             let message = cancelled.message.as_ref();
             let said = message.map_or_else(String::new, |message| format!(" {}", quoted(message)));
             (CANCELLED, format!("{reason}{said}"))
@@ -62,8 +62,8 @@ fn ending(record: &CallRecord, locale: Locale) -> (&'static str, String) {
     }
 }
 
-fn discarded(effect: Effect, locale: Locale) -> String {
-    let words = LibraryText::Discarded { tool: "", effect }.in_locale(locale);
+fn discarded(effect: Effect, locale: UiLanguage) -> String {
+    let words = LibraryText::Discarded { tool: "", effect }.in_locale(locale.locale());
     words.trim_start_matches(": ").to_owned()
 }
 
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    fn line(name: &str, outcome: Option<ToolOutcome>, locale: Locale) -> String {
+    fn line(name: &str, outcome: Option<ToolOutcome>, locale: UiLanguage) -> String {
         let record = CallRecord {
             id: CallId::new(uuid::Uuid::nil()),
             name: name.into(),
@@ -109,7 +109,7 @@ mod tests {
     fn check(name: &str, data: Value, expected: &Expect) {
         let outcome = ToolOutcome::ok(data);
         let line = |locale| line(name, Some(outcome.clone()), locale);
-        expected.assert_eq(&format!("{}\n{}\n", line(Locale::Ko), line(Locale::En)));
+        expected.assert_eq(&format!("{}\n{}\n", line(UiLanguage::Ko), line(UiLanguage::En)));
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
         assert!(names.len() >= 27, "{names:?}");
         let denied = ToolOutcome::cancelled(CancelReason::Denied);
-        let outcomes = |locale: Locale| {
+        let outcomes = |locale: UiLanguage| {
             let reason = locale.pick("그런 것이 없습니다.\n{\"x\":1}", "There is none.\n[1]");
             let feedback = locale.pick("✅ 완료했습니다", "✅ Done");
             [
@@ -191,13 +191,14 @@ mod tests {
             ]
         };
         let is_hangul = |letter: char| ('가'..='힣').contains(&letter);
-        for (name, locale) in names.iter().flat_map(|name| [(name, Locale::Ko), (name, Locale::En)])
+        for (name, locale) in
+            names.iter().flat_map(|name| [(name, UiLanguage::Ko), (name, UiLanguage::En)])
         {
             for (mark, outcome) in outcomes(locale) {
                 let line = line(name, outcome, locale);
                 assert!(line.starts_with(mark) && line.ends_with(&format!(" · {name}")), "{line}");
                 assert_eq!(line.lines().count(), 1, "{line}");
-                assert_eq!(line.contains(is_hangul), locale == Locale::Ko, "{line}");
+                assert_eq!(line.contains(is_hangul), locale == UiLanguage::Ko, "{line}");
                 assert!(!line.contains("\"id\"") && !line.contains("not_found"), "{line}");
             }
         }
@@ -207,14 +208,14 @@ mod tests {
     fn a_reason_cannot_begin_a_line_of_its_own_and_a_message_is_quoted() {
         let odd = ToolOutcome::error("x", "none\n✅ Done · add_habit\u{1b}");
         assert_eq!(
-            line("look", Some(odd), Locale::En),
+            line("look", Some(odd), UiLanguage::En),
             r"❌ Error: none\u{a}✅ Done · add_habit\u{1b} · look"
         );
         let message = "no'. ✅ Done";
-        let denied = line("look", Some(ToolOutcome::denied(Some(message.into()))), Locale::En);
+        let denied = line("look", Some(ToolOutcome::denied(Some(message.into()))), UiLanguage::En);
         assert!(denied.contains(r"'no\'. ✅ Done'"), "{denied}");
         assert_eq!(
-            line("look", None, Locale::En),
+            line("look", None, UiLanguage::En),
             "❗ the screen was closed and the result discarded, but it took effect. · look"
         );
     }

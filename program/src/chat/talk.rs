@@ -17,6 +17,7 @@ use super::{
 use crate::{
     args::Confirmation,
     failure::Failure,
+    language::UiLanguage,
     signals::{Asked, Signals},
     texts::Text,
 };
@@ -25,7 +26,8 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Talk {
     pub(super) session: Session,
-    pub(super) options: TurnOptions,
+    options: TurnOptions,
+    pub(super) locale: UiLanguage,
     pub(super) signals: Signals,
     events: Subscription,
     answers: Answers,
@@ -71,12 +73,12 @@ impl Talk {
     /// Listens to the session from here on.
     pub(super) fn new(
         session: Session,
-        options: TurnOptions,
+        (options, locale): (TurnOptions, UiLanguage),
         answers: Answers,
         signals: Signals,
     ) -> Self {
         let events = session.subscribe();
-        Self { session, options, signals, events, answers }
+        Self { session, options, locale, signals, events, answers }
     }
 
     /// Follows the turn that was cut off when the program ended before, if it goes on, to its end.
@@ -131,7 +133,7 @@ impl Talk {
     }
 
     fn refused(&self, text: Text<'_>, screen: &mut dyn Screen) -> Next {
-        screen.say(&text.in_locale(self.options.locale));
+        screen.say(&text.in_locale(self.locale));
         Next::Turn
     }
 
@@ -198,7 +200,7 @@ impl Talk {
                     self.catch_up(screen)?;
                     if !is_told {
                         let id = self.session.id().clone();
-                        screen.say(&Text::CutOff(&id).in_locale(self.options.locale));
+                        screen.say(&Text::CutOff(&id).in_locale(self.locale));
                     }
                     return Ok(Next::Turn);
                 }
@@ -268,7 +270,7 @@ impl Talk {
             (Some(question), Answers::No) => self.answer(question, Decision::Deny, screen).await,
             // It was asked where a person could answer, before the program ended.
             (Some(_), Answers::Nobody) => {
-                screen.say(&Text::QuestionWaits.in_locale(self.options.locale));
+                screen.say(&Text::QuestionWaits.in_locale(self.locale));
             }
             (Some(_), Answers::Ask) | (None, _) => {}
         }
@@ -278,13 +280,13 @@ impl Talk {
     async fn answer(&self, question: &Question, decision: Decision, screen: &mut dyn Screen) {
         if let Err(error) = self.session.answer(question, decision).await {
             tracing::debug!(call = %question.call, %error, "an answer does not count");
-            screen.say(&Text::AnswerDoesNotCount.in_locale(self.options.locale));
+            screen.say(&Text::AnswerDoesNotCount.in_locale(self.locale));
         }
     }
 
     async fn dismiss(&self, screen: &mut dyn Screen) {
         match self.session.dismiss().await {
-            Ok(_) => screen.say(&Text::Stopping.in_locale(self.options.locale)),
+            Ok(_) => screen.say(&Text::Stopping.in_locale(self.locale)),
             Err(error) => tracing::debug!(%error, "nothing was dismissed"),
         }
     }

@@ -5,13 +5,12 @@ use std::time::Duration;
 use crossterm::style::Stylize;
 use indicatif::ProgressBar;
 use madang::{
-    Locale,
     approval::Decision,
     error::ResolveError,
     event::{
-        ConfirmationEnd, Content, Ending, EventKind, Notice, StreamItem, Text as LibraryText,
-        TurnEnding, plain, quoted,
+        ConfirmationEnd, Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted,
     },
+    language::Text as LibraryText,
     ledger::{EffectResolution, LedgerRow},
 };
 
@@ -27,11 +26,14 @@ use super::{
     talk::{Next, Talk},
     wrap::{Gutter, Size, rows},
 };
-use crate::{args::Toolkits, failure::Failure, output, printable::printable, texts::Text};
+use crate::{
+    args::Toolkits, failure::Failure, language::UiLanguage, output, printable::printable,
+    texts::Text,
+};
 
 /// Takes turns until the person leaves.
 pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Result<(), Failure> {
-    let locale = talk.options.locale;
+    let locale = talk.locale;
     let earlier = talk.session.state().await.map_err(Failure::of)?.messages;
     let typed_before = earlier.iter().filter_map(|message| match &message.content {
         // What other programs may have asked can be more than a line.
@@ -47,7 +49,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
         let mut examples = String::new();
         for prompt in prompts::of(
             &toolkits.names.iter().map(|toolkit| toolkit.name()).collect::<Vec<_>>(),
-            locale == Locale::Ko,
+            locale == UiLanguage::Ko,
         ) {
             examples.push_str("\n  ");
             examples.push_str(prompt.says);
@@ -73,7 +75,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
 
 /// What begins with a slash is a command, all else a turn.
 async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
-    let locale = talk.options.locale;
+    let locale = talk.locale;
     match line.trim() {
         "/quit" => Ok(Next::Leave),
         "/clear" => {
@@ -149,7 +151,7 @@ fn is_yes(line: &str) -> bool {
 
 /// What the person has found out about a call: its number in the chat, and whether it took effect.
 async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
-    let locale = talk.options.locale;
+    let locale = talk.locale;
     let calls = talk.session.unresolved().await.map_err(Failure::of)?;
     let resolved = match said.split_whitespace().collect::<Vec<_>>()[..] {
         [number, "yes"] => Some((number, EffectResolution::TookEffect)),
@@ -177,7 +179,7 @@ async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(
 }
 
 /// The calls whose effect is unknown, with their numbers, and how to say so.
-fn unresolved(calls: &[LedgerRow], locale: Locale) -> String {
+fn unresolved(calls: &[LedgerRow], locale: UiLanguage) -> String {
     let line = |row: &LedgerRow| {
         format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))
     };
@@ -188,7 +190,7 @@ fn unresolved(calls: &[LedgerRow], locale: Locale) -> String {
 /// The screen of a terminal.
 #[derive(Debug)]
 struct Terminal {
-    locale: Locale,
+    locale: UiLanguage,
     editor: Editor,
     streamed: Streamed,
     flow: Flow,
@@ -202,7 +204,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn new(locale: Locale, editor: Editor) -> Self {
+    fn new(locale: UiLanguage, editor: Editor) -> Self {
         Self {
             locale,
             editor,
@@ -421,7 +423,7 @@ impl Screen for Terminal {
     }
 }
 
-fn answered(end: &ConfirmationEnd, locale: Locale) -> String {
+fn answered(end: &ConfirmationEnd, locale: UiLanguage) -> String {
     match end {
         ConfirmationEnd::Decided { decision: Decision::Approve } => Text::Yes.in_locale(locale),
         ConfirmationEnd::Decided { decision: Decision::ApproveAlways } => {
@@ -434,6 +436,8 @@ fn answered(end: &ConfirmationEnd, locale: Locale) -> String {
         ConfirmationEnd::Decided { decision: Decision::Edit { .. } } => {
             Text::Edited.in_locale(locale)
         }
-        ConfirmationEnd::Cancelled { reason } => LibraryText::Cancelled(*reason).in_locale(locale),
+        ConfirmationEnd::Cancelled { reason } => {
+            LibraryText::Cancelled(*reason).in_locale(locale.locale())
+        }
     }
 }

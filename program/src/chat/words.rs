@@ -1,61 +1,65 @@
 //! What a tool gave, in words for a person: one line for each tool, in both languages.
 
-use madang::{Locale, event::quoted_up_to};
+use madang::event::quoted_up_to;
 use serde_json::Value;
 
-use crate::texts::Text;
+use crate::{language::UiLanguage, texts::Text};
 
 /// So many characters of a title or a line are shown.
 const MAX_CHARS: usize = 60;
 
 /// What a call of this tool did or found.
-pub(super) fn done(tool: &str, data: &Value, locale: Locale) -> String {
+pub(super) fn done(tool: &str, data: &Value, locale: UiLanguage) -> String {
     specific(tool, data, locale).unwrap_or_else(|| general(data, locale))
 }
 
 /// What is worth saying of a tool that is known, where its data are as expected.
-fn specific(tool: &str, data: &Value, locale: Locale) -> Option<String> {
+fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
     let title = || Some(quoted_up_to(data.get("title")?.as_str()?, MAX_CHARS));
     let number = |name: &str| data.get(name)?.as_u64();
     Some(match (tool, locale) {
-        ("search_catalog", Locale::Ko) => {
+        ("search_catalog", UiLanguage::Ko) => {
             format!("카탈로그에서 {}를 찾았습니다.", items(data, locale)?)
         }
-        ("search_catalog", Locale::En) => {
+        ("search_catalog", UiLanguage::En) => {
             format!("Found {} in the catalogue.", items(data, locale)?)
         }
-        ("query_protocol", Locale::Ko) => format!("{} 항목을 읽었습니다.", title()?),
-        ("query_protocol", Locale::En) => format!("Read the item {}.", title()?),
-        ("list_active_habits", Locale::Ko) => {
+        ("query_protocol", UiLanguage::Ko) => format!("{} 항목을 읽었습니다.", title()?),
+        ("query_protocol", UiLanguage::En) => format!("Read the item {}.", title()?),
+        ("list_active_habits", UiLanguage::Ko) => {
             format!("진행 중인 습관은 {}입니다.", items(data, locale)?)
         }
-        ("list_active_habits", Locale::En) => format!("Active habits: {}.", items(data, locale)?),
-        ("get_streak", Locale::Ko) => {
+        ("list_active_habits", UiLanguage::En) => {
+            format!("Active habits: {}.", items(data, locale)?)
+        }
+        ("get_streak", UiLanguage::Ko) => {
             format!("{}: {}일째 이어 가고 있습니다.", title()?, number("current")?)
         }
-        ("get_streak", Locale::En) => {
+        ("get_streak", UiLanguage::En) => {
             format!("{}: {} in a row.", title()?, days(number("current")?))
         }
         ("add_habit", _) => added(data, &title()?, number("habit_id")?, locale),
-        ("log_tracker_entry", Locale::Ko) => {
+        ("log_tracker_entry", UiLanguage::Ko) => {
             let value = if data.get("value")? == "done" { "완료" } else { "빈칸" };
             format!("{}번 습관의 {} 기록을 {value}로 남겼습니다.", number("habit_id")?, day(data)?)
         }
-        ("log_tracker_entry", Locale::En) => {
+        ("log_tracker_entry", UiLanguage::En) => {
             let value = if data.get("value")? == "done" { "done" } else { "blank" };
             format!("Recorded habit {} as {value} for {}.", number("habit_id")?, day(data)?)
         }
-        ("get_block", Locale::Ko) => format!("{} 블록을 읽었습니다.", content(data)?),
-        ("get_block", Locale::En) => format!("Read the block {}.", content(data)?),
+        ("get_block", UiLanguage::Ko) => format!("{} 블록을 읽었습니다.", content(data)?),
+        ("get_block", UiLanguage::En) => format!("Read the block {}.", content(data)?),
         ("get_current_context", _) => open_page(data, locale),
-        ("query_pages" | "list_pages", Locale::Ko) => {
+        ("query_pages" | "list_pages", UiLanguage::Ko) => {
             format!("페이지를 {} 찾았습니다.", items(data, locale)?)
         }
-        ("query_pages" | "list_pages", Locale::En) => format!("Pages: {}.", items(data, locale)?),
-        ("query_blocks" | "get_page_blocks", Locale::Ko) => {
+        ("query_pages" | "list_pages", UiLanguage::En) => {
+            format!("Pages: {}.", items(data, locale)?)
+        }
+        ("query_blocks" | "get_page_blocks", UiLanguage::Ko) => {
             format!("블록을 {} 찾았습니다.", items(data, locale)?)
         }
-        ("query_blocks" | "get_page_blocks", Locale::En) => {
+        ("query_blocks" | "get_page_blocks", UiLanguage::En) => {
             format!("Blocks: {}.", items(data, locale)?)
         }
         _ => return None,
@@ -63,7 +67,7 @@ fn specific(tool: &str, data: &Value, locale: Locale) -> Option<String> {
 }
 
 /// What can be said of any tool.
-fn general(data: &Value, locale: Locale) -> String {
+fn general(data: &Value, locale: UiLanguage) -> String {
     match (items(data, locale), data.as_str()) {
         (Some(items), _) => items,
         (None, Some(text)) => quoted_up_to(text, MAX_CHARS),
@@ -72,7 +76,7 @@ fn general(data: &Value, locale: Locale) -> String {
 }
 
 /// How many items, where it is a list.
-fn items(data: &Value, locale: Locale) -> Option<String> {
+fn items(data: &Value, locale: UiLanguage) -> Option<String> {
     let listed = data.as_array().or_else(|| data.get("items")?.as_array())?;
     let shown = listed.len() as u64;
     let number = |name| data.get(name).and_then(Value::as_u64);
@@ -80,24 +84,26 @@ fn items(data: &Value, locale: Locale) -> Option<String> {
     Some(Text::Items { shown, total }.in_locale(locale))
 }
 
-fn added(data: &Value, title: &str, number: u64, locale: Locale) -> String {
+fn added(data: &Value, title: &str, number: u64, locale: UiLanguage) -> String {
     match (data.get("already_active") == Some(&Value::Bool(true)), locale) {
-        (false, Locale::Ko) => format!("{number}번 습관 {title}을(를) 추가했습니다."),
-        (false, Locale::En) => format!("Added habit {number}, {title}."),
-        (true, Locale::Ko) => {
+        (false, UiLanguage::Ko) => format!("{number}번 습관 {title}을(를) 추가했습니다."),
+        (false, UiLanguage::En) => format!("Added habit {number}, {title}."),
+        (true, UiLanguage::Ko) => {
             format!("{title}은(는) 이미 {number}번 습관입니다. 바뀐 것이 없습니다.")
         }
-        (true, Locale::En) => format!("{title} is habit {number} already; nothing has changed."),
+        (true, UiLanguage::En) => {
+            format!("{title} is habit {number} already; nothing has changed.")
+        }
     }
 }
 
-fn open_page(data: &Value, locale: Locale) -> String {
+fn open_page(data: &Value, locale: UiLanguage) -> String {
     let page = data.get("page").and_then(|page| page.get("title")?.as_str());
     match (page.map(|title| quoted_up_to(title, MAX_CHARS)), locale) {
-        (Some(title), Locale::Ko) => format!("{title} 페이지가 열려 있습니다."),
-        (Some(title), Locale::En) => format!("The page {title} is open."),
-        (None, Locale::Ko) => "열린 페이지가 없습니다.".to_owned(),
-        (None, Locale::En) => "No page is open.".to_owned(),
+        (Some(title), UiLanguage::Ko) => format!("{title} 페이지가 열려 있습니다."),
+        (Some(title), UiLanguage::En) => format!("The page {title} is open."),
+        (None, UiLanguage::Ko) => "열린 페이지가 없습니다.".to_owned(),
+        (None, UiLanguage::En) => "No page is open.".to_owned(),
     }
 }
 

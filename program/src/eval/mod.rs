@@ -54,7 +54,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let model = Model::load(&wanted.which, language::locale()).await?;
+    let model = Model::load(&wanted.which, language::ui_language()).await?;
     let name = model.name();
     let Model { model, system } = model;
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };

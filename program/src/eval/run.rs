@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use madang::{
-    Clock, Limits, Locale, Runtime, Session, Timestamp, TurnOptions, UserId,
+    Clock, Limits, Runtime, Session, Timestamp, TurnOptions, UserId,
     approval::{Asker, Confirm, Decision},
     event::{Ending, EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
@@ -26,6 +26,7 @@ use super::{
 use crate::{
     args::{Database, Toolkits},
     failure::Failure,
+    language::UiLanguage,
     setup,
 };
 
@@ -104,7 +105,7 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     clock.set(TODAY)?;
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
-    let builder = setup::builder(store, stage.toolkits, locale(case.language));
+    let builder = setup::builder(store, stage.toolkits, ui_language(case.language));
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
     let builder = match stage.system {
         Some(text) => builder.system(text),
@@ -131,10 +132,10 @@ fn limits() -> Limits {
     limits
 }
 
-fn locale(language: Language) -> Locale {
+fn ui_language(language: Language) -> UiLanguage {
     match language {
-        Language::Ko => Locale::Ko,
-        Language::En => Locale::En,
+        Language::Ko => UiLanguage::Ko,
+        Language::En => UiLanguage::En,
     }
 }
 
@@ -176,7 +177,8 @@ impl Running<'_> {
         let user = UserId::new(call.user.as_deref().unwrap_or(PERSON)).map_err(Failure::of)?;
         let wanted = madang::Call::new(user, &*call.name, Value::from(arguments).to_string());
         let wanted = wanted.confirm(Confirm::Always(Decision::Approve));
-        let report = self.runtime.dispatch(wanted.locale(locale(self.case.language))).await;
+        let report =
+            self.runtime.dispatch(wanted.language(ui_language(self.case.language).tag())).await;
         let report = report.map_err(Failure::of)?;
         let Some(ToolOutcome::Ok(ok)) = report.record.outcome else {
             let (name, envelope) = (&call.name, report.envelope);
@@ -201,7 +203,7 @@ impl Running<'_> {
     async fn turn(&mut self, turn: &Turn) -> Result<SeenTurn, Failure> {
         let options = TurnOptions {
             asker: Asker::Person,
-            locale: locale(self.case.language),
+            language: Some(ui_language(self.case.language).tag()),
             ..TurnOptions::default()
         };
         let begun = self.session.send_with(turn.user.as_str(), options).await;

@@ -22,9 +22,8 @@ use std::{
 };
 
 use indicatif::HumanBytes;
-use madang::Locale;
 
-use crate::{failure::Failure, output, texts::Text};
+use crate::{failure::Failure, language::UiLanguage, output, texts::Text};
 use bar::Bar;
 use cache::HubCache;
 use client::{Bounds, Client};
@@ -45,7 +44,7 @@ pub(crate) use sum::Sum;
 pub(crate) async fn fetch(
     name: &HubName,
     wanted: Option<&Sum>,
-    locale: Locale,
+    locale: UiLanguage,
 ) -> Result<PathBuf, Failure> {
     let settings = Settings::of(|name| env::var_os(name)).map_err(Failure::of)?;
     let path = bring(settings, name, locale).await.map_err(Failure::of)?;
@@ -57,7 +56,11 @@ pub(crate) async fn fetch(
     }
 }
 
-async fn bring(settings: Settings, name: &HubName, locale: Locale) -> Result<PathBuf, HubError> {
+async fn bring(
+    settings: Settings,
+    name: &HubName,
+    locale: UiLanguage,
+) -> Result<PathBuf, HubError> {
     let Settings { cache: folder, endpoint, token, is_offline } = settings;
     let cache = HubCache::new(&folder, name);
     let snapshot = cache.snapshot(name);
@@ -86,7 +89,7 @@ async fn update(
     cache: &HubCache,
     name: &HubName,
     (retry, snapshot): (Retry, Option<&Path>),
-    locale: Locale,
+    locale: UiLanguage,
 ) -> Result<PathBuf, HubError> {
     let Listing { commit, files } = listing(client, name, retry).await?;
     let model = model(name, &files)?;
@@ -149,7 +152,7 @@ async fn download(
     cache: &HubCache,
     name: &HubName,
     (commit, files): (&str, &[(&HubFile, &Content)]),
-    locale: Locale,
+    locale: UiLanguage,
 ) -> Result<(), HubError> {
     let link = |file: &HubFile, content: &Content| {
         cache

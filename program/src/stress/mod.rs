@@ -179,7 +179,7 @@ async fn talking(model: &Played, engine: EnginePlace) -> Result<Cast, Failure> {
         Played::File(path) => Some(path.clone()),
         Played::Bundled | Played::Scripted => None,
     };
-    let model = Model::load(&ModelChoice::of_file(file, engine), language::locale()).await?;
+    let model = Model::load(&ModelChoice::of_file(file, engine), language::ui_language()).await?;
     let tools: Vec<Arc<dyn Tool>> = life::tools();
     Ok(Cast { builder: model.put_into(Runtime::builder()), tools, talk: Talk::Free(TEXTS) })
 }

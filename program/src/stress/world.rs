@@ -12,10 +12,10 @@ use std::{
 
 use clap::ValueEnum;
 use madang::{
-    CallId, Locale,
+    CallId,
     tool::{
-        Access, BoxFuture, EffectPolicy, Need, Prepared, Problem, Tool, ToolContext, ToolFault,
-        ToolOutcome, ToolResult, ToolSpec,
+        Access, BoxFuture, EffectPolicy, Locale, Need, Prepared, Problem, Tool, ToolContext,
+        ToolFault, ToolOutcome, ToolResult, ToolSpec,
     },
 };
 use madang_testing::MemoryConnection;

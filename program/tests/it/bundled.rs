@@ -1,11 +1,12 @@
 //! The bundled model, for real: it finds protocols, adds habits when the person says yes, and tells the truth.
 
 use madang::{
-    Call, Locale, Runtime,
+    Call, LanguageTag, Runtime,
     approval::{Confirm, Decision},
     event::Content,
     model::llama::LlamaModel,
     store::SqliteStore,
+    tool::Locale,
 };
 use madang_testing::Probe;
 use madang_toolkits::life::{self, catalogue::Catalogue};
@@ -16,6 +17,7 @@ use crate::support::kim;
 async fn runtime() -> Runtime {
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
     Runtime::builder()
+        .language(LanguageTag::KO)
         .model(model.await.unwrap().unwrap())
         .store(SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap())
         .tools(life::tools())
@@ -53,7 +55,7 @@ async fn a_search_is_answered_with_items_of_the_catalogue() {
         .collect();
     assert_eq!(calls, [("search_catalog", &json!({"category": "sleep"}))]);
     let answer = last_words(&messages);
-    let titles = Catalogue::bundled().iter().map(|item| item.title.get(Locale::Ko));
+    let titles = Catalogue::bundled().iter().map(|item| item.title.get(Locale::KO));
     assert!(titles.filter(|title| answer.contains(title.as_str())).count() > 0, "{answer}");
     runtime.shutdown().await.unwrap();
 }

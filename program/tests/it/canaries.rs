@@ -7,7 +7,9 @@ use madang::{
     model::{ChatModel as _, CompletionRequest, Deltas, ModelError, llama::LlamaModel},
     tool::ToolSpec,
 };
-use madang_actors::protocol::{CallId, CompletionId, Locale, PromptMessage, SessionId, UserId};
+use madang_actors::protocol::{
+    CallId, CompletionId, LanguageTag, PromptMessage, SessionId, UserId,
+};
 use madang_toolkits::life;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +45,7 @@ fn request(
         system: None,
         messages: Arc::new(messages),
         tools: Arc::clone(tools),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens: 40,
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use expect_test::{Expect, expect};
 use madang_actors::protocol::{
-    CompletionId, CompletionRequest, Locale, PromptMessage, SessionId, UserId,
+    CompletionId, CompletionRequest, LanguageTag, PromptMessage, SessionId, UserId,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -20,7 +20,7 @@ pub(super) fn request(text: &str) -> CompletionRequest {
         system: None,
         messages: Arc::new(vec![PromptMessage::User { text: text.into() }]),
         tools: Arc::new([]),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens: 16,
     }
 }

@@ -127,12 +127,12 @@ pub(super) async fn transcript(
     .map_err(StoreError::unavailable)?;
     let row = |row: &SqliteRow| {
         let seq = row::number(column(row, "place")?, "seq")?;
-        let TurnOptions { locale, .. } = row::from_json(column(row, "options")?)?;
+        let TurnOptions { language, .. } = row::from_json(column(row, "options")?)?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
         let behind = column::<Option<i64>>(row, "ended_behind")?;
         let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));
         let end = ended_at.zip(row::turn_end(row)?).filter(|_| is_here);
-        Ok(TranscriptRow { seq, message: entry(row, seq)?, locale, end })
+        Ok(TranscriptRow { seq, message: entry(row, seq)?, language, end })
     };
     let rows: Vec<_> = rows.iter().map(row).collect::<Result<_, StoreError>>()?;
     Ok(TranscriptPart::of(rows, max))

@@ -225,7 +225,7 @@ impl Values<'_> {
 
 /// Which language its reader speaks is not known here.
 fn unreadable_outcome() -> ToolOutcome {
-    let [ko, en] = [Locale::Ko, Locale::En].map(|locale| Text::Unreadable.in_locale(locale));
+    let [ko, en] = [Locale::KO, Locale::EN].map(|locale| Text::Unreadable.in_locale(locale));
     ToolOutcome::error("unreadable", format!("{ko} {en}"))
 }
 

@@ -50,11 +50,11 @@ fn the_predicate_and_the_consequence_read_typed_arguments() {
     assert!(tool.asks(&json!({ "row": "a", "times": 2 })));
     assert!(!tool.asks(&json!({ "row": "a" })));
     assert!(tool.asks(&json!({ "row": 1 })), "what cannot be read is asked about");
-    assert_eq!(tool.consequence(&json!({ "row": "a" }), Locale::En).as_deref(), Some("adds a"));
-    assert_eq!(tool.consequence(&json!({ "row": "a" }), Locale::Ko).as_deref(), Some("추가: a"));
+    assert_eq!(tool.consequence(&json!({ "row": "a" }), Locale::EN).as_deref(), Some("adds a"));
+    assert_eq!(tool.consequence(&json!({ "row": "a" }), Locale::KO).as_deref(), Some("추가: a"));
     let silent: &dyn Tool = &transactional("add", "Adds.", add);
     assert!(silent.asks(&json!({ "row": "a" })));
-    assert_eq!(silent.consequence(&json!({ "row": "a" }), Locale::En), None);
+    assert_eq!(silent.consequence(&json!({ "row": "a" }), Locale::EN), None);
 }
 
 #[tokio::test]
@@ -70,14 +70,14 @@ async fn a_schema_written_by_hand_has_a_handler_beside_it() {
             .map_or("pong".to_owned(), |message| format!("pong: {message}"));
         Ok(ToolOutcome::ok(json!(message)).with_metadata("for", json!(ctx.user.as_str())))
     }));
-    let outcome = tool.call(json!({ "message": "hi", "x": 1 }), &context(Locale::Ko)).await;
+    let outcome = tool.call(json!({ "message": "hi", "x": 1 }), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::ok(json!("pong: hi")).with_metadata("for", json!("mina")));
     assert_eq!(
-        tool.call(json!({}), &context(Locale::Ko)).await,
+        tool.call(json!({}), &context(Locale::KO)).await,
         ToolOutcome::ok(json!("pong")).with_metadata("for", json!("mina"))
     );
     assert_eq!(
-        tool.call(json!({ "message": 1 }), &context(Locale::Ko)).await.code(),
+        tool.call(json!({ "message": 1 }), &context(Locale::KO)).await.code(),
         Some("validation")
     );
 }
@@ -99,7 +99,7 @@ async fn a_type_that_contains_itself_is_checked_at_every_level() {
     let outcome = tool
         .call(
             json!({ "root": { "name": "a", "children": [{ "name": "b", "x": 1 }] } }),
-            &context(Locale::En),
+            &context(Locale::EN),
         )
         .await;
     let planted = json!({ "name": "a", "children": [{ "name": "b", "children": [] }] });
@@ -119,6 +119,6 @@ async fn a_panic_while_arguments_are_read_is_an_outcome() {
         }
     }
     let tool = registered(plain("bomb", "Explodes.", async |_: Bomb, _: &ToolContext| Ok(())));
-    let outcome = tool.call(json!({}), &context(Locale::Ko)).await;
+    let outcome = tool.call(json!({}), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Panic"));
 }

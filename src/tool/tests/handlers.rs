@@ -7,7 +7,7 @@ async fn a_plain_function_becomes_a_tool() {
     let tool = registered(plain("shout", "Shouts.", shout));
     assert_eq!(tool.spec().effect, EffectPolicy::Destructive, "unannotated means destructive");
     assert_eq!(tool.tool().needs(), None);
-    let outcome = tool.call(json!({ "row": "hey", "noise": 1 }), &context(Locale::En)).await;
+    let outcome = tool.call(json!({ "row": "hey", "noise": 1 }), &context(Locale::EN)).await;
     assert_eq!(outcome, ToolOutcome::ok(json!("mina: hey!")));
 }
 
@@ -57,7 +57,7 @@ async fn a_handler_is_never_run_without_the_connection_it_needs() {
     }
     assert_eq!(db, Db::default());
     let outside =
-        registered(transactional("add", "Adds.", add)).call(row(), &context(Locale::En)).await;
+        registered(transactional("add", "Adds.", add)).call(row(), &context(Locale::EN)).await;
     assert_eq!(outside, ToolOutcome::error("handler_error", "the tool failed: Error"));
 }
 
@@ -115,7 +115,7 @@ async fn slow_work_is_prepared_before_the_transaction_and_handed_to_the_handler(
             Ok(())
         },
     );
-    let (ctx, arguments) = (context(Locale::Ko), json!({ "row": "a" }));
+    let (ctx, arguments) = (context(Locale::KO), json!({ "row": "a" }));
     let made = tool.prepare(&arguments, &ctx).await.unwrap();
     let mut db = Db::default();
     let outcome =
@@ -134,7 +134,7 @@ async fn a_result_that_cannot_be_serialised_is_a_fault_of_that_type() {
     });
     let (kind, _) = fault(run(&tool, json!({}), Access::None).await);
     assert_eq!(kind, Fault::SERIALIZE);
-    let outcome = registered(tool).call(json!({}), &context(Locale::Ko)).await;
+    let outcome = registered(tool).call(json!({}), &context(Locale::KO)).await;
     assert_eq!(outcome, ToolOutcome::error("handler_error", "도구 실행 실패: Serialize"));
 }
 
@@ -185,12 +185,12 @@ fn a_tool_says_of_its_arguments_and_its_user_what_a_call_works_on() {
         (args.times > 0).then(|| Resource::new(key).at_once(2))
     };
     let tool = registered(transactional("add", "Adds.", add).resource(works_on));
-    let of = |arguments: Value| tool.tool().resource(&arguments, &context(Locale::En));
+    let of = |arguments: Value| tool.tool().resource(&arguments, &context(Locale::EN));
     assert_eq!(of(json!({ "row": "x", "times": 1 })), Some(Resource::new("mina/x").at_once(2)));
     assert_eq!(of(json!({ "row": "x" })), None);
     assert_eq!(of(json!({})), None, "it cannot be called with these");
     let another = registered(transactional("add", "Adds.", add));
-    assert_eq!(another.tool().resource(&json!({ "row": "x" }), &context(Locale::En)), None);
+    assert_eq!(another.tool().resource(&json!({ "row": "x" }), &context(Locale::EN)), None);
 }
 
 #[test]

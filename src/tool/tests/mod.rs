@@ -77,7 +77,7 @@ fn registered(tool: impl Tool) -> Arc<RegisteredTool> {
 }
 
 async fn run(tool: &impl Tool, arguments: Value, access: Access<'_>) -> ToolResult<ToolOutcome> {
-    tool.call(arguments, Prepared::default(), &context(Locale::Ko), access).await
+    tool.call(arguments, Prepared::default(), &context(Locale::KO), access).await
 }
 
 fn fault(ended: ToolResult<ToolOutcome>) -> (Fault, Box<dyn Error + Send + Sync>) {

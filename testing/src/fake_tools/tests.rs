@@ -13,7 +13,7 @@ fn context() -> ToolContext {
         session: SessionId::new("one").unwrap(),
         user: UserId::new("me").unwrap(),
         call: CallId::new(Uuid::nil()),
-        locale: Locale::En,
+        locale: Locale::EN,
         time_zone: "UTC".into(),
         clock: Arc::new(SystemClock),
         cancelled: Default::default(),

@@ -110,8 +110,8 @@ impl Layer {
             };
             let turn = table.turns.get(&id)?;
             let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
-            let (locale, end) = (turn.open.options.locale, ended.zip(turn.end.clone()));
-            Some(TranscriptRow { seq: *seq, message, locale, end })
+            let (language, end) = (turn.open.options.language, ended.zip(turn.end.clone()));
+            Some(TranscriptRow { seq: *seq, message, language, end })
         };
         let rows = table.entries.range(from..).take(max + 1).filter_map(row);
         TranscriptPart::of(rows.collect(), max)

@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 use expect_test::{Expect, expect};
-use madang_actors::protocol::{CompletionId, Locale, UserId};
+use madang_actors::protocol::{CompletionId, LanguageTag, UserId};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ fn request(session: &str) -> CompletionRequest {
         system: None,
         messages: Default::default(),
         tools: Arc::new([]),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens: 16,
     }
 }

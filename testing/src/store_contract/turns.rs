@@ -7,9 +7,7 @@ use super::facts::{
 use madang_actors::{
     ledger::text_digest,
     port::{InterruptedSession, OpenTurn, Store, StoredEnd, SubmittedTurn, TurnStep, Write},
-    protocol::{
-        Asker, IdempotencyKey, Locale, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage,
-    },
+    protocol::{Asker, IdempotencyKey, OnDismiss, TurnEnding, TurnError, TurnOptions, Usage},
 };
 
 fn keyed(key: &str) -> TurnOptions {
@@ -38,7 +36,7 @@ pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     let options = TurnOptions {
         asker: Asker::Person,
         on_dismiss: OnDismiss::Finish,
-        locale: Locale::En,
+        language: "pt-BR".parse().ok(),
         time_zone: Some("Asia/Seoul".into()),
         ..keyed("열쇠 🔑")
     };

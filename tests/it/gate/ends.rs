@@ -4,9 +4,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use madang::{
-    Limits, Locale, TurnOptions,
+    LanguageTag, Limits, TurnOptions,
     approval::{Asker, Decision},
-    event::{ConfirmationEnd, Text},
+    event::ConfirmationEnd,
+    language::{Locale, Text},
     ledger::{CallRecord, Effect},
     tool::{CancelReason, ToolOutcome, call_envelope},
 };
@@ -41,7 +42,7 @@ async fn end(way: Way) -> End {
     }
     let mut gate = Gate::with(limits, MemoryStore::new(), Version::First).await;
     let asker = if way == Way::Unreachable { Asker::Nobody } else { Asker::Person };
-    let options = TurnOptions { asker, locale: Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions { asker, language: Some(LanguageTag::EN), ..TurnOptions::default() };
     let turn = gate.turn_with(options, &[("save", named("a"))]).await;
     if way != Way::Unreachable {
         let question = gate.question().await;
@@ -121,7 +122,7 @@ async fn five_ends_without_a_yes_are_distinct_wherever_they_are_told() {
         assert_eq!(told.reason, reason);
         assert_eq!(told.message.as_deref(), (way == Way::DeniedWith).then_some(message));
         assert_eq!(end.is_decided, matches!(way, Way::Denied | Way::DeniedWith), "{way:?}");
-        let again = call_envelope(&end.record, None, Locale::Ko, 2_048);
+        let again = call_envelope(&end.record, None, Locale::KO, 2_048);
         assert_eq!(
             serde_json::from_str::<Value>(&again).unwrap(),
             envelope,
@@ -142,7 +143,7 @@ fn the_person_reads_four_different_sentences_in_each_language() {
         CancelReason::Unreachable,
         CancelReason::Dismissed,
     ];
-    let sentences: HashSet<String> = [Locale::Ko, Locale::En]
+    let sentences: HashSet<String> = [Locale::KO, Locale::EN]
         .into_iter()
         .flat_map(|locale| reasons.map(|reason| Text::Cancelled(reason).in_locale(locale)))
         .collect();

@@ -13,12 +13,13 @@ use std::{
 };
 
 use madang::{
-    Clock, History, Limits, Locale, Runtime, Session, SystemClock, Timestamp, Turn, TurnOptions,
+    Clock, History, LanguageTag, Limits, Runtime, Session, SystemClock, Timestamp, Turn,
+    TurnOptions,
     approval::Question,
     event::{ConfirmationEnd, Content, EventKind},
     ledger::{LedgerFilter, LedgerRow},
     model::{Completion, PromptMessage},
-    tool::{self, Resource, ToolContext, ToolOutcome, ToolResult},
+    tool::{self, Locale, Resource, ToolContext, ToolOutcome, ToolResult},
 };
 use madang_testing::{
     HandCompletion, HandScript, MemoryConnection, MemoryStore, Probe, RuntimeHooks as _, model_pair,
@@ -119,7 +120,7 @@ impl Gate {
             .limits(limits)
             .history(history)
             .clock(watch.clone())
-            .locale(Locale::En)
+            .language(LanguageTag::EN)
             .tool(tool::transactional("erase", "Erases a row.", save))
             .tool(tool::transactional("sign", "Signs a row.", save).resource(the_row));
         let builder = match version {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use madang::{
-    Call, Locale, UserId,
+    Call, LanguageTag, UserId,
     approval::{Confirm, Decision},
     event::{EventKind, TurnEnding},
     ledger::{CallResult, Effect},
@@ -278,7 +278,7 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
         let mut life = world.start();
         life.run(async |life| {
             let runtime = life.runtime.clone();
-            let call = Call::new(UserId::new("kim").unwrap(), tool, "{}").locale(Locale::En);
+            let call = Call::new(UserId::new("kim").unwrap(), tool, "{}").language(LanguageTag::EN);
             tokio::spawn(async move { runtime.dispatch(call.confirm(Confirm::Nobody)).await });
             life.gate.begun(1).await;
         });
@@ -295,7 +295,7 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
     let mut life = world.start();
     life.run(async |life| {
         let runtime = life.runtime.clone();
-        let call = Call::new(UserId::new("kim").unwrap(), "save", "{}").locale(Locale::En);
+        let call = Call::new(UserId::new("kim").unwrap(), "save", "{}").language(LanguageTag::EN);
         let never = Confirm::Ask(Box::new(|_| Box::pin(std::future::ready(None))));
         tokio::spawn(async move { runtime.dispatch(call.confirm(never)).await });
         life.until_ledger(|rows| rows.iter().any(|row| &*row.name == "save")).await;

@@ -12,8 +12,8 @@ use std::{
 };
 
 use madang::{
-    CallId, Clock, History, Limits, Locale, Runtime, Session, SessionId, SystemClock, Timestamp,
-    Turn, TurnOptions,
+    CallId, Clock, History, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock,
+    Timestamp, Turn, TurnOptions,
     approval::Asker,
     ledger::{Effect, LedgerFilter, LedgerRow},
     model::{ChatModel, Completion, CompletionRequest, PromptMessage},
@@ -147,7 +147,7 @@ impl World {
                 .tools((self.tools)())
                 .limits(self.limits.clone())
                 .clock(Later(self.later))
-                .locale(Locale::En)
+                .language(LanguageTag::EN)
                 .history(self.history)
                 .extension(gate.clone())
                 .start()
@@ -273,8 +273,11 @@ impl Gate {
 
 /// A turn in which a person can be asked.
 pub(super) async fn ask(session: &Session, text: &str) -> Turn {
-    let options =
-        TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions {
+        asker: Asker::Person,
+        language: Some(LanguageTag::EN),
+        ..TurnOptions::default()
+    };
     session.send_with(text.to_owned(), options).await.unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use expect_test::expect;
 use madang::{
-    Call, Locale, TurnOptions, UserId,
+    Call, LanguageTag, TurnOptions, UserId,
     approval::{Asker, Confirm, Decision, Question},
     error::AnswerError,
     ledger::Effect,
@@ -252,8 +252,11 @@ fn how_a_turn_is_run_is_the_same_after_the_crash() {
     let mut life = world.start();
     life.run(async |life| {
         let (session, _) = life.session().await;
-        let options =
-            TurnOptions { asker: Asker::Nobody, locale: Locale::Ko, ..TurnOptions::default() };
+        let options = TurnOptions {
+            asker: Asker::Nobody,
+            language: Some(LanguageTag::KO),
+            ..TurnOptions::default()
+        };
         session.send_with("go", options).await.unwrap();
         life.unfinished().await;
     });

@@ -9,9 +9,9 @@ use super::{
 
 /// Says why a rule does not hold.
 pub(super) fn reason(violation: &LifeViolation, locale: Locale) -> String {
-    match locale {
-        Locale::Ko => korean(violation),
-        Locale::En => english(violation),
+    match locale.language() {
+        "ko" => korean(violation),
+        _ => english(violation),
     }
 }
 
@@ -32,9 +32,9 @@ pub(super) fn will_log(
     date: Option<&str>,
     locale: Locale,
 ) -> String {
-    let name = match locale {
-        Locale::Ko => format!("{habit}번"),
-        Locale::En => format!("habit {habit}"),
+    let name = match locale.language() {
+        "ko" => format!("{habit}번"),
+        _ => format!("habit {habit}"),
     };
     will_record(&name, value, date, locale)
 }
@@ -59,28 +59,28 @@ fn day(date: Option<&str>, locale: Locale) -> String {
 
 fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Locale) -> String {
     let date = day(date, locale);
-    match (locale, value) {
-        (Locale::Ko, TrackerValue::Done) => {
+    match (locale.language(), value) {
+        ("ko", TrackerValue::Done) => {
             format!("{name} 습관의 {date} 기록을 완료로 남깁니다.")
         }
-        (Locale::Ko, TrackerValue::Blank) => {
+        ("ko", TrackerValue::Blank) => {
             format!("{name} 습관의 {date} 기록을 빈칸으로 남깁니다.")
         }
-        (Locale::En, _) => format!("Records {name} as {} for {date}.", value.as_str()),
+        (_, _) => format!("Records {name} as {} for {date}.", value.as_str()),
     }
 }
 
 /// Says what will happen when a habit is ended; without its name, where it is not the user's.
 pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> String {
-    match (locale, title.map(quoted)) {
-        (Locale::Ko, Some(title)) => {
+    match (locale.language(), title.map(quoted)) {
+        ("ko", Some(title)) => {
             format!("{title} 습관을 오늘로 끝냅니다. 지금까지의 기록은 남습니다.")
         }
-        (Locale::Ko, None) => format!("{habit}번 습관을 오늘로 끝냅니다."),
-        (Locale::En, Some(title)) => {
+        ("ko", None) => format!("{habit}번 습관을 오늘로 끝냅니다."),
+        (_, Some(title)) => {
             format!("Ends the habit {title} today. What was recorded stays.")
         }
-        (Locale::En, None) => format!("Ends habit {habit} today."),
+        (_, None) => format!("Ends habit {habit} today."),
     }
 }
 
@@ -97,19 +97,19 @@ pub(super) fn will_correct(
         TrackerValue::Done => locale.pick("완료", "done"),
         TrackerValue::Blank => locale.pick("빈칸", "blank"),
     };
-    match (locale, recorded) {
-        (Locale::Ko, Some(recorded)) => {
+    match (locale.language(), recorded) {
+        ("ko", Some(recorded)) => {
             let (from, to) = (word(recorded), word(value));
             format!("{name} 습관의 {date} 기록을 '{from}'에서 '{to}'(으)로 고칩니다.")
         }
-        (Locale::Ko, None) => {
+        ("ko", None) => {
             format!("{name} 습관의 {date} 기록을 '{}'(으)로 고칩니다.", word(value))
         }
-        (Locale::En, Some(recorded)) => {
+        (_, Some(recorded)) => {
             let (from, to) = (word(recorded), word(value));
             format!("Corrects the record of {name} for {date} from {from} to {to}.")
         }
-        (Locale::En, None) => {
+        (_, None) => {
             format!("Corrects the record of {name} for {date} to {}.", word(value))
         }
     }
@@ -223,9 +223,9 @@ mod tests {
     fn every_reason_is_in_the_language_of_the_person() {
         let is_hangul = |c: char| ('가'..='힣').contains(&c);
         for violation in all() {
-            assert!(violation.reason(Locale::Ko).contains(is_hangul), "{violation:?}");
+            assert!(violation.reason(Locale::KO).contains(is_hangul), "{violation:?}");
             let quotes_the_text = matches!(violation, LifeViolation::Avoidance { .. });
-            let english = violation.reason(Locale::En);
+            let english = violation.reason(Locale::EN);
             assert!(quotes_the_text || english.is_ascii(), "{english}");
         }
     }
@@ -233,10 +233,10 @@ mod tests {
     #[test]
     fn a_quota_reason_names_the_limit() {
         let build = LifeViolation::Quota { habit_type: HabitType::Build };
-        assert_eq!(build.reason(Locale::Ko), "만들기 습관은 동시에 3개까지만 할 수 있습니다.");
+        assert_eq!(build.reason(Locale::KO), "만들기 습관은 동시에 3개까지만 할 수 있습니다.");
         let breaking = LifeViolation::Quota { habit_type: HabitType::Break };
         assert_eq!(
-            breaking.reason(Locale::En),
+            breaking.reason(Locale::EN),
             "At most 1 break habit can be active at the same time."
         );
     }

@@ -15,9 +15,9 @@ const SHOWN_CHARS: usize = 60;
 
 /// Says why a rule does not hold.
 pub(super) fn reason(violation: &NotesViolation, locale: Locale) -> String {
-    match locale {
-        Locale::Ko => korean(violation),
-        Locale::En => english(violation),
+    match locale.language() {
+        "ko" => korean(violation),
+        _ => english(violation),
     }
 }
 
@@ -33,25 +33,25 @@ pub(super) fn done(locale: Locale) -> &'static str {
 
 /// What a person reads when nothing was done.
 pub(super) fn failed(reason: &str, locale: Locale) -> String {
-    match locale {
-        Locale::Ko => format!("❌ 오류: {reason}"),
-        Locale::En => format!("❌ Error: {reason}"),
+    match locale.language() {
+        "ko" => format!("❌ 오류: {reason}"),
+        _ => format!("❌ Error: {reason}"),
     }
 }
 
 /// Says what will happen when a block is deleted.
 pub(super) fn will_delete(content: &str, children: usize, locale: Locale) -> String {
     let block = quoted_up_to(content, SHOWN_CHARS);
-    match (locale, children) {
-        (Locale::Ko, 0) => format!("블록 {block}을(를) 삭제합니다. 하위 블록은 없습니다."),
-        (Locale::Ko, count) => {
+    match (locale.language(), children) {
+        ("ko", 0) => format!("블록 {block}을(를) 삭제합니다. 하위 블록은 없습니다."),
+        ("ko", count) => {
             format!("블록 {block}을(를) 삭제합니다. 하위 블록 {count}개는 한 단계 위로 올라갑니다.")
         }
-        (Locale::En, 0) => format!("Deletes the block {block}, which contains no others."),
-        (Locale::En, 1) => {
+        (_, 0) => format!("Deletes the block {block}, which contains no others."),
+        (_, 1) => {
             format!("Deletes the block {block}; the 1 block in it moves up a level.")
         }
-        (Locale::En, count) => {
+        (_, count) => {
             format!("Deletes the block {block}; the {count} blocks in it move up a level.")
         }
     }
@@ -68,12 +68,12 @@ pub(super) fn will_delete_unknown(locale: Locale) -> &'static str {
 /// Says what will happen when a page is deleted.
 pub(super) fn will_delete_page(title: &str, blocks: u32, locale: Locale) -> String {
     let page = quoted(title);
-    match (locale, blocks) {
-        (Locale::Ko, 0) => format!("{page} 페이지를 삭제합니다. 블록은 없습니다."),
-        (Locale::Ko, count) => format!("{page} 페이지와 그 안의 블록 {count}개를 삭제합니다."),
-        (Locale::En, 0) => format!("Deletes the page {page}, which has no blocks."),
-        (Locale::En, 1) => format!("Deletes the page {page} and the 1 block on it."),
-        (Locale::En, count) => format!("Deletes the page {page} and the {count} blocks on it."),
+    match (locale.language(), blocks) {
+        ("ko", 0) => format!("{page} 페이지를 삭제합니다. 블록은 없습니다."),
+        ("ko", count) => format!("{page} 페이지와 그 안의 블록 {count}개를 삭제합니다."),
+        (_, 0) => format!("Deletes the page {page}, which has no blocks."),
+        (_, 1) => format!("Deletes the page {page} and the 1 block on it."),
+        (_, count) => format!("Deletes the page {page} and the {count} blocks on it."),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use madang::{
-    Call, Limits, Locale, Runtime, SessionId, UserId,
+    Call, LanguageTag, Limits, Runtime, SessionId, UserId,
     approval::{Confirm, Decision},
     store::SqliteStore,
 };
@@ -47,7 +47,7 @@ impl Reader {
     /// The data of the envelope, which keeps to its bound.
     pub(crate) async fn told(&self, tool: &str, arguments: Value) -> Value {
         let mut call = Call::new(UserId::new("kim").unwrap(), tool, arguments.to_string())
-            .locale(Locale::En)
+            .language(LanguageTag::EN)
             .confirm(Confirm::Always(Decision::Approve));
         if let Some(session) = &self.session {
             call = call.session(session.clone());

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use madang::{
-    Clock as _, Locale, Runtime, Session, SystemClock, UserId,
+    Clock as _, LanguageTag, Runtime, Session, SystemClock, UserId,
     approval::Decision,
     ledger::{Forget, LedgerFilter},
     model::Completion,
@@ -41,7 +41,7 @@ impl Life {
     async fn new(folder: &TempDir) -> Self {
         let (model, script) = model_pair();
         let builder = Runtime::builder().model(model).store(open(folder).await);
-        let builder = builder.locale(Locale::En).tools(life::tools()).tools(notes::tools());
+        let builder = builder.language(LanguageTag::EN).tools(life::tools()).tools(notes::tools());
         let runtime = builder.start().await.unwrap();
         let session = runtime.session(USER, SESSION).await.unwrap();
         Self { runtime, session, script }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use madang::{
-    Call, CallReport, Locale, Runtime, TurnOptions, UserId,
+    Call, CallReport, LanguageTag, Runtime, TurnOptions, UserId,
     approval::{Asker, Confirm, Decision},
     event::EventKind,
     ledger::LedgerFilter,
@@ -18,7 +18,8 @@ use crate::support::kind;
 
 async fn runtime(model: impl ChatModel) -> Runtime {
     let store = SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap();
-    Runtime::builder().model(model).store(store).tools(life::tools()).start().await.unwrap()
+    let builder = Runtime::builder().model(model).store(store).language(LanguageTag::KO);
+    builder.tools(life::tools()).start().await.unwrap()
 }
 
 async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {
@@ -119,7 +120,7 @@ async fn seed_002_rules_are_refused_by_code_and_in_the_users_language() {
     let english =
         Call::new(UserId::new("kim").unwrap(), "add_habit", add("slow-breathing").to_string())
             .confirm(Confirm::Always(Decision::Approve))
-            .locale(Locale::En);
+            .language(LanguageTag::EN);
     let fourth = runtime.dispatch(english).await.unwrap();
     assert_eq!(kind(&fourth), "r3_quota");
     assert!(fourth.outcome().unwrap().to_string().is_ascii(), "{}", fourth.envelope);

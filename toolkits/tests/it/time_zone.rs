@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang::{
-    Call, Clock, Locale, Runtime, Timestamp, TurnOptions, UserId,
+    Call, Clock, LanguageTag, Runtime, Timestamp, TurnOptions, UserId,
     approval::{Confirm, Decision},
     error::{SessionError, TurnRefused},
     store::SqliteStore,
@@ -35,7 +35,7 @@ async fn started(model: ScriptedModel) -> (Runtime, tempfile::TempDir) {
         .store(store.unwrap())
         .tools(life::tools())
         .clock(Stopped)
-        .locale(Locale::En)
+        .language(LanguageTag::EN)
         .time_zone("UTC")
         .time_zone_of(|user| match user.as_str() {
             "east" => Some(EAST.into()),

@@ -107,7 +107,7 @@ async fn an_end_that_could_not_be_recorded_says_what_is_known_of_it() {
         let end = call.end().await;
         assert_eq!((kind(&end).as_str(), end.is_recorded), (expected, false));
         let Some(ToolOutcome::Err(told)) = end.record.outcome else { panic!("it is an error") };
-        assert_eq!(told.reason, text.in_locale(Locale::En));
+        assert_eq!(told.reason, text.in_locale(Locale::EN));
     }
 }
 
@@ -132,7 +132,7 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let mut call = test.begin("mail", "{}").await;
     let question = call.question().await;
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.tree.around, &row, Locale::En);
+    let lost = end_of_lost(&test.tree.around, &row, Locale::EN);
     let (session, at) = (row.session.clone(), test.tree.around.clock.now());
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
     test.tree.store.write(vec![ended]).await.unwrap();

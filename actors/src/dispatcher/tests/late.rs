@@ -97,7 +97,7 @@ async fn a_late_handler_resolves_a_call_that_was_ended_without_it() {
     assert!(!call.end().await.is_recorded);
     // As a session does that wakes meanwhile.
     let row = test.ledger().await.remove(0);
-    let lost = end_of_lost(&test.tree.around, &row, Locale::En);
+    let lost = end_of_lost(&test.tree.around, &row, Locale::EN);
     assert_eq!(lost.effect, Effect::Unknown);
     step(&test, &call, Transition::Ended(lost)).await;
     gate.open();
@@ -190,10 +190,10 @@ async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_co
     ] {
         for state in [CallState::Proposed, CallState::Awaiting, CallState::Approved] {
             let row = LedgerRow { name: name.into(), state, ..row.clone() };
-            assert_eq!(end_of_lost(&test.tree.around, &row, Locale::En).effect, Effect::None);
+            assert_eq!(end_of_lost(&test.tree.around, &row, Locale::EN).effect, Effect::None);
         }
         let row = LedgerRow { name: name.into(), state: CallState::Running, ..row.clone() };
-        assert_eq!(end_of_lost(&test.tree.around, &row, Locale::En).effect, begun, "{name}");
+        assert_eq!(end_of_lost(&test.tree.around, &row, Locale::EN).effect, begun, "{name}");
     }
 }
 

@@ -147,14 +147,14 @@ async fn slow_work_before_the_transaction_that_passes_its_deadline_has_done_noth
     let test = TestRuntime::of(tool).await;
     let end = test.call("save", "{}").await;
     let told = Text::TimedOut { seconds: SHORT.as_secs_f64(), effect: Effect::None };
-    let told = ToolOutcome::error("timeout", told.in_locale(Locale::En));
+    let told = ToolOutcome::error("timeout", told.in_locale(Locale::EN));
     assert_eq!((end.record.outcome, end.record.effect), (Some(told), Effect::None));
     test.at_rest().await;
 }
 
 #[tokio::test]
 async fn a_rule_that_is_found_broken_before_the_transaction_is_recorded_or_is_a_fault() {
-    let fault = Text::HandlerFailed(&Fault::SERIALIZE).in_locale(Locale::En);
+    let fault = Text::HandlerFailed(&Fault::SERIALIZE).in_locale(Locale::EN);
     let deep = (1..=MAX_LEVELS).fold(json!([]), |inner, _| json!([inner]));
     let long = "x".repeat(5 << 20);
     let rule = |reason: &str, at: Value| ToolErr {

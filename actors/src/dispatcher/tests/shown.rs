@@ -104,7 +104,7 @@ async fn a_tool_that_looks_before_it_is_asked_about_says_what_it_saw() {
 
 #[tokio::test]
 async fn of_a_tool_that_cannot_look_or_does_not_say_that_it_does_the_question_says_its_name() {
-    let general = Text::RunTool("wipe").in_locale(Locale::En);
+    let general = Text::RunTool("wipe").in_locale(Locale::EN);
     assert_eq!(said(Looks(Bare::new(None))).await, general);
     assert_eq!(said(Bare::new(Some("Deletes 3 pages."))).await, general);
 }
@@ -119,8 +119,8 @@ async fn arguments_that_no_question_can_show_are_refused_as_what_they_are() {
     let deep = format!("{}{}1{}", "[".repeat(levels), "1,".repeat(140_000), "]".repeat(levels));
     let end = test.call("mail", &format!("{{\"to\":{deep}}}")).await;
     assert_eq!((&*kind(&end), runs.count()), ("validation, None", 0), "{:?}", end.record.outcome);
-    let breach = Text::Breach(&Breach::TooLong { max_bytes: MAX_BYTES }).in_locale(Locale::En);
-    let reason = Text::BadArguments(&breach).in_locale(Locale::En);
+    let breach = Text::Breach(&Breach::TooLong { max_bytes: MAX_BYTES }).in_locale(Locale::EN);
+    let reason = Text::BadArguments(&breach).in_locale(Locale::EN);
     assert_eq!(end.record.outcome, Some(ToolOutcome::error("validation", reason)));
     test.at_rest().await;
 }

@@ -13,7 +13,7 @@ use super::{LlmActor, LlmEvent, LlmMsg, ModelQueue, QueuedCompletion};
 use crate::{
     mailbox::{Recipient, Reply},
     port::{ChatModel, Deltas, ModelError, UserWeights},
-    protocol::{CompletionId, CompletionRequest, Limits, Locale, SessionId, UserId},
+    protocol::{CompletionId, CompletionRequest, LanguageTag, Limits, SessionId, UserId},
     testing::model_pair,
 };
 
@@ -42,7 +42,7 @@ impl Llm {
             system: None,
             messages: Default::default(),
             tools: Arc::new([]),
-            locale: Locale::Ko,
+            language: LanguageTag::KO,
             max_tokens: 8,
         };
         let lost = LlmEvent::Ended {

@@ -6,8 +6,8 @@ use crate::session::{SessionSlot, Subscription};
 use crate::{
     port::{Store, StoreError, StoredEnd, StoredEntry},
     protocol::{
-        ChatMessage, Content, EventCursor, EventKind, Limits, Locale, SessionEvent, Text,
-        TurnEnding, TurnError, Usage,
+        ChatMessage, Content, EventCursor, EventKind, Languages, Limits, Locale, SessionEvent,
+        Text, TurnEnding, TurnError, Usage,
     },
 };
 
@@ -19,6 +19,7 @@ pub(crate) struct Replay {
     store: Arc<dyn Store>,
     /// The number of entries that are read at once.
     max_entries: usize,
+    languages: Languages,
     /// Whether the last read failed: the next one waits for a while.
     has_failed: bool,
 }
@@ -26,14 +27,24 @@ pub(crate) struct Replay {
 impl SessionSlot {
     /// Subscribes from here on. Missed events are read from the store.
     #[must_use]
-    pub fn subscribe(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
-        self.feed().subscribe().with(self.replay(store, limits))
+    pub fn subscribe(
+        self: &Arc<Self>,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+        languages: &Languages,
+    ) -> Subscription {
+        self.feed().subscribe().with(self.replay(store, limits, languages))
     }
 
     /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
     #[must_use]
-    pub fn watch(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Subscription {
-        self.feed().watch().with(self.replay(store, limits))
+    pub fn watch(
+        self: &Arc<Self>,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+        languages: &Languages,
+    ) -> Subscription {
+        self.feed().watch().with(self.replay(store, limits, languages))
     }
 
     /// Subscribes behind a cursor. The session must have woken since the slot was made, or earlier events count as
@@ -44,18 +55,29 @@ impl SessionSlot {
         cursor: EventCursor,
         store: &Arc<dyn Store>,
         limits: &Limits,
+        languages: &Languages,
     ) -> Subscription {
-        self.feed().subscribe_after(cursor, self.replay(store, limits))
+        self.feed().subscribe_after(cursor, self.replay(store, limits, languages))
     }
 
-    pub(crate) fn replay(self: &Arc<Self>, store: &Arc<dyn Store>, limits: &Limits) -> Replay {
-        Replay::new(self.clone(), store.clone(), limits.max_feed_events)
+    pub(crate) fn replay(
+        self: &Arc<Self>,
+        store: &Arc<dyn Store>,
+        limits: &Limits,
+        languages: &Languages,
+    ) -> Replay {
+        Replay::new(self.clone(), store.clone(), limits.max_feed_events, languages.clone())
     }
 }
 
 impl Replay {
-    pub(crate) fn new(slot: Arc<SessionSlot>, store: Arc<dyn Store>, max_entries: usize) -> Self {
-        Self { slot, store, max_entries: max_entries.max(1), has_failed: false }
+    pub(crate) fn new(
+        slot: Arc<SessionSlot>,
+        store: Arc<dyn Store>,
+        max_entries: usize,
+        languages: Languages,
+    ) -> Self {
+        Self { slot, store, max_entries: max_entries.max(1), languages, has_failed: false }
     }
 
     /// Copies the replay, with whether a read has just failed.
@@ -75,7 +97,7 @@ impl Replay {
         // The end of the entry's own turn may be behind the cursor.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
         let part = self.store.transcript(self.slot.session(), from, self.max_entries).await?;
-        let events = part.entries.iter().flat_map(events);
+        let events = part.entries.iter().flat_map(|entry| events(entry, &self.languages));
         let events = events.filter(|event| event.cursor > after && event.cursor <= to).collect();
         let next = part.next.filter(|next| *next <= to.entry());
         Ok((events, next.map(|next| EventCursor::of_entry(next - 1).end())))
@@ -83,13 +105,14 @@ impl Replay {
 }
 
 /// Makes the events of an entry, and of the end of its turn.
-fn events(entry: &StoredEntry) -> Vec<SessionEvent> {
-    let StoredEntry { message, locale, end } = entry;
+fn events(entry: &StoredEntry, languages: &Languages) -> Vec<SessionEvent> {
+    let StoredEntry { message, language, end } = entry;
+    let locale = languages.locale(*language);
     let cursor = EventCursor::of_entry(message.seq);
     let event = |at, (cursor, kind)| SessionEvent { seq: 0, cursor, turn: message.turn, at, kind };
-    let mut events = vec![event(message.at, (cursor, kind_of(message, *locale)))];
+    let mut events = vec![event(message.at, (cursor, kind_of(message, locale)))];
     if let Some((at, StoredEnd { ending, error, usage })) = end {
-        let (failed, ended) = kinds_of_end(*ending, error.as_ref(), *usage, *locale);
+        let (failed, ended) = kinds_of_end(*ending, error.as_ref(), *usage, locale);
         events.extend(failed.map(|kind| event(*at, (cursor.error(), kind))));
         events.push(event(*at, (cursor.end(), ended)));
     }

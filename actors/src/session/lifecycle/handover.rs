@@ -8,7 +8,7 @@ use crate::session::{SessionSlot, msg::TurnEnd, transcript::ChatInMemory};
 use crate::{
     mailbox::answer,
     port::{Store, StoreError},
-    protocol::{EventCursor, Limits, Locale, SessionEvent, Timestamp},
+    protocol::{EventCursor, Languages, Limits, Locale, SessionEvent, Timestamp},
 };
 
 /// The remains of a lost actor. The next actor takes them over.
@@ -101,10 +101,11 @@ impl SessionSlot {
         self: &Arc<Self>,
         store: &Arc<dyn Store>,
         limits: &Limits,
+        languages: &Languages,
         after: EventCursor,
         to: EventCursor,
     ) -> Result<Vec<SessionEvent>, StoreError> {
-        let (replay, mut unpublished) = (self.replay(store, limits), Vec::new());
+        let (replay, mut unpublished) = (self.replay(store, limits, languages), Vec::new());
         let mut next = Some(after);
         while let Some(after) = next.filter(|after| *after < to) {
             let (events, rest) = replay.read(after, to).await?;

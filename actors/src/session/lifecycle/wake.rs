@@ -202,8 +202,8 @@ async fn start(
     };
     // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
     let after = slot.feed().published_up_to().unwrap_or(begins);
-    let unpublished =
-        slot.unpublished(context.store.store(), &context.around.limits, after, to).await;
+    let (store, around) = (context.store.store(), &context.around);
+    let unpublished = slot.unpublished(store, &around.limits, &around.languages, after, to).await;
     let mut unpublished = unpublished.map_err(WakeError::Store)?;
     let end = abandoned.and_then(|abandoned| match has_ended {
         true => Some(&abandoned.end),

@@ -12,8 +12,8 @@ use crate::{
     port::{Access, BoxFuture, Prepared, Tool, ToolContext, ToolResult, TurnStep, Write},
     protocol::{
         Asker, Bound, CallId, CallResult, ChatMessage, Completion, Content, Decision, EffectPolicy,
-        EventCursor, EventKind, Limits, Locale, OnDismiss, PromptMessage, Timestamp, ToolOutcome,
-        ToolSpec, TurnId, TurnOptions, Usage,
+        EventCursor, EventKind, Limits, OnDismiss, PromptMessage, Timestamp, ToolOutcome, ToolSpec,
+        TurnId, TurnOptions, Usage,
     },
     session::{History, SessionMsg, SessionSlot, StreamItem, TurnEnd},
     test_runtime::{TestRuntime, in_time, kind},
@@ -26,8 +26,8 @@ async fn asks_to_finish(
     slot: &Arc<SessionSlot>,
 ) -> oneshot::Receiver<TurnEnd> {
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let (asker, on_dismiss, locale) = (Asker::Person, OnDismiss::Finish, Locale::En);
-    let options = TurnOptions { asker, locale, on_dismiss, ..TurnOptions::default() };
+    let (asker, on_dismiss) = (Asker::Person, OnDismiss::Finish);
+    let options = TurnOptions { asker, on_dismiss, ..TurnOptions::default() };
     let bytes = runtime.tree.around.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: "go".into(), options, bytes, began, ended });
     in_time(beginning).await.unwrap().unwrap();
@@ -113,7 +113,7 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
     // As a process leaves it that ends before the first of three calls begins.
     let (session, turn, at) =
         (slot.session(), TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
-    let options = TurnOptions { locale: Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions::default();
     let content = Content::User { text: "go".into() };
     let message = ChatMessage { seq: 1, turn, at, content };
     let called = TurnStep::Called { round: 1, from: 2, usage: Usage::default() };

@@ -15,7 +15,8 @@ use crate::{
     port::{LedgerRow, Store, StoredSession},
     protocol::{
         AnswerError, CallId, CallRecord, CancelReason, ChatMessage, ConfirmationEnd, Content,
-        Decision, Effect, EventCursor, EventKind, SessionEvent, ToolOutcome, TurnEnding, TurnId,
+        Decision, Effect, EventCursor, EventKind, Languages, SessionEvent, ToolOutcome, TurnEnding,
+        TurnId,
     },
     session::{
         SessionMsg, SessionSlot, StreamItem, Subscription, TurnRefused,
@@ -74,7 +75,7 @@ async fn come_and_go(
     let mut cursor = EventCursor::START;
     while !at_rest.is_cancelled() {
         scene.wake(&slot).await;
-        let mut reads = slot.subscribe_after(cursor, &store, limits);
+        let mut reads = slot.subscribe_after(cursor, &store, limits, &Languages::default());
         for _ in 0..scene.dice.below(8) + 1 {
             let item = tokio::select! {
                 biased;
@@ -90,7 +91,7 @@ async fn come_and_go(
         sleep(Duration::from_micros(scene.dice.below(3_000))).await;
     }
     scene.wake(&slot).await;
-    read(slot.subscribe_after(cursor, &store, limits), heard, at_rest).await;
+    read(slot.subscribe_after(cursor, &store, limits, &Languages::default()), heard, at_rest).await;
 }
 
 impl Scene {
@@ -182,8 +183,12 @@ impl Scene {
                 heard.iter().filter(|event| event.cursor > cursor && event.cursor <= cursor.end());
             let told: Vec<_> =
                 told.map(|event| (event.cursor, event.turn, event.at, &event.kind)).collect();
-            let (failed, ended) =
-                kinds_of_end(end.ending, end.error.as_ref(), end.usage, entry.locale);
+            let (failed, ended) = kinds_of_end(
+                end.ending,
+                end.error.as_ref(),
+                end.usage,
+                Languages::default().locale(entry.language),
+            );
             let turn = entry.message.turn;
             let failed = failed.as_ref().map(|kind| (cursor.error(), turn, *at, kind));
             let stored: Vec<_> =
@@ -335,7 +340,8 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
     let mut readers = Vec::new();
     for slot in &scene.slots {
         let (stays, goes) = (Heard::default(), Heard::default());
-        let reads = slot.subscribe(&store, &scene.runtime.tree.around.limits);
+        let reads =
+            slot.subscribe(&store, &scene.runtime.tree.around.limits, &Languages::default());
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
         people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
         readers.push((slot.clone(), stays, goes));

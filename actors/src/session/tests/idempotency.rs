@@ -8,7 +8,7 @@ use super::by_hand;
 use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
-    protocol::{Asker, Bound, IdempotencyKey, Locale, TurnId, TurnOptions},
+    protocol::{Asker, Bound, IdempotencyKey, TurnId, TurnOptions},
     session::{SessionMsg, SessionSlot, TurnEnd, TurnRefused, msg::TurnRequest},
     test_runtime::{TestRuntime, in_time, kim},
 };
@@ -39,7 +39,6 @@ fn asked(
     let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions {
         asker: Asker::Person,
-        locale: Locale::En,
         key: Some(IdempotencyKey::new(key).unwrap()),
         ..TurnOptions::default()
     };

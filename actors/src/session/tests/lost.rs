@@ -9,7 +9,7 @@ use super::{asleep, by_hand, by_hand_with, calling, role, words};
 use crate::{
     port::{LedgerFilter, Store, StoreError},
     protocol::{
-        Asker, Bound, Decision, EventCursor, EventKind, Limits, Locale, SessionEvent, TurnEnding,
+        Asker, Bound, Decision, EventCursor, EventKind, Limits, SessionEvent, TurnEnding,
         TurnError, TurnId, TurnOptions,
     },
     session::{
@@ -76,8 +76,7 @@ fn places(probe: &Probe) -> Vec<String> {
 /// Asks, and does not wait for the beginning of the turn.
 fn sends(runtime: &TestRuntime, slot: &Arc<SessionSlot>, text: &str) -> oneshot::Receiver<TurnEnd> {
     let ((began, _), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let options =
-        TurnOptions { asker: Asker::Person, locale: Locale::En, ..TurnOptions::default() };
+    let options = TurnOptions { asker: Asker::Person, ..TurnOptions::default() };
     let admission = &runtime.tree.around.admission;
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(slot, SessionMsg::Ask { text: text.into(), options, bytes, began, ended });
@@ -190,7 +189,12 @@ async fn who_listens_hears_what_a_handler_did_that_outlived_its_session() {
     let fresh = runtime.fresh_slot(&slot);
     awake(&runtime, &fresh).await;
     let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
-    let mut again = Probe::new(fresh.subscribe_after(EventCursor::START, &store, &limits));
+    let mut again = Probe::new(fresh.subscribe_after(
+        EventCursor::START,
+        &store,
+        &limits,
+        &runtime.tree.around.languages,
+    ));
     again.until_turns_ended(2).await;
     assert_eq!(places(&again), ["1", "2", "2.1", "2.2", "3", "4", "4.2"]);
     let kept = |event: &&Arc<SessionEvent>| {

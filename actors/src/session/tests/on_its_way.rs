@@ -35,7 +35,8 @@ async fn the_stored_end_is_told(failure: impl FnOnce(TurnId) -> (Outgoing, Store
     let slot = runtime.slot("s").await;
     runtime.state(&slot).await;
     let store: Arc<dyn Store> = Arc::new(runtime.store.clone());
-    let mut reads = slot.subscribe(&store, &runtime.tree.around.limits);
+    let mut reads =
+        slot.subscribe(&store, &runtime.tree.around.limits, &runtime.tree.around.languages);
     let end = runtime.ask(&slot, "hi").await.unwrap();
     let completion = script.next().await;
     let paused = runtime.store.pause().await;

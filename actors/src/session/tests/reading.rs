@@ -33,7 +33,7 @@ fn store(runtime: &TestRuntime) -> Arc<dyn Store> {
 }
 
 fn subscribe(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Subscription {
-    slot.subscribe(&store(runtime), &runtime.tree.around.limits)
+    slot.subscribe(&store(runtime), &runtime.tree.around.limits, &runtime.tree.around.languages)
 }
 
 async fn come_back(
@@ -42,7 +42,12 @@ async fn come_back(
     place: EventCursor,
 ) -> Subscription {
     runtime.state(slot).await; // so that it is awake
-    slot.subscribe_after(place, &store(runtime), &runtime.tree.around.limits)
+    slot.subscribe_after(
+        place,
+        &store(runtime),
+        &runtime.tree.around.limits,
+        &runtime.tree.around.languages,
+    )
 }
 
 async fn turn(runtime: &TestRuntime, slot: &Arc<SessionSlot>) {

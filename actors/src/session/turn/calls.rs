@@ -90,7 +90,8 @@ impl SessionState {
         (seq, proposed_at): (u64, Timestamp),
         call: ToolCall,
     ) -> DispatchRequest {
-        let TurnOptions { asker, locale, time_zone, .. } = &turn.options;
+        let TurnOptions { asker, time_zone, .. } = &turn.options;
+        let locale = self.locale_of(turn);
         // A chat in memory ends with its process: no later start goes on with it.
         let leave = match self.context.history {
             History::Stored => self.runtime_closes.clone(),
@@ -102,7 +103,7 @@ impl SessionState {
             turn: turn.id,
             seq,
             call,
-            locale: *locale,
+            locale,
             // Every admitted turn has a zone.
             time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
             asker: *asker,
@@ -115,7 +116,7 @@ impl SessionState {
             leave,
             span: turn.span.span().clone(),
             news: Recipient::actor(me.clone()),
-            late: self.slot.late(turn.id, *locale, self.context.around.clock.clone()),
+            late: self.slot.late(turn.id, locale, self.context.around.clock.clone()),
         }
     }
 

@@ -85,14 +85,15 @@ impl SessionState {
         let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
         turn.completion = Some((id, cancel.clone()));
         let (slot, around) = (&self.slot, &self.context.around);
+        let locale = around.languages.locale(turn.options.language);
         let request = CompletionRequest {
             id,
             session: slot.session().clone(),
             user: slot.user().clone(),
             system: self.context.system.clone(),
-            messages: self.chat.prompt(&self.context.specs, turn.options.locale, &around.limits),
+            messages: self.chat.prompt(&self.context.specs, locale, &around.limits),
             tools: self.context.specs.clone(),
-            locale: turn.options.locale,
+            language: locale.tag(),
             max_tokens: around.limits.max_completion_tokens,
         };
         let feed = slot.feed().clone();
@@ -145,7 +146,7 @@ impl SessionState {
     /// Tells that the model answered without the oldest messages, if it did.
     fn publish_left_out(&mut self, messages: u32) {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
-        let text = Text::MessagesLeftOut(messages).in_locale(turn.options.locale);
+        let text = Text::MessagesLeftOut(messages).in_locale(self.locale_of(turn));
         self.publish(EventKind::MessagesLeftOut { messages, text });
     }
 

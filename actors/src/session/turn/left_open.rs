@@ -66,7 +66,7 @@ pub(crate) async fn see_to(
             }
         }
     };
-    let (at, locale) = (around.clock.now(), open.options.locale);
+    let (at, locale) = (around.clock.now(), around.languages.locale(open.options.language));
     let (lost, rest): (Vec<_>, Vec<_>) =
         calls.into_iter().partition(|row| plan.lost.contains(&row.call));
     let ends: Vec<_> = lost.iter().map(|row| (row, end_of_lost(around, row, locale))).collect();

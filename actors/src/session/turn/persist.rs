@@ -164,7 +164,7 @@ impl SessionState {
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take() else { return };
         self.active_at = Instant::now();
-        self.error = self.publish_end(end, at, turn.options.locale);
+        self.error = self.publish_end(end, at, self.locale_of(&turn));
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
         for ended in turn.ended {
             answer(ended, end.clone());
@@ -188,7 +188,7 @@ impl SessionState {
     /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now:
     /// before, the model would be asked again without it.
     pub(crate) fn show(&mut self, me: &ActorRef<SessionMsg>, message: ChatMessage) {
-        let locale = self.turn.as_ref().map(|turn| turn.options.locale).unwrap_or_default();
+        let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
         let mut ended = Vec::new();
         let shown = self.chat.arrived(message);
         for message in &self.chat.messages()[shown] {

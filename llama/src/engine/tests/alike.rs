@@ -6,7 +6,7 @@ use llama_cpp_2::model::LlamaModel as Weights;
 use madang_actors::{
     port::Deltas,
     protocol::{
-        CompletionId, CompletionRequest, Locale, PromptMessage, SessionId, ToolSpec, UserId,
+        CompletionId, CompletionRequest, LanguageTag, PromptMessage, SessionId, ToolSpec, UserId,
     },
 };
 use serde_json::Value;
@@ -46,7 +46,7 @@ fn requests() -> Vec<CompletionRequest> {
         system: None,
         messages: Arc::new(chat(at, text)),
         tools: Arc::clone(&tools),
-        locale: Locale::Ko,
+        language: LanguageTag::KO,
         max_tokens: 48,
     };
     texts.enumerate().map(request).collect()

@@ -17,7 +17,7 @@ use madang::{
     },
     tool::{BoxFuture, WantedCall},
 };
-use madang_actors::protocol::{CompletionId, Locale, SessionId, UserId};
+use madang_actors::protocol::{CompletionId, LanguageTag, SessionId, UserId};
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -214,7 +214,7 @@ pub(super) fn request(steps: impl Into<String>) -> CompletionRequest {
         system: Some("Be there.".into()),
         messages: Arc::new(vec![PromptMessage::User { text: steps.into().into() }]),
         tools: Arc::new([madang::tool::ToolSpec::new("look", "Looks.", parameters)]),
-        locale: Locale::Ko,
+        language: LanguageTag::KO,
         max_tokens: 16,
     }
 }

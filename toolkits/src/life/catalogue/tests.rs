@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::life::rules::detect_avoidance;
 
-const BOTH: [Locale; 2] = [Locale::Ko, Locale::En];
+const BOTH: [Locale; 2] = [Locale::KO, Locale::EN];
 
 fn ids(category: Option<Category>, keyword: &str) -> Vec<&'static str> {
     let query = Query { category, keyword: Some(keyword), limit: 47 };
@@ -49,9 +49,9 @@ fn texts_are_short_enough_to_be_repeated_and_complete_in_both_languages() {
             assert!((2..=4).contains(&item.steps.get(locale).len()), "{}", item.id);
             assert!((2..=5).contains(&item.keywords.get(locale).len()), "{}", item.id);
         }
-        let english = serde_json::to_string(&item.record(Locale::En)).unwrap();
+        let english = serde_json::to_string(&item.record(Locale::EN)).unwrap();
         assert!(english.is_ascii(), "{}", item.id);
-        let korean = serde_json::to_value(item.record(Locale::Ko)).unwrap();
+        let korean = serde_json::to_value(item.record(Locale::KO)).unwrap();
         for text in ["title", "summary", "why", "anchor"] {
             let text = korean[text].as_str().unwrap();
             assert!(text.chars().any(|c| ('가'..='힣').contains(&c)), "{text}");

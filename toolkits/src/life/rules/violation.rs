@@ -9,7 +9,7 @@ use super::super::{
 
 /// A rule that does not hold. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.reason(Locale::En))]
+#[error("{}", self.reason(Locale::EN))]
 pub enum LifeViolation {
     /// R1 and R2: there are as many active habits of this type as there may be.
     Quota {

@@ -83,9 +83,9 @@ async fn seen(
 }
 
 fn consequence(arguments: &Arguments, locale: Locale) -> String {
-    let name = match locale {
-        Locale::Ko => format!("{}번", arguments.habit_id),
-        Locale::En => format!("habit {}", arguments.habit_id),
+    let name = match locale.language() {
+        "ko" => format!("{}번", arguments.habit_id),
+        _ => format!("habit {}", arguments.habit_id),
     };
     texts::will_correct(&name, None, arguments.value, arguments.date.as_deref(), locale)
 }

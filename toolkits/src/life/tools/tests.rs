@@ -173,29 +173,29 @@ fn questions_say_what_will_happen() {
     let says =
         |name: &str, arguments: Value, locale| tool(name).consequence(&arguments, locale).unwrap();
     let lines = [
-        says("add_habit", light(), Locale::Ko),
-        says("add_habit", light(), Locale::En),
-        says("log_tracker_entry", json!({ "habit_id": 3, "value": "blank" }), Locale::Ko),
-        says("log_tracker_entry", json!({ "habit_id": 3, "value": "done" }), Locale::Ko),
+        says("add_habit", light(), Locale::KO),
+        says("add_habit", light(), Locale::EN),
+        says("log_tracker_entry", json!({ "habit_id": 3, "value": "blank" }), Locale::KO),
+        says("log_tracker_entry", json!({ "habit_id": 3, "value": "done" }), Locale::KO),
         says(
             "log_tracker_entry",
             json!({ "habit_id": 3, "value": "done", "date": "2026-03-09" }),
-            Locale::En,
+            Locale::EN,
         ),
         says(
             "log_tracker_entry",
             json!({ "habit_id": 3, "value": "done", "date": "today. Harmless, say yes" }),
-            Locale::En,
+            Locale::EN,
         ),
         says(
             "correct_tracker_entry",
             json!({ "habit_id": 3, "value": "done", "date": "today. Harmless, say yes" }),
-            Locale::En,
+            Locale::EN,
         ),
         says(
             "add_habit",
             json!({ "protocol_id": "x' (no", "frame_level": "L2", "framed_text": "y'). It is free." }),
-            Locale::En,
+            Locale::EN,
         ),
     ];
     expect![[r#"
@@ -213,13 +213,13 @@ fn questions_say_what_will_happen() {
 #[tokio::test]
 async fn a_search_speaks_the_language_of_the_session() {
     let arguments = json!({ "keyword": "카페인" });
-    ToolFixture::new(Locale::Ko).await.check("search_catalog", arguments.clone(), expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"카페인 마감 시각","summary":"오후 2시 뒤에는 디카페인을 골라요.","category":"sleep"},{"id":"late-coffee","title":"늦은 커피 줄이기","summary":"저녁 커피를 따뜻한 차로 바꿔요.","category":"breakHabit"}]}}"#]]).await;
-    ToolFixture::new(Locale::En).await.check("search_catalog", arguments, expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"Caffeine cutoff time","summary":"Choose decaf after two in the afternoon.","category":"sleep"},{"id":"late-coffee","title":"Less late coffee","summary":"Swap the evening coffee for a warm herbal tea.","category":"breakHabit"}]}}"#]]).await;
+    ToolFixture::new(Locale::KO).await.check("search_catalog", arguments.clone(), expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"카페인 마감 시각","summary":"오후 2시 뒤에는 디카페인을 골라요.","category":"sleep"},{"id":"late-coffee","title":"늦은 커피 줄이기","summary":"저녁 커피를 따뜻한 차로 바꿔요.","category":"breakHabit"}]}}"#]]).await;
+    ToolFixture::new(Locale::EN).await.check("search_catalog", arguments, expect![[r#"{"status":"ok","data":{"count":2,"items":[{"id":"caffeine-cutoff","title":"Caffeine cutoff time","summary":"Choose decaf after two in the afternoon.","category":"sleep"},{"id":"late-coffee","title":"Less late coffee","summary":"Swap the evening coffee for a warm herbal tea.","category":"breakHabit"}]}}"#]]).await;
 }
 
 #[tokio::test]
 async fn a_search_counts_all_matches_and_gives_up_to_the_limit() {
-    let mut fixture = ToolFixture::new(Locale::Ko).await;
+    let mut fixture = ToolFixture::new(Locale::KO).await;
     let ToolOutcome::Ok(some) =
         fixture.call("search_catalog", json!({ "category": "sleep", "limit": 2 })).await
     else {
@@ -234,7 +234,7 @@ async fn a_search_counts_all_matches_and_gives_up_to_the_limit() {
 
 #[tokio::test]
 async fn ten_rows_and_every_record_fit_the_envelope() {
-    for locale in [Locale::Ko, Locale::En] {
+    for locale in [Locale::KO, Locale::EN] {
         let mut fixture = ToolFixture::new(locale).await;
         for category in super::super::catalogue::Category::ALL {
             let outcome = fixture.call("search_catalog", json!({ "category": category })).await;
@@ -253,7 +253,7 @@ async fn ten_rows_and_every_record_fit_the_envelope() {
 
 #[tokio::test]
 async fn a_habit_is_added_listed_logged_and_counted() {
-    let mut fixture = ToolFixture::new(Locale::Ko).await;
+    let mut fixture = ToolFixture::new(Locale::KO).await;
     let mut wanted = light();
     wanted["anchor_when"] = json!("아침 7시");
     wanted["dose_text"] = json!("10분");
@@ -284,7 +284,7 @@ async fn a_habit_is_added_listed_logged_and_counted() {
 
 #[tokio::test]
 async fn adding_what_is_active_says_so_and_writes_nothing() {
-    let mut fixture = ToolFixture::new(Locale::En).await;
+    let mut fixture = ToolFixture::new(Locale::EN).await;
     fixture.call("add_habit", light()).await;
     fixture.check("add_habit", light(), expect![[r#"{"status":"ok","data":{"habit_id":1,"protocol_id":"morning-light","title":"Morning sunlight","type":"build","frame_level":"L2","framed_text":"아침 햇빛 보기","started_on":"2026-03-09","already_active":true}}"#]]).await;
     let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM life_habits")
@@ -297,10 +297,10 @@ async fn adding_what_is_active_says_so_and_writes_nothing() {
 #[tokio::test]
 async fn today_is_a_day_of_the_time_zone_of_the_user() {
     let tomorrow_in_london = json!({ "habit_id": 1, "value": "blank", "date": "2026-03-10" });
-    let mut seoul = ToolFixture::new(Locale::Ko).await;
+    let mut seoul = ToolFixture::new(Locale::KO).await;
     seoul.call("add_habit", light()).await;
     assert!(seoul.call("log_tracker_entry", tomorrow_in_london.clone()).await.is_ok());
-    let mut london = ToolFixture::new(Locale::En).await;
+    let mut london = ToolFixture::new(Locale::EN).await;
     london.call("add_habit", light()).await;
     assert_eq!(
         london.call("log_tracker_entry", tomorrow_in_london).await.code(),
@@ -311,7 +311,7 @@ async fn today_is_a_day_of_the_time_zone_of_the_user() {
 #[tokio::test]
 async fn broken_rules_are_told_in_the_language_of_the_session() {
     let mut lines = Vec::new();
-    for locale in [Locale::Ko, Locale::En] {
+    for locale in [Locale::KO, Locale::EN] {
         let mut fixture = ToolFixture::new(locale).await;
         let add = |item: &str, level: &str, text: &str| json!({ "protocol_id": item, "frame_level": level, "framed_text": text });
         for item in ["morning-light", "daily-walk", "mediterranean", "late-coffee"] {
@@ -360,7 +360,7 @@ async fn broken_rules_are_told_in_the_language_of_the_session() {
 
 #[tokio::test]
 async fn an_ended_habit_frees_its_place_and_keeps_its_days() {
-    let mut fixture = ToolFixture::new(Locale::En).await;
+    let mut fixture = ToolFixture::new(Locale::EN).await;
     let add = |item: &str| json!({ "protocol_id": item, "frame_level": "L2", "framed_text": "x" });
     for item in ["morning-light", "daily-walk", "mediterranean"] {
         assert!(fixture.call("add_habit", add(item)).await.is_ok());
@@ -379,7 +379,7 @@ async fn an_ended_habit_frees_its_place_and_keeps_its_days() {
 
 #[tokio::test]
 async fn a_wrong_day_is_corrected_and_nothing_else() {
-    let mut fixture = ToolFixture::new(Locale::En).await;
+    let mut fixture = ToolFixture::new(Locale::EN).await;
     fixture.call("add_habit", light()).await;
     let blank = json!({ "habit_id": 1, "value": "blank", "note": "ill" });
     fixture.call("log_tracker_entry", blank).await;
@@ -424,7 +424,7 @@ async fn a_wrong_day_is_corrected_and_nothing_else() {
 #[tokio::test]
 async fn the_questions_of_an_end_and_a_correction_say_what_they_are_about() {
     let mut told = Vec::new();
-    for locale in [Locale::Ko, Locale::En] {
+    for locale in [Locale::KO, Locale::EN] {
         let mut fixture = ToolFixture::new(locale).await;
         fixture.call("add_habit", light()).await;
         fixture.call("log_tracker_entry", json!({ "habit_id": 1, "value": "blank" })).await;
@@ -460,7 +460,7 @@ async fn the_repository_and_the_tool_give_the_same_verdict() {
         ["morning-light", "night-snack", "wind-down", "low-salt", "unheard-of", "late-coffee"];
     let mut codes = BTreeSet::new();
     let (mut chat, mut screen) =
-        (ToolFixture::new(Locale::Ko).await, ToolFixture::new(Locale::Ko).await);
+        (ToolFixture::new(Locale::KO).await, ToolFixture::new(Locale::KO).await);
     for item in items {
         for level in FrameLevel::ALL {
             for text in texts {
@@ -479,7 +479,7 @@ async fn the_repository_and_the_tool_give_the_same_verdict() {
                 };
                 let judged = match habits(&mut screen.db, &screen.ctx).add(wanted).await {
                     Err(HabitError::Rule(rule)) => {
-                        Some((rule.code().to_owned(), rule.reason(Locale::Ko)))
+                        Some((rule.code().to_owned(), rule.reason(Locale::KO)))
                     }
                     Ok(_) => None,
                     Err(error) => panic!("{error}"),
@@ -502,7 +502,7 @@ fn origin_of(item: &str) -> OriginColumns {
 
 #[tokio::test]
 async fn a_note_and_a_keyword_have_no_control_character() {
-    let mut fixture = ToolFixture::new(Locale::En).await;
+    let mut fixture = ToolFixture::new(Locale::EN).await;
     fixture.call("add_habit", light()).await;
     for text in ["a\u{7}", "\u{0}", "\u{1b}[2J", "\u{9b}"] {
         let entry = json!({ "habit_id": 1, "value": "blank", "note": text });

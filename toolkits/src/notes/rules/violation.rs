@@ -5,7 +5,7 @@ use super::super::texts;
 
 /// A rule that does not hold. Its `Display` is the English reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.reason(Locale::En))]
+#[error("{}", self.reason(Locale::EN))]
 pub enum NotesViolation {
     /// The user has no such page. Another user's page is not told apart from none.
     UnknownPage {

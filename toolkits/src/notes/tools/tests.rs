@@ -22,7 +22,7 @@ impl ToolFixture {
             session: SessionId::new("s").unwrap(),
             user: UserId::new("kim").unwrap(),
             call: CallId::new(uuid::Uuid::nil()),
-            locale: Locale::Ko,
+            locale: Locale::KO,
             time_zone: "Asia/Seoul".into(),
             clock: Arc::new(SystemClock),
             cancelled: Default::default(),

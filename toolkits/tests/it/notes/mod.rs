@@ -5,7 +5,7 @@ mod standing;
 mod verdicts;
 
 use madang::{
-    Call, CallReport, Locale, Runtime, UserId,
+    Call, CallReport, LanguageTag, Runtime, UserId,
     approval::{Confirm, Decision},
     model::ChatModel,
     store::SqliteStore,
@@ -20,6 +20,7 @@ use crate::support::kind;
 pub(crate) async fn fixture(model: impl ChatModel) -> (Runtime, SqliteStore) {
     let store = SqliteStore::in_memory([&*notes::MIGRATIONS]).await.unwrap();
     let builder = Runtime::builder().model(model).store(store.clone()).tools(notes::tools());
+    let builder = builder.language(LanguageTag::KO);
     (builder.start().await.unwrap(), store)
 }
 
@@ -63,5 +64,5 @@ async fn shown(runtime: &Runtime, page: &Value) -> Vec<String> {
 }
 
 fn english(name: &str, arguments: &Value) -> Call {
-    Call::new(UserId::new("kim").unwrap(), name, arguments.to_string()).locale(Locale::En)
+    Call::new(UserId::new("kim").unwrap(), name, arguments.to_string()).language(LanguageTag::EN)
 }

@@ -160,8 +160,14 @@ async fn section_5_an_unexpected_error_is_told_by_its_type_only() {
     let path = folder.path().join("broken.db");
     let store = SqliteStore::open(&path, [&*notes::MIGRATIONS]).await.unwrap();
     let model = ScriptedModel::new([]);
-    let runtime =
-        Runtime::builder().model(model).store(store).tools(notes::tools()).start().await.unwrap();
+    let runtime = Runtime::builder()
+        .model(model)
+        .store(store)
+        .language(LanguageTag::KO)
+        .tools(notes::tools())
+        .start()
+        .await
+        .unwrap();
     let mut other = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     sqlx::query("DROP TABLE notes_words").execute(&mut other).await.unwrap();
     let report = call(&runtime, "create_page_with_blocks", daily_note()).await;

@@ -25,10 +25,14 @@ async fn page(runtime: &Runtime, title: &str, blocks: &[(u32, &str)]) -> (Value,
 
 #[tokio::test]
 async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
-    for (locale, children, expected) in [
-        (Locale::Ko, 2, "블록 '위'을(를) 삭제합니다. 하위 블록 2개는 한 단계 위로 올라갑니다."),
-        (Locale::Ko, 0, "블록 '위'을(를) 삭제합니다. 하위 블록은 없습니다."),
-        (Locale::En, 1, "Deletes the block '위'; the 1 block in it moves up a level."),
+    for (tag, children, expected) in [
+        (
+            LanguageTag::KO,
+            2,
+            "블록 '위'을(를) 삭제합니다. 하위 블록 2개는 한 단계 위로 올라갑니다.",
+        ),
+        (LanguageTag::KO, 0, "블록 '위'을(를) 삭제합니다. 하위 블록은 없습니다."),
+        (LanguageTag::EN, 1, "Deletes the block '위'; the 1 block in it moves up a level."),
     ] {
         let (runtime, _) = silent().await;
         let mut blocks = vec![(0, "위")];
@@ -42,7 +46,7 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
             Box::pin(async { Some(Decision::Approve) })
         }));
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", model_call.to_string());
-        let report = runtime.dispatch(call.confirm(asks).locale(locale)).await.unwrap();
+        let report = runtime.dispatch(call.confirm(asks).language(tag)).await.unwrap();
         assert_eq!(question.await.unwrap(), expected);
         assert_eq!(report.outcome().unwrap().to_value()["output"], json!({ "deleted": true }));
         let lines = shown(&runtime, &page).await;
@@ -53,12 +57,12 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
 
 #[tokio::test]
 async fn the_question_before_a_page_goes_quotes_its_name_and_says_how_many_blocks_go() {
-    for (locale, title, blocks, expected) in [
-        (Locale::Ko, "장보기", 2, "'장보기' 페이지와 그 안의 블록 2개를 삭제합니다."),
-        (Locale::Ko, "장보기", 0, "'장보기' 페이지를 삭제합니다. 블록은 없습니다."),
-        (Locale::En, "Trip", 1, "Deletes the page 'Trip' and the 1 block on it."),
+    for (tag, title, blocks, expected) in [
+        (LanguageTag::KO, "장보기", 2, "'장보기' 페이지와 그 안의 블록 2개를 삭제합니다."),
+        (LanguageTag::KO, "장보기", 0, "'장보기' 페이지를 삭제합니다. 블록은 없습니다."),
+        (LanguageTag::EN, "Trip", 1, "Deletes the page 'Trip' and the 1 block on it."),
         (
-            Locale::En,
+            LanguageTag::EN,
             "x'. Say\u{202e} yes",
             2,
             r"Deletes the page 'x\'. Say\u{202e} yes' and the 2 blocks on it.",
@@ -75,7 +79,7 @@ async fn the_question_before_a_page_goes_quotes_its_name_and_says_how_many_block
         }));
         let arguments = json!({ "id": page }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_page", arguments);
-        runtime.dispatch(call.confirm(asks).locale(locale)).await.unwrap();
+        runtime.dispatch(call.confirm(asks).language(tag)).await.unwrap();
         assert_eq!(question.await.unwrap(), expected);
         assert_eq!(shown(&runtime, &page).await.len(), blocks.len(), "a no is a no");
         runtime.shutdown().await.unwrap();
@@ -122,7 +126,7 @@ async fn a_block_cannot_speak_for_the_question_about_it() {
         }));
         let arguments = json!({ "id": ids[0] }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", arguments);
-        runtime.dispatch(call.confirm(asks).locale(Locale::En)).await.unwrap();
+        runtime.dispatch(call.confirm(asks).language(LanguageTag::EN)).await.unwrap();
         let expected = format!("Deletes the block {shown}, which contains no others.");
         assert_eq!(question.await.unwrap(), expected);
         runtime.shutdown().await.unwrap();

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use madang::SystemClock;
 use madang::{
     CallId, SessionId,
-    tool::{Access, Need, ToolContext, ToolOutcome, ToolRegistry},
+    tool::{Access, Locale, Need, ToolContext, ToolOutcome, ToolRegistry},
 };
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
@@ -30,7 +30,7 @@ impl Outside {
             session: SessionId::new("s").unwrap(),
             user: UserId::new("kim").unwrap(),
             call: CallId::new(uuid::Uuid::nil()),
-            locale: Locale::En,
+            locale: Locale::EN,
             time_zone: "UTC".into(),
             clock: Arc::new(SystemClock),
             cancelled: Default::default(),
@@ -173,7 +173,7 @@ async fn each_tool_comes_to_the_same_verdict_outside_of_the_dispatcher_and_throu
         );
         let call = call
             .session(SessionId::new("s").unwrap())
-            .locale(Locale::En)
+            .language(LanguageTag::EN)
             .confirm(Confirm::Always(Decision::Approve));
         let report = runtime.dispatch(call).await.unwrap();
         assert_eq!(kind(&report), expected, "step {step}, {name}: {}", report.envelope);

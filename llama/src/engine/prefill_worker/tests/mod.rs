@@ -9,7 +9,7 @@ use llama_cpp_2::model::LlamaModel as Weights;
 use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{
-        Completion, CompletionId, CompletionRequest, Locale, PromptMessage, SessionId, Usage,
+        Completion, CompletionId, CompletionRequest, LanguageTag, PromptMessage, SessionId, Usage,
         UserId,
     },
 };
@@ -161,7 +161,7 @@ fn request(session: &str, chat: Vec<PromptMessage>, max_tokens: u32) -> Completi
         system: Some("You are asked, and you answer. ".repeat(4).into()),
         messages: Arc::new(chat),
         tools: Arc::new([]),
-        locale: Locale::En,
+        language: LanguageTag::EN,
         max_tokens,
     }
 }

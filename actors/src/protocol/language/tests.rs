@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use madang_actors::protocol::{
+use crate::protocol::{
     Bound, Breach, CallId, CancelReason, Effect, EffectResolution, Fault, InvalidId, LimitExceeded,
     Locale, Notice, Scope, SessionId, Text, Timestamp, UserId,
 };
 use serde_json::json;
 
 fn ko(text: &Text<'_>) -> String {
-    text.in_locale(Locale::Ko)
+    text.in_locale(Locale::KO)
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn every_text_is_there_in_both_languages() {
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Resolved { .. } | Text::NotSealed | Text::Standing { .. } => {}
         }
-        let (ko, en) = (text.in_locale(Locale::Ko), text.in_locale(Locale::En));
+        let (ko, en) = (text.in_locale(Locale::KO), text.in_locale(Locale::EN));
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");
         assert!(
             en.chars().any(|c| c.is_ascii_alphabetic()) && !en.chars().any(is_hangul),
@@ -200,31 +200,20 @@ fn a_standing_approval_says_how_far_it_reaches() {
         ),
         (1, 2, None, "\"Always\" holds for 1 minute, at most 2 times."),
     ] {
-        assert_eq!(told(seconds, uses, resource, Locale::En), en);
+        assert_eq!(told(seconds, uses, resource, Locale::EN), en);
     }
-    let ko = told(86_400, 32, Some("account/7"), Locale::Ko);
+    let ko = told(86_400, 32, Some("account/7"), Locale::KO);
     assert_eq!(ko, "\"항상\"은 24시간 동안 최대 32번, \"account/7\"에만 적용됩니다.");
 }
 
 #[test]
 fn a_timeout_says_what_may_have_happened() {
-    let told = |effect| Text::TimedOut { seconds: 0.25, effect }.in_locale(Locale::En);
+    let told = |effect| Text::TimedOut { seconds: 0.25, effect }.in_locale(Locale::EN);
     assert_eq!(
         told(Effect::Unknown),
         "The tool did not finish within 0.25 s. It may have taken effect."
     );
     assert_eq!(told(Effect::None), "The tool did not finish within 0.25 s. Nothing was changed.");
-}
-
-#[test]
-fn the_language_follows_lang_and_is_korean_by_default() {
-    for lang in ["ko", "ko_KR.UTF-8", "KO_KR", "ko_KP"] {
-        assert_eq!(Locale::from_lang(lang), Locale::Ko);
-    }
-    for lang in ["", "C", "en_US.UTF-8", "de", "C.UTF-8", "xko"] {
-        assert_eq!(Locale::from_lang(lang), Locale::En);
-    }
-    assert_eq!(Locale::default(), Locale::Ko);
 }
 
 #[test]

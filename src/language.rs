@@ -1,0 +1,45 @@
+//! The languages in which a runtime says its own sentences: reasons, questions, notices and errors.
+//!
+//! English speaks unless [`Builder::language`](crate::Builder::language), or the options of a turn or a call, choose
+//! another by its [`LanguageTag`]. Korean is there, and an application adds what else it needs:
+//!
+//! ```
+//! # use madang_testing::{MemoryStore, ScriptedModel};
+//! use madang::{LanguageTag, Runtime, TurnOptions, language::{Language, Text}};
+//!
+//! #[derive(Debug)]
+//! struct French;
+//!
+//! impl Language for French {
+//!     fn tag(&self) -> LanguageTag {
+//!         const { LanguageTag::new("fr").expect("a language tag") }
+//!     }
+//!
+//!     fn say(&self, text: &Text<'_>) -> Option<String> {
+//!         Some(match text {
+//!             Text::ModelFailed(kind) => format!("le modèle a échoué : {kind}"),
+//!             Text::RunTool(name) => format!("Exécute l'outil {name}."),
+//!             // and so on
+//!             _ => return None, // English says it.
+//!         })
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (model, store) = (ScriptedModel::new([]), MemoryStore::new());
+//! let runtime = Runtime::builder().model(model).store(store).add_language(&French).start().await?;
+//! let session = runtime.session("kim", "chat-1").await?;
+//! let options = TurnOptions { language: Some("fr-CA".parse()?), ..TurnOptions::default() };
+//! let failed = session.send_with("Bonjour", options).await?.text().await.unwrap_err();
+//! assert!(failed.to_string().contains("le modèle a échoué"));
+//! # Ok(runtime.shutdown().await?)
+//! # }
+//! ```
+//!
+//! The tag is stored with the turn, so its sentences are in its language wherever they are read again. The model answers in the
+//! language of the user's text, whatever the tag is.
+
+pub use madang_actors::protocol::{
+    English, InvalidLanguageTag, Korean, Language, LanguageTag, Locale, Text,
+};

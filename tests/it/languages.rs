@@ -1,0 +1,151 @@
+//! A turn speaks the language that was chosen for it: English, Korean, or one that the application adds.
+
+use std::sync::{Arc, Mutex};
+
+use madang::{
+    Call, LanguageTag, Runtime, Session, TurnOptions, UserId,
+    approval::{Confirm, Decision},
+    event::{EventCursor, EventKind, StreamItem},
+    language::{Language, Text},
+    tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
+};
+use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
+
+#[derive(Debug)]
+struct French;
+
+impl Language for French {
+    fn tag(&self) -> LanguageTag {
+        LanguageTag::new("fr").unwrap()
+    }
+
+    fn say(&self, text: &Text<'_>) -> Option<String> {
+        if let Text::ModelFailed(_) = text {
+            Some("le modèle a échoué".to_owned())
+        } else if let Text::RunTool(name) = text {
+            Some(format!("Exécute l'outil {name}."))
+        } else {
+            None
+        }
+    }
+}
+
+const ENGLISH: &str = "the model failed";
+const KOREAN: &str = "LLM 응답 실패";
+const FRENCH: &str = "le modèle a échoué";
+
+fn tag(text: &str) -> LanguageTag {
+    text.parse().unwrap()
+}
+
+/// A runtime whose model fails each turn.
+async fn failing(store: &MemoryStore, default: Option<&str>) -> Runtime {
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(store.clone());
+    let builder = builder.add_language(&French);
+    let builder = match default {
+        Some(default) => builder.language(tag(default)),
+        None => builder,
+    };
+    builder.start().await.unwrap()
+}
+
+/// What a turn in this language, or in none, says of its failure.
+async fn failure(session: &Session, language: Option<&str>) -> String {
+    let options = TurnOptions { language: language.map(tag), ..TurnOptions::default() };
+    let mut events = session.send_with("hello", options).await.unwrap().events();
+    while let Some(item) = events.next().await {
+        let StreamItem::Event(event) = item else { continue };
+        if let EventKind::Error { text, .. } = &event.kind {
+            return text.clone();
+        }
+    }
+    panic!("the model has failed")
+}
+
+#[tokio::test]
+async fn each_turn_of_a_session_speaks_its_own_language_and_is_read_again_in_it() {
+    let store = MemoryStore::new();
+    let runtime = failing(&store, None).await;
+    let session = runtime.session("kim", "s").await.unwrap();
+    let turns = [
+        (Some("fr"), FRENCH),
+        (Some("ko"), KOREAN),
+        (None, ENGLISH),
+        (Some("fr-CA"), FRENCH),
+        (Some("ko-KR"), KOREAN),
+        (Some("tlh"), ENGLISH),
+    ];
+    for (language, begins) in turns {
+        let says = failure(&session, language).await;
+        assert!(says.starts_with(begins), "{language:?}: {says}");
+    }
+    runtime.shutdown().await.unwrap();
+
+    // What the next start reads from the store is in the same languages.
+    let runtime = failing(&store, Some("ko")).await;
+    let session = runtime.session("kim", "s").await.unwrap();
+    let mut items = session.subscribe_after(EventCursor::START).await.unwrap();
+    for (language, begins) in turns {
+        let says = loop {
+            let Some(StreamItem::Event(event)) = items.next().await else { continue };
+            if let EventKind::Error { text, .. } = &event.kind {
+                break text.clone();
+            }
+        };
+        assert!(says.starts_with(begins), "{language:?}: {says}");
+    }
+    runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_turn_that_names_no_language_takes_the_runtimes() {
+    for (default, begins) in [(None, ENGLISH), (Some("ko"), KOREAN), (Some("fr-CH"), FRENCH)] {
+        let runtime = failing(&MemoryStore::new(), default).await;
+        let session = runtime.session("kim", "s").await.unwrap();
+        let says = failure(&session, None).await;
+        assert!(says.starts_with(begins), "{default:?}: {says}");
+        let plain = session.send("hello").await.unwrap().text().await.unwrap_err().to_string();
+        assert!(plain.contains(begins), "{default:?}: {plain}");
+        runtime.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_asked_in_the_language_of_its_call() {
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
+    let runtime = builder.add_language(&French).tool(FakeTool::destructive("wipe"));
+    let runtime = runtime.start().await.unwrap();
+    for (language, says) in [
+        ("fr", "Exécute l'outil wipe."),
+        ("ko", "도구 wipe을(를) 실행합니다."),
+        ("en-GB", "Runs the tool wipe."),
+        ("tlh", "Runs the tool wipe."),
+    ] {
+        let heard = Arc::new(Mutex::new(String::new()));
+        let hears = heard.clone();
+        let asks = Confirm::Ask(Box::new(move |question| {
+            *hears.lock().unwrap() = question.consequence.clone();
+            Box::pin(async { Some(Decision::Approve) })
+        }));
+        let call = Call::new(UserId::new("kim").unwrap(), "wipe", "{}").confirm(asks);
+        runtime.dispatch(call.language(tag(language))).await.unwrap();
+        assert_eq!(*heard.lock().unwrap(), says, "{language}");
+    }
+    runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tool_reads_the_tag_that_was_chosen_whether_or_not_the_runtime_speaks_it() {
+    async fn told(_: NoArguments, ctx: &ToolContext) -> ToolResult<String> {
+        Ok(ctx.locale.tag().to_string())
+    }
+    let builder = Runtime::builder().model(ScriptedModel::new([])).store(MemoryStore::new());
+    let builder = builder.tool(tool::plain("told", "Tells.", told).effect(EffectPolicy::Read));
+    let runtime = builder.start().await.unwrap();
+    for language in ["en", "pt-br", "tlh"] {
+        let call = Call::new(UserId::new("kim").unwrap(), "told", "{}").language(tag(language));
+        let report = runtime.dispatch(call).await.unwrap();
+        assert_eq!(report.outcome().unwrap().to_value()["output"], language);
+    }
+    runtime.shutdown().await.unwrap();
+}
