@@ -12,7 +12,7 @@
 //!
 //! impl Language for French {
 //!     fn tag(&self) -> LanguageTag {
-//!         const { LanguageTag::new("fr").expect("a language tag") }
+//!         LanguageTag::new("fr").expect("two letters are a tag")
 //!     }
 //!
 //!     fn say(&self, text: &Text<'_>) -> Option<String> {
